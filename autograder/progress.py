@@ -1,0 +1,143 @@
+"""A learner's progress: what passed, which hints and quiz answers were seen, and what comes next.
+
+Kept in one file a learner outside the course folder (see progress_file), so it survives kernel
+restarts, updates and fresh clones. While nbgrader runs a notebook (NBGRADER_EXECUTION is set)
+nothing is read or written: the learner's progress is not the instructor's.
+
+`autograder.progress` is also the name of the function that the package exports, so import names
+from here with `from autograder.progress import …`.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+from autograder import progress_file
+from autograder.progress_map import Lessons, ProgressMap
+from autograder.progress_record import Answer, ExerciseRecord, Progress, QuizRecord
+
+__all__ = [
+    "Answer",
+    "ExerciseRecord",
+    "Progress",
+    "ProgressMap",
+    "QuizRecord",
+    "default_devices",
+    "load",
+    "progress",
+    "record_check",
+    "record_hint",
+    "record_quiz",
+    "reset",
+    "set_default_devices",
+]
+
+
+def progress(reset: bool = False) -> None:
+    """Show where you are in the course; with reset=True, start afresh (a backup is kept)."""
+    if reset:
+        print(_reset_message())
+        return
+    from autograder.exercises import (
+        LESSONS,
+    )  # here, not above: the exercises are what checks build on
+
+    _show(ProgressMap(cast(Lessons, LESSONS), load()))
+
+
+def load() -> Progress:
+    """What is remembered about this learner; empty under nbgrader."""
+    return progress_file.read() if _recording() else Progress()
+
+
+def record_check(exercise: str, passed: bool, hidden: bool) -> None:
+    """Remember one run of an exercise's checks. What passed once stays passed."""
+
+    def change(old: Progress) -> Progress:
+        record = old.exercise(exercise)
+        return old.with_exercise(
+            exercise,
+            replace(
+                record,
+                attempts=record.attempts + 1,
+                visible=record.visible or passed,  # the hidden run includes the visible checks
+                hidden=record.hidden or (passed and hidden),
+            ),
+        )
+
+    _update(change)
+
+
+def record_hint(exercise: str, level: int) -> None:
+    """Remember the highest hint of an exercise that was shown; the first is number 1."""
+
+    def change(old: Progress) -> Progress:
+        record = old.exercise(exercise)
+        return old.with_exercise(exercise, replace(record, hints=max(record.hints, level)))
+
+    _update(change)
+
+
+def record_quiz(quiz_id: str, question: str, choice: str, correct: bool, questions: int) -> None:
+    """Remember the last answer to one question of a quiz that has `questions` questions."""
+
+    def change(old: Progress) -> Progress:
+        answers = {**old.quiz(quiz_id).answers, question: Answer(choice, correct)}
+        return old.with_quiz(quiz_id, QuizRecord(questions, answers))
+
+    _update(change)
+
+
+def set_default_devices(devices: tuple[str, ...]) -> None:
+    """Remember which devices checks run on unless told otherwise, for example ("cpu", "cuda")."""
+    _update(lambda old: replace(old, devices=devices))
+
+
+def default_devices() -> tuple[str, ...]:
+    """The devices checks run on unless told otherwise; ("cpu",) until the start page was run.
+
+    A remembered "cuda" is left out where this kernel has no GPU.
+    """
+    import torch  # here, not above: the map of the course is shown without loading torch
+
+    devices = load().devices
+    return devices if torch.cuda.is_available() else tuple(d for d in devices if d != "cuda")
+
+
+def reset() -> str | None:
+    """Forget everything, keeping a backup; return where it is, or None if nothing was remembered.
+
+    Raises OSError where the file cannot be moved.
+    """
+    backup = progress_file.move_to_backup() if _recording() else None
+    return str(backup) if backup else None
+
+
+def _reset_message() -> str:
+    backup = reset()
+    if backup is None:
+        return "There was no progress to reset."
+    return (
+        f"Your progress starts afresh. The old one was kept as {backup}\n"
+        f"To have it back, rename it to {progress_file.path()}. Your notebooks are untouched."
+    )
+
+
+def _recording() -> bool:
+    return "NBGRADER_EXECUTION" not in os.environ
+
+
+def _update(change: Callable[[Progress], Progress]) -> None:
+    if _recording():
+        progress_file.update(change)
+
+
+def _show(shown: ProgressMap) -> None:
+    """As a table in a notebook, as text elsewhere."""
+    import IPython
+
+    if IPython.get_ipython() is None:
+        print(shown)
+    else:
+        IPython.display.display(shown)

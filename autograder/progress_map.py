@@ -1,0 +1,133 @@
+"""The map of the course: which exercises and quiz questions are done, and what comes next."""
+
+import html
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from autograder.progress_record import Progress
+
+Lessons = Mapping[
+    str, tuple[str, ...]
+]  # lesson name → names of its exercises, in the order of the course
+
+
+@dataclass(frozen=True)
+class ProgressMap:
+    """Shows where a learner is: as text in a terminal, as a table in a notebook."""
+
+    lessons: Lessons
+    progress: Progress
+
+    def __str__(self) -> str:
+        lines = [headline(self.lessons, self.progress), ""]
+        for lesson, exercises in self.lessons.items():
+            lines.append(lesson)
+            lines += [
+                f"    {state}: {', '.join(names)}" for state, names in _states(exercises, self)
+            ]
+            lines.append(f"    quiz: {_quiz(lesson, self.progress)}")
+        return "\n".join([*lines, "", next_step(self.lessons, self.progress).text])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(_row(lesson, exercises, self) for lesson, exercises in self.lessons.items())
+        step = next_step(self.lessons, self.progress)
+        link = f' <a href="{html.escape(step.link)}">Open the notebook</a>' if step.link else ""
+        heads = ("Lesson", *STATES, "Quiz")
+        head = "".join(f'<th scope="col" {_LEFT}>{name}</th>' for name in heads)
+        return (
+            f"<p><strong>{headline(self.lessons, self.progress)}</strong></p>"
+            f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{rows}</tbody></table>"
+            f"<p>{_with_code(step.text)}{link}</p>"
+        )
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": self._repr_html_()}
+
+
+COMPLETE, VISIBLE, TO_DO = STATES = ("Complete", "Visible checks pass", "To do")
+_LEFT = 'style="text-align:left;vertical-align:top;padding:0.3em 0.8em"'
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do next, in one sentence, and its notebook as seen from another lesson's folder."""
+
+    text: str
+    link: str
+
+
+def headline(lessons: Lessons, progress: Progress) -> str:
+    """How much of the course is done, in one sentence."""
+    names = [name for exercises in lessons.values() for name in exercises]
+    complete = sum(state_of(name, progress) == COMPLETE for name in names)
+    visible = sum(state_of(name, progress) == VISIBLE for name in names)
+    sentence = f"{complete} of {len(names)} exercises complete"
+    return (
+        f"{sentence}, {visible} more with their visible checks passing."
+        if visible
+        else f"{sentence}."
+    )
+
+
+def state_of(name: str, progress: Progress) -> str:
+    """One of STATES: hidden checks passed, visible checks passed, or neither."""
+    record = progress.exercise(name)
+    return COMPLETE if record.hidden else VISIBLE if record.visible else TO_DO
+
+
+def quiz_of(lesson: str) -> str:
+    """The id of a lesson's quiz: its name without the number."""
+    return lesson.partition("_")[2]
+
+
+def next_step(lessons: Lessons, progress: Progress) -> Step:
+    """The first thing in the order of the course that is not done yet."""
+    for lesson, exercises in lessons.items():
+        link = f"../{lesson}/{lesson}.ipynb"
+        for wanted, sentence in (
+            (TO_DO, "Next: `{name}` in {lesson}."),
+            (
+                VISIBLE,
+                "Next in {lesson}: run `check({name}, hidden=True)`, everything the grader runs.",
+            ),
+        ):
+            for name in exercises:
+                if state_of(name, progress) == wanted:
+                    return Step(sentence.format(name=name, lesson=lesson), link)
+        if unanswered(lesson, progress):
+            return Step(f"Next: the quiz at the end of {lesson}.", link)
+    return Step("You have completed every lesson. Well done!", "")
+
+
+def unanswered(lesson: str, progress: Progress) -> bool:
+    """Whether the lesson's quiz has a question without an answer. A quiz never opened counts."""
+    record = progress.quiz(quiz_of(lesson))
+    return not record.questions or len(record.answers) < record.questions
+
+
+def _states(exercises: tuple[str, ...], shown: ProgressMap) -> Iterator[tuple[str, list[str]]]:
+    for state in STATES:
+        names = [name for name in exercises if state_of(name, shown.progress) == state]
+        if names:
+            yield state.lower(), names
+
+
+def _quiz(lesson: str, progress: Progress) -> str:
+    record = progress.quiz(quiz_of(lesson))
+    if not record.answers:
+        return "not started"
+    return f"{len(record.answers)} of {record.questions} answered, {record.correct} right"
+
+
+def _row(lesson: str, exercises: tuple[str, ...], shown: ProgressMap) -> str:
+    groups = dict(_states(exercises, shown))
+    names = ("<br>".join(groups.get(state.lower(), ["–"])) for state in STATES)
+    cells = "".join(f"<td {_LEFT}>{cell}</td>" for cell in (*names, _quiz(lesson, shown.progress)))
+    return f'<tr><th scope="row" {_LEFT}>{lesson}</th>{cells}</tr>'
+
+
+def _with_code(sentence: str) -> str:
+    """HTML of a sentence in which `…` marks code."""
+    parts = html.escape(sentence, quote=False).split("`")
+    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))

@@ -1,0 +1,123 @@
+"""What is remembered, when, and for whom."""
+
+import json
+
+import pytest
+import torch
+
+from autograder import exercises
+from autograder.progress import (
+    ExerciseRecord,
+    Progress,
+    default_devices,
+    load,
+    progress,
+    record_check,
+    record_hint,
+    record_quiz,
+    reset,
+    set_default_devices,
+)
+
+
+def test_a_new_learner_starts_empty_and_leaves_no_file(progress_home):
+    assert load() == Progress()
+    assert load().exercise("Square") == ExerciseRecord()
+    assert not progress_home.exists()
+
+
+def test_a_visible_pass_is_not_a_hidden_pass():
+    record_check("Square", passed=True, hidden=False)
+    assert load().exercise("Square") == ExerciseRecord(visible=True, hidden=False, attempts=1)
+
+
+def test_a_hidden_pass_includes_the_visible_checks():
+    record_check("Square", passed=True, hidden=True)
+    assert load().exercise("Square") == ExerciseRecord(visible=True, hidden=True, attempts=1)
+
+
+def test_what_passed_once_stays_passed_and_attempts_are_counted():
+    record_check("Square", passed=False, hidden=False)
+    record_check("Square", passed=True, hidden=True)
+    record_check("Square", passed=False, hidden=True)
+    assert load().exercise("Square") == ExerciseRecord(visible=True, hidden=True, attempts=3)
+
+
+def test_the_highest_hint_is_remembered():
+    record_hint("Clip", 2)
+    record_hint("Clip", 1)
+    assert load().exercise("Clip").hints == 2
+
+
+def test_the_last_answer_to_a_quiz_question_counts():
+    record_quiz("template", "Why float64?", "It is faster", False, questions=3)
+    record_quiz("template", "Why float64?", "Less rounding", True, questions=3)
+    record_quiz("template", "How many?", "Two", False, questions=3)
+    quiz = load().quiz("template")
+    assert (quiz.questions, len(quiz.answers), quiz.correct) == (3, 2, 1)
+    assert quiz.answers["Why float64?"].choice == "Less rounding"
+
+
+def test_records_of_different_kinds_do_not_overwrite_each_other():
+    record_check("Square", passed=True, hidden=False)
+    record_hint("Square", 1)
+    record_quiz("template", "Why?", "So", True, questions=1)
+    set_default_devices(("cpu", "cuda"))
+    record_check("MySigmoid", passed=True, hidden=False)
+    remembered = load()
+    assert set(remembered.exercises) == {"Square", "MySigmoid"}
+    assert remembered.exercise("Square") == ExerciseRecord(visible=True, attempts=1, hints=1)
+    assert remembered.quiz("template").correct == 1
+    assert remembered.devices == ("cpu", "cuda")
+
+
+@pytest.mark.parametrize(("gpu", "expected"), [(True, ("cpu", "cuda")), (False, ("cpu",))])
+def test_a_remembered_gpu_is_used_only_where_there_is_one(monkeypatch, gpu, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    assert default_devices() == ("cpu",)
+    set_default_devices(("cpu", "cuda"))
+    assert default_devices() == expected
+
+
+def test_nothing_is_read_or_written_while_nbgrader_runs_a_notebook(monkeypatch, progress_home):
+    record_check("Square", passed=True, hidden=True)
+    before = (progress_home / "progress.json").read_bytes()
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    record_check("Clip", passed=True, hidden=True)
+    record_hint("Clip", 1)
+    record_quiz("template", "Why?", "So", True, questions=1)
+    set_default_devices(("cpu", "cuda"))
+    assert reset() is None
+    assert load() == Progress()
+    assert (progress_home / "progress.json").read_bytes() == before
+
+
+def test_reset_keeps_a_backup_and_says_where(capsys, progress_home):
+    record_check("Square", passed=True, hidden=True)
+    before = json.loads((progress_home / "progress.json").read_text())
+    progress(reset=True)
+    [backup] = progress_home.glob("progress-backup-*.json")
+    assert str(backup) in capsys.readouterr().out
+    assert json.loads(backup.read_text()) == before
+    assert load() == Progress()
+
+
+def test_two_resets_in_one_second_keep_two_backups(progress_home):
+    for name in ("Square", "Clip"):
+        record_check(name, passed=True, hidden=True)
+        reset()
+    kept = [json.loads(f.read_text())["exercises"] for f in progress_home.glob("progress-backup-*")]
+    assert sorted(next(iter(exercises)) for exercises in kept) == ["Clip", "Square"]
+
+
+def test_a_reset_with_nothing_to_forget_says_so(capsys):
+    progress(reset=True)
+    assert capsys.readouterr().out == "There was no progress to reset.\n"
+
+
+def test_progress_prints_the_map_outside_a_notebook(capsys, monkeypatch):
+    monkeypatch.setitem(vars(exercises), "LESSONS", {"01_template": ("Square",)})
+    progress()
+    shown = capsys.readouterr().out
+    assert "01_template" in shown
+    assert "Next: `Square` in 01_template." in shown
