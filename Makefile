@@ -1,0 +1,97 @@
+# Backward by Hand. `make help` lists what can be made; the work itself is done in Python.
+#
+# A new target: name it in .PHONY, let it depend on `environment` (what learners need) or on
+# `everything` (with the extras for tests and clusters), and describe it in one line after `##`.
+
+#: TORCH        which torch, as pip spells it: make start TORCH=torch==2.13.0
+TORCH ?= torch>=2.13
+#: TORCH_INDEX  for the CPU build of torch (gigabytes smaller on Linux): the address that PyTorch's
+#:              own install page shows after --index-url when you choose "CPU"
+TORCH_INDEX ?=
+#: PYTHON       which Python, 3.11 or newer: make start PYTHON=python3.12
+PYTHON ?= python3
+#: LAB_ARGS     more arguments for JupyterLab: make start LAB_ARGS="--no-browser --port=9999"
+LAB_ARGS ?=
+#: TEST_ARGS    more arguments for pytest: make test TEST_ARGS="tests/setup -k update"
+TEST_ARGS ?=
+#: WORKERS      how many tests run at a time: make test WORKERS=2
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help start test build update demo lint format clean environment everything browser-tools
+
+# Everything runs through this one name, which has no spaces in it wherever the clone is.
+VENV_PYTHON := .venv/bin/python
+START_PAGE := course/00_start_here/00_start_here.ipynb
+AXE := build/node/node_modules/axe-core/axe.min.js
+# A Python that somebody names is the one they get; the default gives way to the one in .venv.
+PYTHON_CHOSEN := $(if $(filter file,$(origin PYTHON)),,--python-chosen)
+INSTALL = "$(PYTHON)" autograder/setup/install.py $(PYTHON_CHOSEN) \
+	--torch '$(TORCH)' --torch-index '$(TORCH_INDEX)'
+
+define NO_PYTHON
+
+There is no Python called "$(PYTHON)" here. This course needs Python 3.11 or newer.
+
+What to do: install it, then run the same command again.
+  Debian, Ubuntu:   sudo apt install python3 python3-venv
+  macOS:            brew install python
+If it is there under another name: make start PYTHON=/path/to/python3.12
+
+endef
+export NO_PYTHON
+
+help:  ## Show this list
+	@echo "Backward by Hand: write torch.autograd.Function, and know that it is right."
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@echo
+	@echo "Settings, given after the target or in the environment:"
+	@sed -n 's/^#: \{0,1\}/  /p' Makefile
+
+start: environment $(START_PAGE)  ## Install what is missing and open the course in JupyterLab
+	@$(VENV_PYTHON) autograder/setup/serve.py $(LAB_ARGS)
+
+test: lint browser-tools  ## Install what is missing, lint, check types and run every test
+	OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n $(WORKERS) --dist loadgroup $(TEST_ARGS)
+
+build: environment  ## Build course/ and solutions/ from lessons/
+	$(VENV_PYTHON) lessons/build.py
+
+update: environment  ## Take the course's fixes; your own work is backed up first and kept
+	@$(VENV_PYTHON) autograder/setup/update.py
+
+demo: environment  ## Grade three invented students, to see how instructors grade
+	$(VENV_PYTHON) -m autograder.grading.demo
+
+lint: everything  ## Check style, formatting and types
+	$(VENV_PYTHON) -m ruff check
+	$(VENV_PYTHON) -m ruff format --check
+	$(VENV_PYTHON) -m mypy
+
+format: everything  ## Format the Python files and mend what can be mended by itself
+	$(VENV_PYTHON) -m ruff check --fix-only
+	$(VENV_PYTHON) -m ruff format
+
+clean:  ## Delete what was built and cached (not .venv, not course/, not backups/)
+	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+environment: have-python  ## Make or repair .venv with what learners need
+	@$(INSTALL)
+
+everything: have-python  ## The same with the extras for tests and clusters
+	@$(INSTALL) --extras cluster,test
+
+browser-tools:  ## Fetch axe-core, which tests accessibility in the browser (needs npm)
+	@test -f $(AXE) || if command -v npm >/dev/null 2>&1; then \
+		npm install --prefix build/node --no-audit --no-fund --loglevel=error axe-core@4 \
+		|| echo "*** npm failed: the accessibility tests in the browser will be SKIPPED."; \
+	else echo "*** npm is not installed: the accessibility tests in the browser will be SKIPPED."; fi
+
+.PHONY: have-python
+have-python:
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { echo "$$NO_PYTHON" >&2; exit 1; }
+
+# Only where it is missing: course/ comes with the clone, and building never replaces a learner's work.
+$(START_PAGE):
+	$(VENV_PYTHON) lessons/build.py

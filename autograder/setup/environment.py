@@ -1,0 +1,138 @@
+"""Makes .venv, or repairs it, or sees in a moment that there is nothing to do."""
+
+import argparse
+import errno
+import fcntl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import free_space
+import pip_run
+import stamp
+import venv_folder
+from problem import SetupProblem, report
+from stamp import Stamp
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody asked `make` for."""
+
+    root: Path
+    torch: str  # a requirement: "torch>=2.13"
+    torch_index: str = ""  # one more place where pip may look
+    extras: tuple[str, ...] = ()
+    python_chosen: bool = False  # PYTHON=… was given, so another Python's .venv will not do
+
+    @property
+    def venv(self) -> Path:
+        """Where the environment goes."""
+        return self.root / ".venv"
+
+    @property
+    def python_version(self) -> str:
+        """The Python that .venv must have: this one, or the one it has already."""
+        there = "" if self.python_chosen else venv_folder.version_of(self.venv)
+        return there or venv_folder.running_version()
+
+
+def read_request(arguments: list[str], root: Path) -> Request:
+    """The command line as a Request."""
+    parser = argparse.ArgumentParser(prog="install.py", description=__doc__)
+    parser.add_argument("--torch", default="torch>=2.13", help="which torch, as pip spells it")
+    parser.add_argument("--torch-index", default="", help="one more index where pip may look")
+    parser.add_argument("--extras", default="", help="extras of pyproject.toml, with commas")
+    parser.add_argument("--python-chosen", action="store_true", help="this Python and no other")
+    chosen = parser.parse_args(arguments)
+    extras = tuple(sorted(filter(None, chosen.extras.split(","))))
+    return Request(root, chosen.torch, chosen.torch_index, extras, chosen.python_chosen)
+
+
+def stamp_for(request: Request, before: Stamp | None) -> Stamp:
+    """The stamp of the environment asked for. Extras that are there already stay."""
+    there = before.extras if before else ()
+    return Stamp(
+        project=stamp.digest_of_project(request.root / "pyproject.toml"),
+        torch=request.torch,
+        torch_index=request.torch_index,
+        python=request.python_version,
+        folder=str(request.root),
+        extras=tuple(sorted({*request.extras, *there})),
+    )
+
+
+def pip_arguments(wanted: Stamp, before: Stamp | None) -> list[str]:
+    """What pip has to be told to turn one environment into the other."""
+    extras = f"[{','.join(wanted.extras)}]" if wanted.extras else ""
+    arguments = ["install", "--editable", f".{extras}", wanted.torch]
+    if wanted.torch_index:
+        arguments += ["--extra-index-url", wanted.torch_index]
+    torch_wanted = (wanted.torch, wanted.torch_index)
+    if before is not None and torch_wanted != (before.torch, before.torch_index):
+        # Without this the torch that is there would do, and the build asked for would never come.
+        arguments.append("--upgrade")
+    return arguments
+
+
+def install(request: Request) -> None:
+    """Bring .venv to what was asked for. Raises SetupProblem when that cannot be done."""
+    before = stamp.read(request.venv)
+    wanted = stamp_for(request, before)
+    if before is not None and before.covers(wanted) and venv_folder.has_python(request.venv):
+        return
+    torch_is_there = any(request.venv.glob("lib/python*/site-packages/torch/version.py"))
+    free_space.check_room_to_install(request.root, torch_is_there)
+    venv_folder.prepare(request.venv, request.python_version)
+    wanted = stamp_for(request, before)  # again: .venv may have been made with another Python
+
+    log = request.root / "build" / "install.log"
+    print(f"Installing what the course needs into .venv (log: {log}) …", flush=True)
+    warning = "" if torch_is_there else free_space.cuda_warning(request.root, request.torch_index)
+    if warning:
+        print(warning, flush=True)
+    stamp.begin(request.venv, before)
+    try:
+        python = venv_folder.python_in(request.venv)
+        pip_run.run_pip(python, pip_arguments(wanted, before), request.root, log)
+    except SetupProblem:
+        stamp.give_up(request.venv)
+        raise
+    stamp.finish(request.venv, wanted)
+    print("The environment is ready.", flush=True)
+
+
+@contextmanager
+def one_at_a_time(root: Path) -> Iterator[None]:
+    """Hold the only right to change .venv, waiting for whoever has it."""
+    with (root / "pyproject.toml").open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another `make` is installing; waiting for it …", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            pass  # some network disks cannot lock: then it is up to the person
+        yield
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Install; give the exit status. What a person can mend ends in a sentence, not a traceback."""
+    try:
+        request = read_request(arguments, root)
+        with one_at_a_time(root):
+            install(request)
+    except SetupProblem as problem:
+        return report(problem)
+    except KeyboardInterrupt:
+        print("\nStopped. Run the same command again to go on.", file=sys.stderr)
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return report(SetupProblem("The disk is full.", ("Free some space and try again.",)))
+    return 0

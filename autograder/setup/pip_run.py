@@ -1,0 +1,156 @@
+"""Runs pip: keeps a log, shows that something is happening, and explains a failure."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from problem import SetupProblem
+
+LAST_LINES = 12
+
+
+@dataclass(frozen=True)
+class KnownFailure:
+    """A failure of pip that we can explain: how its log reads, what it means, what to do."""
+
+    pattern: str
+    meaning: str
+    remedies: tuple[str, ...]
+
+
+KNOWN_FAILURES = (
+    KnownFailure(
+        r"No space left on device|Errno 28|Disk quota exceeded",
+        "The disk filled up while pip was installing.",
+        (
+            "Free some space (also in the temporary folder and in your home folder's quota).",
+            "`make help` says how to choose the CPU build of torch, which is gigabytes smaller.",
+        ),
+    ),
+    KnownFailure(
+        r"CERTIFICATE_VERIFY_FAILED|SSLError",
+        "pip does not trust the certificate it was shown.",
+        (
+            "Behind a company or school proxy, set PIP_CERT to its certificate file.",
+            "Check that this computer's date and time are right.",
+        ),
+    ),
+    KnownFailure(
+        r"Temporary failure in name resolution|Name or service not known|nodename nor servname"
+        r"|Failed to establish a new connection|Network is unreachable|Connection refused"
+        r"|ConnectTimeoutError|ReadTimeoutError|ProxyError|Connection broken|IncompleteRead",
+        "pip could not reach the place it downloads from.",
+        (
+            "Check the internet connection and run the same command again: what was already "
+            "downloaded is not downloaded twice.",
+            "Behind a proxy, set HTTPS_PROXY first.",
+        ),
+    ),
+    KnownFailure(
+        r"No matching distribution found for torch\b",
+        "pip found no torch that fits this Python and this computer.",
+        (
+            "If you set TORCH or TORCH_INDEX, check how they are spelt.",
+            "A very new Python may have no torch yet: try `make start PYTHON=python3.12`.",
+            "torch is no longer built for Macs with an Intel processor, nor for 32-bit systems.",
+        ),
+    ),
+    KnownFailure(
+        r"ResolutionImpossible|conflicting dependencies",
+        "Two of the things to install ask for versions that exclude each other.",
+        (
+            "If you set TORCH, it must be torch 2.13 or newer.",
+            "Delete the folder .venv and run the same command again.",
+        ),
+    ),
+    KnownFailure(
+        r"Permission denied|Errno 13",
+        "pip may not write where it has to.",
+        ("Check that this folder belongs to you (`ls -ld .`); do not use sudo.",),
+    ),
+)
+
+UNKNOWN_REMEDIES = (
+    "Run the same command again: a broken download mends itself.",
+    "Delete the folder .venv and run the same command again.",
+)
+
+
+def explain(log: str, log_path: Path) -> SetupProblem:
+    """The problem behind a failed run of pip, told from what it printed."""
+    lines = log.rstrip().splitlines()
+    # Errors first: "Permission denied" in a warning at the top must not hide the real cause below.
+    errors = "\n".join(line for line in lines if "ERROR" in line or "error:" in line)
+    known = next(
+        (f for text in (errors, log) for f in KNOWN_FAILURES if re.search(f.pattern, text)), None
+    )
+    remedies = known.remedies if known else UNKNOWN_REMEDIES
+    return SetupProblem(
+        known.meaning if known else "pip could not install what the course needs.",
+        (*remedies, f"The whole log is in {log_path}."),
+        "\n".join(lines[-LAST_LINES:]),
+    )
+
+
+def progress_line(line: str) -> str:
+    """What to show of one line of pip's output: a short phrase, or nothing."""
+    collecting = re.match(r"Collecting ([\w.\[\]-]+)", line)
+    if collecting:
+        return f"looking at {collecting.group(1)}"
+    downloading = re.match(r"\s*Downloading \S*?([^/\s]+) \((.+)\)", line)
+    if downloading:
+        return f"downloading {downloading.group(1).split('-')[0]} ({downloading.group(2)})"
+    if line.startswith("Installing collected packages"):
+        return "installing (a minute or two)"
+    return ""
+
+
+def show_progress(phrase: str) -> None:
+    """On a terminal, rewrite one line; in a log, print only what takes long."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{'  ' + phrase:<{width}.{width}}", end="", flush=True)
+    elif re.search(r"installing|GB\)|\d{3}\.\d+ MB\)", phrase):
+        print(f"  {phrase}", flush=True)
+
+
+def clear_progress() -> None:
+    """Take the rewritten line away again."""
+    if sys.stdout.isatty():
+        print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", flush=True)
+
+
+def run_pip(python: Path, arguments: Sequence[str], folder: Path, log_path: Path) -> None:
+    """Run `pip arguments` of that python in folder. Raises SetupProblem, explained, if it fails."""
+    log_path.parent.mkdir(parents=True, exist_ok=True)
+    command = [str(python), "-m", "pip", *arguments]
+    # PIP_USER in somebody's settings would make pip refuse to install into .venv.
+    settings = dict(os.environ, PIP_USER="0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_NO_INPUT="1")
+    said = []
+    with (
+        log_path.open("w", encoding="utf-8") as log,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=settings,
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as pip,
+    ):
+        assert pip.stdout is not None
+        for line in pip.stdout:
+            said.append(line)
+            log.write(line)
+            phrase = progress_line(line)
+            if phrase:
+                show_progress(phrase)
+    clear_progress()
+    if pip.returncode != 0:
+        raise explain("".join(said), log_path)
