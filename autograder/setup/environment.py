@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import free_space
+import install_stamp
 import pip_run
-import stamp
 import venv_folder
+from install_stamp import Stamp
 from problem import SetupProblem, report
-from stamp import Stamp
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,7 +57,7 @@ def stamp_for(request: Request, before: Stamp | None) -> Stamp:
     """The stamp of the environment asked for. Extras that are there already stay."""
     there = before.extras if before else ()
     return Stamp(
-        project=stamp.digest_of_project(request.root / "pyproject.toml"),
+        project=install_stamp.digest_of_project(request.root / "pyproject.toml"),
         torch=request.torch,
         torch_index=request.torch_index,
         python=request.python_version,
@@ -81,7 +81,7 @@ def pip_arguments(wanted: Stamp, before: Stamp | None) -> list[str]:
 
 def install(request: Request) -> None:
     """Bring .venv to what was asked for. Raises SetupProblem when that cannot be done."""
-    before = stamp.read(request.venv)
+    before = install_stamp.read(request.venv)
     wanted = stamp_for(request, before)
     if before is not None and before.covers(wanted) and venv_folder.has_python(request.venv):
         return
@@ -95,14 +95,14 @@ def install(request: Request) -> None:
     warning = "" if torch_is_there else free_space.cuda_warning(request.root, request.torch_index)
     if warning:
         print(warning, flush=True)
-    stamp.begin(request.venv, before)
+    install_stamp.begin(request.venv, before)
     try:
         python = venv_folder.python_in(request.venv)
         pip_run.run_pip(python, pip_arguments(wanted, before), request.root, log)
     except SetupProblem:
-        stamp.give_up(request.venv)
+        install_stamp.give_up(request.venv)
         raise
-    stamp.finish(request.venv, wanted)
+    install_stamp.finish(request.venv, wanted)
     print("The environment is ready.", flush=True)
 
 

@@ -76,7 +76,7 @@ def main():
         return 1
     print("{} is Python {}; using {}.".format(sys.executable, sys.version.split()[0], newer))
     sys.stdout.flush()
-    return subprocess.call([newer] + sys.argv)
+    return subprocess.call([newer] + sys.argv)  # noqa: RUF005 - Python 2.7 reads this
 
 
 if __name__ == "__main__":

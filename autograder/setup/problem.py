@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class SetupProblem(Exception):
-    """Stops set-up. `remedies` are sentences to try, most likely first; `evidence` is raw output."""
+    """Stops set-up. `remedies`: what to try, most likely first; `evidence`: raw output."""
 
     what: str
     remedies: tuple[str, ...] = ()

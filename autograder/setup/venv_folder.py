@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import stamp
+import install_stamp
 from problem import SetupProblem
 
 MADE_BY_VENV = {"bin", "include", "lib", "lib64", "pyvenv.cfg", ".gitignore"}
-MADE_BY_PACKAGES = {"etc", "man", "share", "src", stamp.NAME, stamp.UNFINISHED}
+MADE_BY_PACKAGES = {"etc", "man", "share", "src", install_stamp.NAME, install_stamp.UNFINISHED}
 # Prints nothing and ends well only in a Python that is whole and new enough.
 QUESTION = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
 
@@ -49,8 +49,8 @@ def works(venv: Path) -> bool:
 
 def why_unusable(venv: Path, version: str) -> str:
     """Why the environment that is there must be made again; "" if it can be kept."""
-    before = stamp.read(venv)
-    if stamp.was_interrupted(venv):
+    before = install_stamp.read(venv)
+    if install_stamp.was_interrupted(venv):
         return "the last installation was interrupted"
     if not works(venv):
         return "it does not run"

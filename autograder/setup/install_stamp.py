@@ -1,4 +1,4 @@
-"""What .venv was made from, written inside it, so that the next run knows there is nothing to do."""
+"""What .venv was made from, written inside it: the next run sees that there is nothing to do."""
 
 import hashlib
 import json
