@@ -1,0 +1,4 @@
+"""Grading with nbgrader: plug-ins, the pages instructors and learners open, and a demonstration.
+
+``nbgrader_config.py`` switches the plug-ins on through :func:`autograder.grading.config.configure`.
+"""

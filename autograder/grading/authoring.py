@@ -1,0 +1,97 @@
+"""What nbgrader's converters do on top of their own steps when the course is built.
+
+DropSolutionNotes and KeepNoEmptyCell serve generate_assignment (course/), StripMarkers and
+TidyOutputs serve generate_solution (solutions/).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+Converted = tuple[NotebookNode, Any]
+
+NOTE_TAG = "solution-note"
+# A line that holds one of these is a marker to nbgrader, so it is one here.
+MARKER = re.compile(r"(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)")
+# What GitHub, nbconvert and an untrusted notebook can show.
+SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
+
+
+class DropSolutionNotes(NbGraderPreprocessor):
+    """Leaves out the cells that only solutions/ has."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        nb.cells = [cell for cell in nb.cells if NOTE_TAG not in cell.metadata.get("tags", [])]
+        return nb, resources
+
+
+class KeepNoEmptyCell(NbGraderPreprocessor):
+    """Refuses to release an empty box where hidden tests were: a learner would wonder about it."""
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        if cell.cell_type == "code" and not cell.source.strip():
+            grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", f"number {index}")
+            raise ValueError(
+                f"Cell {grade_id!r} is empty once its hidden tests are taken out. Write a comment "
+                "above BEGIN HIDDEN TESTS that says what runs here."
+            )
+        return cell, resources
+
+
+class StripMarkers(NbGraderPreprocessor):
+    """Takes instructors' BEGIN and END lines out of solutions, and keeps what stands between."""
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        lines = cell.source.split("\n")
+        cell.source = "\n".join(line for line in lines if not MARKER.search(line))
+        return cell, resources
+
+
+class TidyOutputs(NbGraderPreprocessor):
+    """Keeps of outputs what any viewer can show, and nothing of the machine they were made on."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        nb, resources = super().preprocess(nb, resources)
+        nb.metadata.pop("widgets", None)
+        nb.metadata.language_info = {"name": "python"}
+        return nb, resources
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.outputs = [tidied for output in cell.outputs if (tidied := _tidy(output))]
+        return cell, resources
+
+
+def _tidy(output: NotebookNode) -> NotebookNode | None:
+    """The output without what few viewers show and without paths and addresses; None if empty."""
+    if output.output_type == "stream":
+        output.text = _anonymous(output.text)
+    elif output.output_type == "error":
+        output.evalue = _anonymous(output.evalue)
+        output.traceback = [_anonymous(line) for line in output.traceback]
+    else:
+        output.data = NotebookNode(
+            {kind: output.data[kind] for kind in SHOWN if kind in output.data}
+        )
+        for kind in output.data:
+            if kind.startswith("text/"):
+                output.data[kind] = _anonymous(output.data[kind])
+        if not output.data:
+            return None
+    return output
+
+
+def _anonymous(text: str) -> str:
+    """Text without this machine's folders, process numbers and memory addresses."""
+    text = re.sub(r"(?:/[\w.-]+)*/ipykernel_\d+/\d+\.py", "this-notebook.py", text)
+    for folder in (Path(sys.prefix), Path.cwd(), Path.home()):
+        text = text.replace(str(folder) + os.sep, "…" + os.sep)
+    return re.sub(r"0x[0-9a-f]{8,16}\b", "0x…", text)

@@ -1,0 +1,110 @@
+"""Everything this course asks of nbgrader, in one function that nbgrader_config.py calls.
+
+Plug-ins are given by name, as nbgrader's own are: formgrader prints its configuration as JSON.
+"""
+
+from pathlib import Path
+
+import nbgrader
+from traitlets.config import Config
+
+OWN_TEMPLATES = Path(__file__).parent / "templates"
+NBGRADER_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
+
+_STOCK = "nbgrader.preprocessors."
+_AUTHORING = "autograder.grading.authoring."
+_SUBMISSION = "autograder.grading.submission."
+
+SECONDS_A_CELL = 120
+
+
+def configure(c: Config) -> None:
+    """Switch on every plug-in of this course in nbgrader's configuration `c`."""
+    configure_authoring(c)
+    configure_running(c)
+    configure_autograding(c)
+    configure_pages(c)
+
+
+def configure_authoring(c: Config) -> None:
+    """generate_assignment leaves solution notes out; generate_solution leaves markers out."""
+    c.GenerateAssignment.preprocessors = [
+        _STOCK + "IncludeHeaderFooter",
+        _STOCK + "InstantiateTests",
+        _AUTHORING + "DropSolutionNotes",
+        _STOCK + "LockCells",
+        _STOCK + "ClearSolutions",
+        _STOCK + "ClearOutput",
+        _STOCK + "CheckCellMetadata",
+        _STOCK + "ComputeChecksums",
+        _STOCK + "SaveCells",
+        _STOCK + "ClearHiddenTests",
+        _STOCK + "ClearMarkScheme",
+        _AUTHORING + "KeepNoEmptyCell",
+        _STOCK + "ComputeChecksums",
+        _STOCK + "CheckCellMetadata",
+    ]
+    # Learners may try things in demonstrations: nbgrader puts the original back before grading.
+    c.LockCells.lock_readonly_cells = False
+    c.GenerateSolution.preprocessors = [
+        _STOCK + "IncludeHeaderFooter",
+        _AUTHORING + "StripMarkers",
+        _STOCK + "LockCells",
+        _STOCK + "ClearOutput",
+        _STOCK + "ClearMarkScheme",
+        _STOCK + "Execute",
+        _AUTHORING + "TidyOutputs",
+    ]
+
+
+def configure_running(c: Config) -> None:
+    """How cells are run, in solutions and in submissions."""
+    c.Execute.timeout = SECONDS_A_CELL
+    # A cell with the default tag is skipped, and a skipped graded cell gets full marks.
+    c.Execute.skip_cells_with_tag = "no-cell-has-this-tag"
+    # Kernels warn of unencrypted ports on this very machine: noise in a table of scores.
+    c.Execute.extra_arguments = ["--IPKernelApp.log_level=40"]
+
+
+def configure_autograding(c: Config) -> None:
+    """What a submission went through before, while and after its cells run."""
+    c.Autograde.sanitize_preprocessors = [
+        _STOCK + "ClearOutput",
+        _SUBMISSION + "RestoreLesson",
+        _SUBMISSION + "SanitiseSubmission",
+        _STOCK + "DeduplicateIds",
+        _STOCK + "OverwriteKernelspec",
+        _STOCK + "OverwriteCells",
+        _STOCK + "CheckCellMetadata",
+    ]
+    c.Autograde.autograde_preprocessors = [
+        _SUBMISSION + "RemoveOtherFiles",
+        _STOCK + "Execute",
+        _STOCK + "IgnorePattern",
+        _STOCK + "LimitOutput",
+        _SUBMISSION + "SanitiseSubmission",
+        _STOCK + "SaveAutoGrades",
+        _STOCK + "AssignLatePenalties",
+        _STOCK + "CheckCellMetadata",
+    ]
+    # A graded cell that a learner deleted comes back and counts.
+    c.OverwriteCells.add_missing_cells = True
+    # nbgrader gives 0 for a graded cell with anything on stderr: a warning must not cost marks.
+    c.IgnorePattern.enabled = True
+    c.IgnorePattern.pattern = r"(?s)."
+
+
+def configure_pages(c: Config) -> None:
+    """Feedback and formgrader: sanitised again when shown, and nothing comes from the internet."""
+    c.GenerateFeedback.preprocessors = [
+        "autograder.grading.feedback.HideHiddenTests",
+        _STOCK + "GetGrades",
+        "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    ]
+    c.HTMLExporter.preprocessors = [_SUBMISSION + "SanitisePage"]
+    c.HTMLExporter.filters = {
+        "markdown2html": "autograder.grading.markdown.markdown_to_html",
+        "formgrader_scripts": "autograder.grading.feedback.formgrader_scripts",
+        "report_css": "autograder.grading.feedback.report_css",
+    }
+    c.HTMLExporter.extra_template_basedirs = [str(OWN_TEMPLATES), str(NBGRADER_TEMPLATES)]
