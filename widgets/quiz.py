@@ -1,0 +1,179 @@
+"""A quiz: questions, radio choices, an explanation at once, kept in the learner's progress."""
+
+import base64
+import html
+import json
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+import traitlets
+
+from autograder.progress import load, record_quiz
+from widgets.live import LiveWidget, script, stylesheet
+from widgets.quiz_data import Choice, Question, load_questions
+
+NOT_ANSWERED = -1
+
+
+def quiz(quiz_id: str) -> "Quiz":
+    """The quiz of that name, with the answers you gave before.
+
+    Raises:
+        ValueError: if there is no quiz of that name.
+    """
+    return Quiz(quiz_id, load_questions(quiz_id))
+
+
+def quiz_answers(quiz_id: str) -> "QuizAnswers":
+    """The right choices and their explanations, for the solutions.
+
+    Raises:
+        ValueError: if there is no quiz of that name.
+    """
+    return QuizAnswers(load_questions(quiz_id))
+
+
+class Quiz(LiveWidget):
+    """The live quiz. Which choices are right travels sealed, so that no saved notebook shows it."""
+
+    _esm = script("quiz.js")
+    _css = stylesheet("quiz.css")
+
+    questions: traitlets.List = traitlets.List().tag(sync=True)
+    sealed = traitlets.Unicode().tag(sync=True)
+    chosen = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def __init__(self, quiz_id: str, questions: tuple[Question, ...]) -> None:
+        self._quiz_id = quiz_id
+        self._questions = questions
+        super().__init__(
+            questions=[public_part(question) for question in questions],
+            sealed=seal(questions),
+            chosen=earlier_answers(quiz_id, questions),
+        )
+        self.observe(self._record, names="chosen")
+
+    def _record(self, change: dict) -> None:
+        for question, before, now in zip(
+            self._questions, change["old"], change["new"], strict=True
+        ):
+            if now != before:
+                choice = question.choices[now]
+                total = len(self._questions)
+                record_quiz(self._quiz_id, question.prompt, choice.text, choice.correct, total)
+
+    @traitlets.validate("chosen")
+    def _only_choices_there_are(self, proposal: dict) -> list[int]:
+        chosen: list[int] = proposal["value"]
+        fits = len(chosen) == len(self._questions) and all(
+            NOT_ANSWERED <= index < len(question.choices)
+            for index, question in zip(chosen, self._questions, strict=True)
+        )
+        if not fits:
+            raise traitlets.TraitError(f"{chosen} does not fit the questions of this quiz")
+        return chosen
+
+    def stand_in(self) -> dict[str, str]:
+        """The questions and choices, without the answers."""
+        return {"text/plain": as_text(self._questions), "text/html": as_html(self._questions)}
+
+
+@dataclass(frozen=True)
+class QuizAnswers:
+    """Shows for every choice of a quiz whether it is right, and why."""
+
+    questions: tuple[Question, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(
+            _numbered(number, question) + "".join(map(_explained, question.choices))
+            for number, question in enumerate(self.questions, start=1)
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<ol>{''.join(map(_answered_html, self.questions))}</ol>"
+
+
+def public_part(question: Question) -> dict[str, object]:
+    """What the browser may show before an answer."""
+    choices = [choice.text for choice in question.choices]
+    return {"prompt": question.prompt, "code": question.code, "choices": choices}
+
+
+def seal(questions: tuple[Question, ...]) -> str:
+    """Which choices are right and why, as base64 of JSON: out of sight, not out of reach."""
+    answers = [[[c.correct, c.explanation] for c in question.choices] for question in questions]
+    return base64.b64encode(json.dumps(answers).encode()).decode()
+
+
+def earlier_answers(quiz_id: str, questions: tuple[Question, ...]) -> list[int]:
+    """The index of the choice taken last in each question; NOT_ANSWERED where there is none."""
+    answers = load().quiz(quiz_id).answers
+    return [
+        next(
+            (
+                index
+                for index, choice in enumerate(question.choices)
+                if question.prompt in answers and answers[question.prompt].choice == choice.text
+            ),
+            NOT_ANSWERED,
+        )
+        for question in questions
+    ]
+
+
+def as_text(questions: tuple[Question, ...]) -> str:
+    """The questions and lettered choices, for terminals and GitHub."""
+    return "\n\n".join(
+        _numbered(number, question)
+        + "".join(
+            f"\n   {letter}) {choice.text}"
+            for letter, choice in zip(ascii_lowercase, question.choices, strict=False)
+        )
+        for number, question in enumerate(questions, start=1)
+    )
+
+
+def as_html(questions: tuple[Question, ...]) -> str:
+    """The same as HTML that survives every sanitiser: lists and code, no style."""
+    items = "".join(
+        f'<li>{_prompt_html(question)}<ol type="a">'
+        + "".join(f"<li>{with_code(choice.text)}</li>" for choice in question.choices)
+        + "</ol></li>"
+        for question in questions
+    )
+    return f"<p>Run this cell to answer the quiz.</p><ol>{items}</ol>"
+
+
+def with_code(text: str) -> str:
+    """HTML of a text in which `…` marks code."""
+    parts = html.escape(text, quote=False).split("`")
+    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+
+
+def _numbered(number: int, question: Question) -> str:
+    code = "".join(f"\n       {line}" for line in question.code.splitlines())
+    return f"{number}. {question.prompt}{code}"
+
+
+def _prompt_html(question: Question) -> str:
+    code = f"<pre><code>{html.escape(question.code)}</code></pre>" if question.code else ""
+    return with_code(question.prompt) + code
+
+
+def _answered_html(question: Question) -> str:
+    choices = "".join(map(_explained_html, question.choices))
+    return f"<li>{_prompt_html(question)}<ul>{choices}</ul></li>"
+
+
+def _explained(choice: Choice) -> str:
+    verdict = "right" if choice.correct else "wrong"
+    return f"\n   {choice.text}\n      {verdict}: {choice.explanation}"
+
+
+def _explained_html(choice: Choice) -> str:
+    verdict = "✓ right" if choice.correct else "✗ wrong"
+    return (
+        f"<li>{with_code(choice.text)}<br><strong>{verdict}</strong>: "
+        f"{with_code(choice.explanation)}</li>"
+    )

@@ -1,0 +1,1 @@
+"""The quizzes of the course, one module each, named after its lesson without the number."""
