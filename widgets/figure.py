@@ -10,8 +10,7 @@ import base64
 import html
 import io
 import struct
-from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,20 +21,32 @@ DOTS_PER_INCH = 160  # sharp on dense screens; a CSS inch has 96 pixels
 CSS_PIXELS_PER_INCH = 96
 
 
-# The Okabe–Ito colours, told apart with every common kind of colour vision. On white, yellow,
-# orange and sky are for areas and markers: as thin lines or text they are too faint.
-palette: Mapping[str, str] = MappingProxyType(
-    {
-        "black": "#000000",
-        "blue": "#0072B2",
-        "vermillion": "#D55E00",
-        "green": "#009E73",
-        "purple": "#CC79A7",
-        "sky": "#56B4E9",
-        "orange": "#E69F00",
-        "yellow": "#F0E442",
-    }
-)
+@dataclass(frozen=True)
+class Palette:
+    """The Okabe–Ito colours, told apart with every common kind of colour vision.
+
+    `palette.blue` and `palette["blue"]` are the same. On white, yellow, orange and sky are for
+    areas and markers: as thin lines or text they are too faint.
+    """
+
+    black: str = "#000000"
+    blue: str = "#0072B2"
+    vermillion: str = "#D55E00"
+    green: str = "#009E73"
+    purple: str = "#CC79A7"
+    sky: str = "#56B4E9"
+    orange: str = "#E69F00"
+    yellow: str = "#F0E442"
+
+    def __getitem__(self, name: str) -> str:
+        """The colour of that name; KeyError with all names for any other."""
+        colours = vars(self)
+        if name not in colours:
+            raise KeyError(f"no colour is called {name!r}; there are {', '.join(colours)}")
+        return str(colours[name])
+
+
+palette = Palette()
 
 
 def show(fig: "Figure", alt: str, width: int | None = None) -> None:
@@ -80,6 +91,8 @@ def mime_bundle(
 
 def png(fig: "Figure") -> bytes:
     """The figure as a PNG file, in the course's style; the same bytes for the same figure."""
+    if fig.get_layout_engine() is None:
+        fig.set_layout_engine("constrained")
     for axes in fig.axes:
         tidy(axes)
     stream = io.BytesIO()

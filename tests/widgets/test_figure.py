@@ -65,6 +65,7 @@ def test_axes_are_refused_and_the_figure_is_pointed_at(figure):
 def test_the_style_touches_the_figure_and_not_the_learner_s_settings(figure):
     before = dict(matplotlib.rcParams)
     mime_bundle(figure, "A line.")
+    assert figure.get_layout_engine() is not None
     assert not figure.axes[0].spines["top"].get_visible()
     assert dict(matplotlib.rcParams) == before
 
@@ -79,10 +80,11 @@ def test_pictures_and_second_axes_keep_their_frame(figure):
     plt.close(picture.figure)
 
 
-def test_the_palette_is_okabe_and_ito_s_and_cannot_be_changed():
-    assert set(palette.values()) == {
+def test_the_palette_is_okabe_and_ito_s_by_name():
+    assert set(vars(palette).values()) == {
         *("#000000", "#E69F00", "#56B4E9", "#009E73"),
         *("#F0E442", "#0072B2", "#D55E00", "#CC79A7"),
     }
-    with pytest.raises(TypeError):
-        palette["blue"] = "#0000FF"
+    assert palette["blue"] == palette.blue
+    with pytest.raises(KeyError, match="no colour is called 'red'; there are black, blue"):
+        palette["red"]
