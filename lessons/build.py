@@ -5,8 +5,8 @@
     python lessons/build.py --gradebook    put the lessons into gradebook.db, leave course/ alone
 
 Only notebooks are written, so notes and files that a learner keeps beside them stay. A notebook
-that somebody has worked in is not written over: --force does it, after a copy in backups/. Solutions
-are executed when their lesson changed.
+that somebody has worked in is not written over: --force does it, after a copy in backups/.
+Solutions are executed when their lesson changed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def build(root: Path, *, force: bool = False, execute_all: bool = False) -> list
         raise BuildError(
             "These notebooks hold somebody's work, so they were left as they are:\n"
             + "".join(f"    {path}\n" for path in kept)
-            + "To replace them, after a copy of each went to backups/: python lessons/build.py --force"
+            + "To replace them (a copy goes to backups/): python lessons/build.py --force"
         )
     return done
 

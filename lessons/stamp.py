@@ -69,7 +69,7 @@ def worked_on(path: Path, *, outputs_count: bool) -> bool:
 
 
 def back_up(path: Path, folder: Path) -> Path:
-    """Copy the notebook into `folder` under a dated name that is not taken; gives the copy's path."""
+    """Copy the notebook into `folder` under a dated name that is not taken; gives that path."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{path.parent.parent.name}-{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     numbered = (folder / f"{name}-{number}.ipynb" for number in range(2, 10**6))

@@ -1,0 +1,84 @@
+"""Fixtures for tests that look at things in a real browser.
+
+`browser` is shared by the session. `page` is a fresh, empty browser for one test; whatever it asks
+for beyond this machine is blocked, and fails the test at its end. `lab_server(folder)` is a context
+manager that runs a JupyterLab showing that folder; `shared_lab` is one for the whole session.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.browser.lab import CHROMIUM_FLAGS, Lab, find_chromium, is_local, running_lab
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is in the extra `test`")
+
+NO_CHROMIUM = (
+    "No Chromium was found, so nothing was tested in a browser. Install it with your system's "
+    "package manager (apt-get install chromium)."
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[sync_api.Browser]:
+    """One Chromium for all tests.
+
+    Without one they are skipped, loudly, or fail where REQUIRE_BROWSER is set.
+    """
+    executable = find_chromium()
+    if executable is None:
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(NO_CHROMIUM)
+        warnings.warn(NO_CHROMIUM, stacklevel=1)
+        pytest.skip(NO_CHROMIUM)
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=executable, headless=True, args=CHROMIUM_FLAGS
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def requests_outside() -> list[str]:
+    """Addresses beyond this machine that `page` asked for; a test that expects some clears it."""
+    return []
+
+
+@pytest.fixture
+def page(browser: sync_api.Browser, requests_outside: list[str]) -> Iterator[sync_api.Page]:
+    """A page of its own context; requests that would leave the machine are blocked and reported."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+
+    def stop_at_the_door(route: sync_api.Route) -> None:
+        if is_local(route.request.url):
+            route.fallback()
+        else:
+            requests_outside.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", stop_at_the_door)
+    yield context.new_page()
+    context.close()
+    assert not requests_outside, f"requests left this machine: {requests_outside}"
+
+
+@pytest.fixture
+def lab_server(tmp_path: Path) -> Callable[..., AbstractContextManager[Lab]]:
+    """`with lab_server(folder) as lab:` runs JupyterLab on the folder; see lab.running_lab."""
+    return partial(running_lab, home=tmp_path / "lab-home")
+
+
+@pytest.fixture(scope="session")
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """One JupyterLab for the session; put notebooks into folders of your own under `lab.root`."""
+    root = tmp_path_factory.mktemp("shared-lab")
+    with running_lab(root, tmp_path_factory.mktemp("shared-lab-home")) as lab:
+        yield lab
