@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests import chromium
-from tests.widgets.conftest import outside
+from tests.browser.axe import axe_violations
 from tests.widgets.questions import QUESTIONS
 from widgets.live import script
 from widgets.quiz import NOT_ANSWERED, Quiz
@@ -113,7 +112,7 @@ def test_texts_are_shown_and_never_run(play):
 @pytest.mark.parametrize("forced_colours", ["none", "active"])
 def test_axe_finds_nothing(play, colour_scheme, forced_colours):
     page = play(make(chosen=(0, 0)), colour_scheme, forced_colors=forced_colours)
-    assert chromium.axe_violations(page) == []
+    assert axe_violations(page) == []
 
 
 @pytest.mark.parametrize(
@@ -126,10 +125,10 @@ def test_axe_finds_nothing(play, colour_scheme, forced_colours):
 def test_axe_would_find_a_planted_violation(play, plant, rule):
     page = play(make(chosen=(0, 0)))
     page.evaluate(plant)
-    assert any(found.startswith(f"{rule} ") for found in chromium.axe_violations(page))
+    assert any(found.startswith(f"{rule} ") for found in axe_violations(page))
 
 
-def test_nothing_is_asked_of_the_network_and_no_error_happens(play):
+def test_nothing_is_asked_of_the_network_and_no_error_happens(play, outside):
     page = play(make())
     page.get_by_label("One").check()
     page.get_by_role("button").first.click()
@@ -137,7 +136,7 @@ def test_nothing_is_asked_of_the_network_and_no_error_happens(play):
     assert page.errors == []
 
 
-def test_a_planted_request_would_be_noticed(play):
+def test_a_planted_request_would_be_noticed(play, outside):
     quiz = make()
     quiz._esm = script("quiz.js") + "\nfetch('http://127.0.0.1:9/pixel').catch(() => {});"
     assert outside(play(quiz)) == ["http://127.0.0.1:9/pixel"]

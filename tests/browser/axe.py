@@ -1,0 +1,33 @@
+"""axe-core, which judges the accessibility of a page.
+
+It is no Python package, so a machine may lack it; tests that need it are then skipped with a line
+that says what was not run and how to get it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+AXE = Path(__file__).parents[2] / "build/node/node_modules/axe-core/axe.min.js"
+NO_AXE = (
+    "axe-core is not there, so accessibility was not tested. Install it with "
+    "`npm install --prefix build/node axe-core`."
+)
+
+
+def axe_violations(page, selector: str = "html") -> list[str]:
+    """What axe-core holds against the page under `selector`, one line an element."""
+    if not AXE.exists():
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(NO_AXE)
+        pytest.skip(NO_AXE)
+    page.evaluate(AXE.read_text(encoding="utf-8"))  # not a script tag: a page may forbid those
+    results = page.evaluate("selector => axe.run(document.querySelector(selector))", selector)
+    return [
+        f"{found['id']} ({found['impact']}): {node['html'][:120]} {node['failureSummary']}"
+        for found in results["violations"]
+        for node in found["nodes"]
+    ]
