@@ -134,11 +134,10 @@ QUESTIONS = (
                 "It moves twice the bytes. Accuracy is the reason.",
             ),
             Choice(
-                "Because the central difference subtracts two nearly equal numbers: with a step "
-                "of 1e-6 its relative error is about 0.1 in float32, and 2e-10 in float64.",
+                "Because the numerical derivative is a difference of nearly equal numbers.",
                 True,
-                "That is ε_machine / ε. In float32 the noise of the witness is far above the "
-                "tolerance.",
+                "Its relative error is about ε_machine / ε: with a step of 1e-6 that is 2e-10 in "
+                "float64, but 0.1 in float32, far above the tolerance.",
             ),
         ),
     ),
