@@ -1,0 +1,8 @@
+"""Checks a hand-written torch.autograd.Function and names the root cause of what is wrong."""
+
+from autograder.api import CheckFailed, check, evaluate, explain, hint, install_name_help
+from autograder.progress import progress
+
+install_name_help()
+
+__all__ = ["CheckFailed", "check", "evaluate", "explain", "hint", "progress"]

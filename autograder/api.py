@@ -1,0 +1,278 @@
+"""check, evaluate, hint and explain: what notebooks call."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch.autograd import Function
+
+from autograder.containment import contained
+from autograder.evidence import Evidence, Finding
+from autograder.exercise import Exercise
+from autograder.exercises import find
+from autograder.explanations import TITLES
+from autograder.observation import Answer, Observation
+from autograder.plan import make_plan
+from autograder.probe import probe
+from autograder.report import Report
+from autograder.rules import NOT_ASKED, ORDER, judge, special
+from autograder.source import Source
+
+
+class CheckFailed(AssertionError):
+    """A check that found something. Its message is the report's headline; no traceback is shown."""
+
+    def __init__(self, report: Report):
+        self.report = report
+        super().__init__(report.headline)
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython shows these lines in place of a traceback; nbgrader validate shows only them.
+        return (
+            [str(self.report)]
+            if _plain_output()
+            else [f"{self.report.mark} {self.report.headline}"]
+        )
+
+
+def evaluate(
+    submission: Any,
+    exercise: str | Exercise | None = None,
+    hidden: bool = True,
+    device: str | None = None,
+    seed: int | None = None,
+) -> Report:
+    """Check a submission and return the report; never raises for what the submission does.
+
+    submission  a Function class, or a callable that applies one; function exercises take the function
+    exercise    the exercise's name; default: the submission's own name
+    hidden      everything the grader runs; False: the visible checks
+    device      None: the CPU; "cuda": there too
+    seed        None: fresh random inputs; the same seed gives the same verdict
+    Raises ValueError for a name that is no exercise, listing the closest ones.
+    """
+    asked = exercise if isinstance(exercise, Exercise) else find(exercise or _name_of(submission))
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    devices = ("cpu",) if device in (None, "cpu") else ("cpu", str(device))
+    graded = bool(os.environ.get("NBGRADER_EXECUTION"))
+    base = Report(asked.name, False, hidden=hidden, seed=seed, devices=devices, graded=graded)
+    refused = _wrong_kind(submission, asked)
+    if refused is not None:
+        base.findings = [refused]
+        return base
+    with contained(capture=False), torch.enable_grad():
+        plan = make_plan(asked, seed, hidden, devices)
+        observation = probe(submission, plan, {s.name: s for s in asked.scenarios})
+        evidence = Evidence(asked, plan, observation, Source.of(submission))
+        if observation.facts["interrupted"]:
+            return _interrupted(base, evidence)
+        verdicts = judge(evidence)
+    base.findings = verdicts.findings
+    base.passed = not verdicts.findings
+    base.held = [r.sentence for r in verdicts.held]
+    base.skipped = [r.name for r in verdicts.skipped]
+    base.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
+    base.printed = str(observation.facts.get("printed", ""))
+    if not hidden:
+        base.more = max(0, _rule_count(asked, True) - _rule_count(asked, False))
+    return base
+
+
+def check(
+    submission: Any, hidden: bool = False, exercise: str | None = None, seed: int | None = None
+) -> None:
+    """Check a submission and show the report. Raises CheckFailed if it falls short; returns None.
+
+    hidden=True runs everything the grader runs. ValueError for a name that is no exercise.
+    """
+    from autograder.progress import default_devices, record_check
+
+    devices = default_devices()
+    device = next((d for d in devices if d != "cpu"), None)
+    report = evaluate(submission, exercise=exercise, hidden=hidden, device=device, seed=seed)
+    record_check(report.exercise, report.passed, hidden)
+    _show(report)
+    if not report.passed:
+        raise CheckFailed(report)
+
+
+_next_hint: dict[str, int] = {}
+
+
+def hint(submission: Any) -> None:
+    """Show the next hint for an exercise (a class, a function or a name), from gentle to formula."""
+    from autograder.progress import load, record_hint
+
+    asked = find(submission if isinstance(submission, str) else _name_of(submission))
+    seen = max(_next_hint.get(asked.name, 0), load().exercise(asked.name).hints)
+    level = min(seen, len(asked.hints) - 1)
+    _next_hint[asked.name] = level + 1
+    record_hint(asked.name, level + 1)
+    print(f"Hint {level + 1} of {len(asked.hints)} for {asked.name}: {asked.hints[level]}")
+    if level == len(asked.hints) - 1:
+        print(f"That was the last hint. The worked answer stands in solutions/{asked.lesson}.")
+
+
+def explain(rule: str) -> None:
+    """Say what a rule such as "gradient-sign" means. ValueError lists the closest names."""
+    import difflib
+
+    if rule not in TITLES:
+        close = difflib.get_close_matches(rule, list(TITLES), n=3, cutoff=0.3)
+        raise ValueError(
+            f"There is no rule called {rule!r}. Closest names: {', '.join(close) or 'none'}."
+        )
+    print(f"{rule}: {TITLES[rule]}")
+
+
+# ---- helpers -------------------------------------------------------------------------------
+
+
+def _name_of(submission: Any) -> str:
+    """The name that finds the exercise: the class's, the function's, or that of apply's class."""
+    owner = getattr(submission, "__self__", None)
+    if isinstance(owner, type):
+        return owner.__name__
+    name = getattr(submission, "__name__", None)
+    if isinstance(submission, Function):
+        return type(submission).__name__
+    if not isinstance(name, str):
+        raise ValueError(
+            f"check needs your class, for example check(Square); it was given {type(submission).__name__}."
+        )
+    return name
+
+
+def _wrong_kind(submission: Any, exercise: Exercise) -> Finding | None:
+    """A finding where the submission is not even the kind of thing that was asked for."""
+    name = exercise.name
+    if isinstance(submission, Function):
+        return Finding(
+            "not-a-function", f"This is an instance of {name}; the check needs the class.",
+            f"Write check({name}), without parentheses after {name}.",
+        )  # fmt: skip
+    if exercise.is_function:
+        if isinstance(submission, type) and issubclass(submission, Function):
+            return Finding(
+                "not-a-function", f"{name} is to be a plain function, not a class.",
+                f"Write def {name}{exercise.signature}: …",
+            )  # fmt: skip
+    elif isinstance(submission, type) and not issubclass(submission, Function):
+        return Finding(
+            "not-a-function", f"{name} is a class, but not a torch.autograd.Function.",
+            f"Begin with: class {name}(torch.autograd.Function):",
+        )  # fmt: skip
+    if not callable(submission):
+        return Finding(
+            "not-a-function", f"This is a {type(submission).__name__}, which cannot be called.",
+            f"Pass the class itself: check({name}).",
+        )  # fmt: skip
+    return None
+
+
+@cache
+def _rule_count_by_name(name: str, hidden: bool) -> int:
+    return _count_rules(find(name), hidden)
+
+
+def _rule_count(exercise: Exercise, hidden: bool) -> int:
+    try:
+        if find(exercise.name) is exercise:
+            return _rule_count_by_name(exercise.name, hidden)
+    except ValueError:
+        pass
+    return _count_rules(exercise, hidden)
+
+
+def _count_rules(exercise: Exercise, hidden: bool) -> int:
+    """How many rules have something to judge in a plan: those that do not say NOT_ASKED of it."""
+    plan = make_plan(exercise, 0, hidden)
+    blank = Observation({q.id: Answer(data={"passed": True}) for q in plan}, {})
+    evidence = Evidence(exercise, plan, blank, Source())
+    count = 0
+    for rule in (*ORDER, *special.scenario_rules(evidence)):
+        try:
+            count += rule.judge(evidence) is not NOT_ASKED
+        except Exception:  # a blank answer is not one the rule can read: it was asked all the same
+            count += 1
+    return count
+
+
+def _interrupted(report: Report, evidence: Evidence) -> Report:
+    answer = list(evidence.observation.answers.values())[-1]
+    failure = answer.failure
+    report.interrupted = True
+    place = (
+        f" in {failure.function}, line {failure.line}: {failure.source}"
+        if failure and failure.line
+        else ""
+    )
+    details = {"line": failure.line, "source": failure.source} if failure and failure.line else {}
+    report.findings = [
+        Finding(
+            "raises", f"You interrupted the check; your code was running{place}.",
+            "If it never ends by itself, look for a loop whose condition never becomes false.", details,
+        )
+    ]  # fmt: skip
+    return report
+
+
+def _shell() -> Any:
+    try:
+        from IPython import get_ipython
+
+        return get_ipython()
+    except ImportError:
+        return None
+
+
+def _plain_output() -> bool:
+    """Whether there is no rich display, so that the exception has to carry the whole report."""
+    return _shell() is None
+
+
+def _show(report: Report) -> None:
+    if _plain_output():
+        print(report)
+        return
+    from IPython.display import display
+
+    display({"text/plain": str(report), "text/html": report._repr_html_()}, raw=True)
+
+
+_installed: Callable[..., Any] | None = None
+
+
+def install_name_help() -> None:
+    """In a notebook, a NameError for an exercise that is not defined yet gets a friendly sentence."""
+    global _installed
+    shell = _shell()
+    if shell is None or _installed is not None:
+        return
+
+    def friendly(shell: Any, etype: Any, value: Any, tb: Any, tb_offset: Any = None) -> Any:
+        name = getattr(value, "name", None)
+        if isinstance(name, str) and _is_exercise(name):
+            lines = [
+                f"{name} is not there yet: run the cell above first (the one with `class {name}` or "
+                f"`def {name}`), then this one again."
+            ]
+            value._render_traceback_ = lambda: lines
+        shell.showtraceback((etype, value, tb), tb_offset=tb_offset)
+        return None
+
+    shell.set_custom_exc((NameError,), friendly)
+    _installed = friendly
+
+
+def _is_exercise(name: str) -> bool:
+    try:
+        find(name)
+    except Exception:  # an unknown name, or exercises that cannot be loaded: stay out of the way
+        return False
+    return True

@@ -1,0 +1,128 @@
+"""Comparing tensors, and finding words for how they differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# rtol, atol (times the largest expected value) by dtype. Float64 is far tighter than gradcheck's
+# defaults: a 0.09 % error and a sign flip of size 1e-5 pass gradcheck. bfloat16 keeps 8 bits.
+TOLERANCE = {
+    torch.float64: (1e-6, 1e-8),
+    torch.float32: (1e-4, 2e-5),
+    torch.bfloat16: (0.0, 0.1),
+    torch.float16: (0.0, 0.02),
+}
+
+
+def close(actual: Any, expected: Any, dtype: torch.dtype = torch.float64) -> bool:
+    """Whether two tensors of one shape agree. NaN never equals anything, infinities only themselves."""
+    if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):
+        return False
+    return actual.shape == expected.shape and not bool(mismatch(actual, expected, dtype).any())
+
+
+def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Boolean tensor: where two tensors of one shape differ by more than the tolerance."""
+    if not actual.is_floating_point() or not expected.is_floating_point():
+        return actual.to(expected.device) != expected
+    a, e = actual.to(torch.float64), expected.to(torch.float64)
+    relative, absolute = TOLERANCE.get(dtype, TOLERANCE[torch.float64])
+    finite = e[torch.isfinite(e)]
+    scale = float(finite.abs().max()) if finite.numel() else 1.0
+    allowed = absolute * max(scale, 1e-3 if dtype == torch.float64 else 1.0) + relative * e.abs()
+    same = (a == e) | ((a - e).abs() <= allowed)
+    return ~same
+
+
+def ratio(actual: Any, expected: Any) -> float | None:
+    """The one factor c with actual = c · expected everywhere, or None."""
+    if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):
+        return None
+    if actual.shape != expected.shape or actual.numel() == 0:
+        return None
+    a, e = actual.to(torch.float64).reshape(-1), expected.to(torch.float64).reshape(-1)
+    energy = float((e * e).sum())
+    if energy == 0 or not torch.isfinite(a).all():
+        return None
+    factor = float((a * e).sum()) / energy
+    if not close(a, factor * e) or abs(factor) < 1e-9:
+        return None
+    return factor
+
+
+def first_difference(
+    actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64
+) -> tuple[tuple[int, ...], float, float] | None:
+    """(index, actual, expected) of the largest difference; None where there is none."""
+    wrong = mismatch(actual, expected, dtype)
+    if not bool(wrong.any()):
+        return None
+    gap = (actual.to(torch.float64) - expected.to(torch.float64)).abs()
+    gap = torch.where(wrong, torch.nan_to_num(gap, nan=torch.inf, posinf=torch.inf), -1.0)
+    flat = int(gap.reshape(-1).argmax()) if gap.dim() else 0
+    index = (
+        tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), gap.shape))
+        if gap.dim()
+        else ()
+    )
+    return index, float(actual.reshape(-1)[flat]), float(expected.reshape(-1)[flat])
+
+
+def show(value: Any, limit: int = 6) -> str:
+    """A tensor or value in a few words: "[0.25, -1.5, …] (3×4)"."""
+    if isinstance(value, Tensor):
+        flat = value.detach().reshape(-1)
+        text = ", ".join(number(v) for v in flat[:limit].tolist())
+        if flat.numel() > limit:
+            text += ", …"
+        if value.dim() == 0:
+            return text
+        shape = (
+            f" (shape {'×'.join(map(str, value.shape))})"
+            if value.dim() > 1 or flat.numel() > limit
+            else ""
+        )
+        return f"[{text}]{shape}"
+    if isinstance(value, float):
+        return number(value)
+    return str(value)
+
+
+def number(value: Any) -> str:
+    """Four significant digits; whole numbers without a point."""
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, int):
+        return str(value)
+    return f"{value:.4g}"
+
+
+def shape_words(shape: Any) -> str:
+    """(3, 4) as text; "() – a single number" for the empty shape."""
+    return (
+        f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+        if len(shape)
+        else "() – a single number"
+    )
+
+
+def where_wrong(inputs: Tensor, wrong: Tensor) -> str | None:
+    """In which region of the input the differences lie, when one simple region says it all.
+
+    inputs, wrong  one shape; ``wrong`` is boolean
+    """
+    if inputs.shape != wrong.shape or not bool(wrong.any()) or bool(wrong.all()):
+        return None
+    regions = {
+        "negative": inputs < 0,
+        "positive": inputs > 0,
+        "larger than 1 in size": inputs.abs() > 1,
+        "smaller than 1 in size": inputs.abs() < 1,
+    }
+    for words, region in regions.items():
+        if torch.equal(region, wrong):
+            return words
+    return None

@@ -1,0 +1,116 @@
+"""What the rules look at: questions, answers and right answers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.exercise import Exercise
+from autograder.observation import Answer, Observation, Question
+from autograder.plan import Expected, expect
+from autograder.source import Source
+
+
+@dataclass
+class Finding:
+    """One thing that is not right. ``rule`` is a stable name with a page of explanation.
+
+    message   the headline: stands alone, in the learner's words
+    hint      the next step, without the solution
+    evidence  measured, plain values: case, argument, expected, actual, line, …
+    """
+
+    rule: str
+    message: str
+    hint: str = ""
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Pair:
+    """One question with the answer that came and the answer that is right."""
+
+    question: Question
+    answer: Answer
+    expected: Expected
+
+    @property
+    def where(self) -> str:
+        """The case in the learner's words, with the variant where there is one."""
+        return self.question.case
+
+    def raw(self, position: int) -> Any:
+        """What the learner's backward returned for an argument, before torch repairs it.
+
+        Falls back to the gradient that reached the leaf when backward was not seen directly.
+        """
+        if self.answer.raw is not None and position < len(self.answer.raw):
+            return self.answer.raw[position]
+        return self.reached(position)
+
+    def reached(self, position: int) -> Tensor | None:
+        """The gradient that reached the leaf (after torch summed and cast it)."""
+        if self.answer.gradients is None or position not in self.question.wants:
+            return None
+        return self.answer.gradients[self.question.wants.index(position)]
+
+    def right(self, position: int) -> Tensor | None:
+        """The right gradient for an argument; zeros where the reference does not depend on it."""
+        if self.expected.gradients is None or position not in self.question.wants:
+            return None
+        gradient = self.expected.gradients[self.question.wants.index(position)]
+        if gradient is None:
+            gradient = torch.zeros_like(self.question.args[position], dtype=torch.float64)
+        return gradient
+
+
+class Evidence:
+    """All pairs of one evaluation. The right answers are computed when a rule first asks."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        questions: list[Question],
+        observation: Observation,
+        source: Source,
+    ):
+        self.exercise, self.observation, self.source = exercise, observation, source
+        self.questions = {q.id: q for q in questions}
+        self._pairs: dict[str, Pair] = {}
+
+    def pair(self, id: str) -> Pair:
+        """The pair of one question that was answered."""
+        if id not in self._pairs:
+            question = self.questions[id]
+            needs_reference = question.kind not in ("refusal", "scenario", "gradcheck")
+            expected = expect(self.exercise, question) if needs_reference else Expected((), True)
+            self._pairs[id] = Pair(question, self.observation.answers[id], expected)
+        return self._pairs[id]
+
+    def pairs(
+        self, *kinds: str, role: str | None = None, variant: str | None = None
+    ) -> Iterator[Pair]:
+        """The answered pairs of the given kinds, in the order they were asked."""
+        for id, question in self.questions.items():
+            if kinds and question.kind not in kinds:
+                continue
+            if role is not None and question.role != role:
+                continue
+            if variant is not None and question.variant != variant:
+                continue
+            if id in self.observation.answers:
+                yield self.pair(id)
+
+    @cached_property
+    def plain(self) -> list[Pair]:
+        """The runs that the first rules look at: main cases, float64, contiguous."""
+        kind = "function" if self.exercise.is_function else "run"
+        return list(self.pairs(kind, role="main", variant=""))
+
+    def argument(self, position: int) -> str:
+        return self.exercise.argument(position)

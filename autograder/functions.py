@@ -1,0 +1,61 @@
+"""The function arguments that questions name: the ``f`` of ``numerical_gradient(f, x)`` and its kin.
+
+Questions are data, so a function travels as a :class:`autograder.exercise.Named`: a name here and
+numbers. Each entry is a maker: it gets the numbers and returns the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.exercise import Named
+
+FUNCTIONS: dict[str, Callable[..., Callable[..., Any]]] = {}
+
+
+def named(maker: Callable[..., Callable[..., Any]]) -> Callable[..., Callable[..., Any]]:
+    """Register a maker under its own name."""
+    if maker.__name__ in FUNCTIONS:
+        raise ValueError(f"two functions are called {maker.__name__}")
+    FUNCTIONS[maker.__name__] = maker
+    return maker
+
+
+def resolve(value: Named) -> Callable[..., Any]:
+    """The function that a Named stands for; ValueError for a name that is not here."""
+    if value.name not in FUNCTIONS:
+        raise ValueError(f"no function is called {value.name!r}")
+    return FUNCTIONS[value.name](*value.settings)
+
+
+@named
+def weighted_squares(weight: float) -> Callable[[Tensor], Tensor]:
+    """x ↦ weight · Σ i·xᵢ² (0-d tensor); the gradient differs at every element."""
+
+    def f(x: Tensor) -> Tensor:
+        steps = torch.arange(1, x.numel() + 1, dtype=x.dtype, device=x.device).reshape(x.shape)
+        return weight * (steps * x * x).sum()
+
+    return f
+
+
+@named
+def exp_of_sum(scale: float) -> Callable[[Tensor], Tensor]:
+    """x ↦ exp(scale · Σx) (0-d tensor): elements interact."""
+    return lambda x: torch.exp(scale * x.sum())
+
+
+@named
+def sine_as_float(scale: float) -> Callable[[Tensor], float]:
+    """x ↦ Σ sin(scale · x), as a Python float."""
+    return lambda x: float(torch.sin(scale * x).sum())
+
+
+@named
+def affine(slope: float, offset: float) -> Callable[[Tensor], Tensor]:
+    """x ↦ slope · Σx + offset (0-d tensor): the second derivative is zero."""
+    return lambda x: slope * x.sum() + offset

@@ -1,0 +1,208 @@
+"""What the learner reads: one root cause, measured evidence, one next step. Text, HTML and JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+import textwrap
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from autograder.evidence import Finding
+from autograder.explanations import TITLES
+
+_WIDTH = 96
+
+# The sentences worth reading when something else is wrong: what the learner has already reached.
+_MILESTONES = frozenset(
+    {
+        "Forward runs.",
+        "The output values agree with the reference.",
+        "Backward runs.",
+        "The gradients agree with the reference, for dense upstream gradients of both signs.",
+        "Second derivatives are right (or refused where that is allowed).",
+    }
+)
+
+
+@dataclass
+class Report:
+    """The outcome of checking one submission.
+
+    passed    nothing that was asked is wrong
+    findings  the first is the root cause
+    held      sentences of the rules that hold
+    skipped   names of rules that were not judged because the root cause stands before them
+    undecided sentences of rules that could not be judged, with the reason
+    more      how many more checks run with hidden=True (0 when this was the complete check)
+    seed      repeats this very check; None where it must not be shown
+    graded    shown as graded feedback: hidden checks give rule and advice, never values or seeds
+    """
+
+    exercise: str
+    passed: bool
+    findings: list[Finding] = field(default_factory=list)
+    hidden: bool = True
+    seed: int | None = None
+    held: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    more: int = 0
+    printed: str = ""
+    devices: tuple[str, ...] = ("cpu",)
+    graded: bool = False
+    interrupted: bool = False
+
+    @property
+    def not_started(self) -> bool:
+        """Whether the exercise still is the stub (or has an unwritten half)."""
+        return bool(self.findings) and bool(self.findings[0].evidence.get("not_started"))
+
+    @property
+    def discreet(self) -> bool:
+        """Graded hidden checks name the rule and give advice; values, lines and seeds stay out."""
+        return self.graded and self.hidden
+
+    @property
+    def headline(self) -> str:
+        """The sentence that stands alone."""
+        if self.passed:
+            if self.more:
+                return (
+                    f"{self.exercise}: {_count(len(self.held), 'visible check')} pass; {self.more} more run "
+                    "when graded, or now with hidden=True."
+                )
+            return f"{self.exercise}: all checks pass ({_count(len(self.held), 'check')})."
+        first = self.findings[0]
+        said = TITLES.get(first.rule, first.message) if self.discreet else first.message
+        return f"{self.exercise}: {said}"
+
+    @property
+    def mark(self) -> str:
+        if self.passed:
+            return "✓"
+        return "○" if self.not_started else "✗"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """(label, text) of what stands under the headline; the same in text and HTML."""
+        if self.passed:
+            return self._notes()
+        first = self.findings[0]
+        rows: list[tuple[str, str]] = []
+        if not self.discreet:
+            rows += _evidence_rows(first.evidence)
+        if first.hint:
+            rows.append(("Next", first.hint))
+        if self.not_started:
+            return rows
+        rows.append(("Rule", f'{first.rule} – explain("{first.rule}") says more'))
+        others = [f.rule for f in self.findings[1:]]
+        if others:
+            rows.append(("Also", ", ".join(dict.fromkeys(others)) + " (look again after this one)"))
+        if self.held and not self.discreet:
+            works = [s for s in self.held if s in _MILESTONES] or self.held[:1]
+            rows.append(("Works", " ".join(works[-3:])))
+        return rows + self._notes()
+
+    def _notes(self) -> list[tuple[str, str]]:
+        rows = []
+        if self.undecided and not self.discreet:
+            rows.append(("Undecided", " ".join(self.undecided[:2])))
+        if self.printed.strip() and not self.discreet:
+            lines = self.printed.strip().splitlines()
+            rows.append(
+                (
+                    "Printed",
+                    _cut(lines[0], 120) + (f" … ({len(lines)} lines)" if len(lines) > 1 else ""),
+                )
+            )
+        if self.seed is not None and not self.graded and not self.passed:
+            rows.append(("Again", f"seed={self.seed} repeats exactly this check"))
+        return rows
+
+    def __str__(self) -> str:
+        lines = textwrap.wrap(f"{self.mark} {self.headline}", _WIDTH, subsequent_indent="  ")
+        for label, text in self.rows():
+            start = f"  {label + ':':<12}"
+            lines += textwrap.wrap(
+                text, _WIDTH, initial_indent=start, subsequent_indent=" " * 14, max_lines=3,
+                placeholder=" …",
+            )  # fmt: skip
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        state = "passed" if self.passed else "not-started" if self.not_started else "failed"
+        role = "status" if self.passed else "alert"
+        words = {"passed": "Passed", "not-started": "Not started", "failed": "Not yet"}[state]
+        rows = "".join(
+            f"<dt>{html.escape(label)}</dt><dd>{_code(text)}</dd>" for label, text in self.rows()
+        )
+        details = f'<dl class="bbh-rows">{rows}</dl>' if rows else ""
+        return (
+            f"<style>{stylesheet()}</style>"
+            f'<div class="autograder-report bbh-report bbh-{state}" role="{role}">'
+            f'<p class="bbh-headline"><span class="bbh-mark" aria-hidden="true">{self.mark}</span> '
+            f'<span class="bbh-state">{words}</span> {_code(self.headline)}</p>{details}</div>'
+        )
+
+    def to_json(self) -> str:
+        """The report as JSON; in graded hidden reports without evidence and seed."""
+        data: dict[str, Any] = {
+            "exercise": self.exercise, "passed": self.passed, "hidden": self.hidden,
+            "headline": self.headline, "not_started": self.not_started, "seed": self.seed,
+            "findings": [_finding_data(f, self.discreet) for f in self.findings],
+            "held": self.held, "skipped": self.skipped, "undecided": self.undecided,
+            "devices": list(self.devices),
+        }  # fmt: skip
+        if self.graded:
+            data["seed"] = None
+        return json.dumps(data, ensure_ascii=False, indent=1, default=str)
+
+
+def _finding_data(finding: Finding, discreet: bool) -> dict[str, Any]:
+    if not discreet:
+        return asdict(finding)
+    return {"rule": finding.rule, "message": TITLES.get(finding.rule, ""), "hint": finding.hint}
+
+
+def _evidence_rows(evidence: dict[str, Any]) -> list[tuple[str, str]]:
+    """The measured evidence in at most five rows."""
+    rows: list[tuple[str, str]] = []
+    if evidence.get("line"):
+        rows.append(
+            ("Your line", f"{evidence['line']}: {_cut(str(evidence.get('source', '')), 100)}")
+        )
+    if evidence.get("inputs"):
+        inputs = ", ".join(f"{k} = {v}" for k, v in evidence["inputs"].items())
+        upstream = f"; grad_output = {evidence['upstream']}" if evidence.get("upstream") else ""
+        rows.append(("With", _cut(inputs + upstream, 260)))
+    elif evidence.get("case"):
+        rows.append(("With", str(evidence["case"])))
+    if "actual" in evidence:
+        rows.append(("Yours", _cut(str(evidence["actual"]), 120)))
+        rows.append(("Expected", _cut(str(evidence.get("expected", "")), 120)))
+    if evidence.get("original") and not evidence.get("not_started"):
+        rows.append(("torch says", _cut(str(evidence["original"]).replace("\n", " "), 240)))
+    return rows
+
+
+def _code(text: str) -> str:
+    """Escaped HTML; what stands in backticks becomes code."""
+    parts = html.escape(text).split("`")
+    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
+@cache
+def stylesheet() -> str:
+    """The reports' CSS (also shipped to graded feedback, where inline styles are removed)."""
+    return (Path(__file__).parent / "static" / "report.css").read_text()

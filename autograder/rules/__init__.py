@@ -1,0 +1,55 @@
+"""All rules, in the order in which causes come before their consequences."""
+
+from __future__ import annotations
+
+from autograder.evidence import Evidence
+from autograder.rules import context, forward, gradient, honesty, order_two, ranges, runs, special
+from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, Verdicts, judge_all, rule
+
+ORDER: tuple[Rule, ...] = (
+    special.leaves_torch_alone,
+    runs.forward_runs,
+    forward.output_has_value,
+    forward.output_shape,
+    forward.output_dtype,
+    forward.output_value,
+    context.leaves_inputs,
+    special.refuses_what_it_should,
+    runs.output_is_connected,
+    context.leaves_saved,
+    context.leaves_upstream,
+    runs.backward_runs,
+    runs.one_gradient_an_argument,
+    gradient.gradients_agree,
+    gradient.function_gradients_agree,
+    honesty.builds_it_itself,
+    honesty.differentiates_exactly,
+    honesty.writes_it_by_hand,
+    context.keeps_calls_apart,
+    gradient.gradcheck_passes,
+    forward.output_stable,
+    gradient.gradient_stable,
+    ranges.special_points,
+    ranges.batch_dimensions,
+    context.saves_where_torch_can_see,
+    order_two.second_derivatives,
+    order_two.gradgradcheck_passes,
+    context.honours_needs_input_grad,
+    context.keeps_within_budget,
+    ranges.other_strides,
+    ranges.expanded_upstream,
+    ranges.empty_tensors,
+    ranges.single_precision,
+    ranges.half_precision,
+    ranges.other_devices,
+)
+
+
+def judge(evidence: Evidence) -> Verdicts:
+    """Judge everything that was observed; the first finding is the root cause."""
+    return judge_all((*ORDER, *special.scenario_rules(evidence)), evidence)
+
+
+__all__ = [
+    "NOT_ASKED", "ORDER", "Rule", "Undecided", "Verdict", "Verdicts", "judge", "judge_all", "rule",
+]  # fmt: skip

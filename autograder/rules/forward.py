@@ -1,0 +1,256 @@
+"""Forward: shape, dtype, values, and finite values where the reference has them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.compare import (
+    close,
+    first_difference,
+    mismatch,
+    ratio,
+    shape_words,
+    show,
+    where_wrong,
+)
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.rules.registry import NOT_ASKED, Verdict, rule
+
+
+def _value_rule(ev: Evidence, name: str) -> str:
+    """Plain functions have values, not forwards."""
+    return "value" if ev.exercise.is_function else name
+
+
+def _line(ev: Evidence) -> dict[str, object]:
+    place = ev.source.returned(ev.exercise.name if ev.exercise.is_function else "forward")
+    return {"line": place[0], "source": place[1]} if place else {}
+
+
+@rule("output-count", needs=("forward_runs",))
+def output_has_value(ev: Evidence) -> Verdict:
+    """Forward returns what it should: tensors, and as many as it should."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair in ev.plain:
+        outputs, right = pair.answer.outputs, pair.expected.outputs
+        if outputs is None:
+            continue
+        if outputs == (None,):
+            return Finding(
+                _value_rule(ev, "forward-value"),
+                f"{'The function' if ev.exercise.is_function else 'forward'} returns nothing.",
+                "The last line must be `return` and the result.",
+                {"case": pair.where},
+            )
+        if len(outputs) != len(right) or pair.answer.single != pair.expected.single:
+            got = "one value" if pair.answer.single else f"a tuple of {len(outputs)}"
+            want = "one value" if pair.expected.single else f"a tuple of {len(right)}"
+            return Finding(
+                "output-count",
+                f"{'The function' if ev.exercise.is_function else 'forward'} returns {got}; "
+                f"{want} is asked for.",
+                f"The contract is {ev.exercise.name}{ev.exercise.signature}: {ev.exercise.summary}",
+                {"case": pair.where},
+            )
+        for output, expected in zip(outputs, right, strict=True):
+            if isinstance(expected, Tensor) and not isinstance(output, Tensor | float | int):
+                kind = output if isinstance(output, str) else type(output).__name__
+                return Finding(
+                    _value_rule(ev, "forward-value"),
+                    f"The result is no tensor but {kind}.",
+                    "Return a tensor.",
+                    {"case": pair.where},
+                )
+            if isinstance(expected, Tensor) and not isinstance(output, Tensor):
+                return Finding(
+                    _value_rule(ev, "forward-value"),
+                    "The result is a Python number, not a tensor.",
+                    "Stay with tensor operations: float() and .item() leave torch.",
+                    {"case": pair.where},
+                )
+    return None
+
+
+@rule("forward-shape", needs=("forward_runs", "output_has_value"))
+def output_shape(ev: Evidence) -> Verdict:
+    """The output has the right shape."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair in ev.plain:
+        for output, right in _outputs(pair):
+            if output.shape != right.shape:
+                return Finding(
+                    _value_rule(ev, "forward-shape"),
+                    f"The output has shape {shape_words(output.shape)}; it should have "
+                    f"{shape_words(right.shape)}.",
+                    "Compare the shapes of input and output on paper before you look at values.",
+                    {"case": pair.where, **_inputs(ev, pair), **_line(ev)},
+                )
+    return None
+
+
+@rule("forward-dtype", needs=("forward_runs", "output_has_value", "output_shape"))
+def output_dtype(ev: Evidence) -> Verdict:
+    """The output has the dtype of the input."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair in ev.plain:
+        for output, right in _outputs(pair):
+            if output.dtype != right.dtype:
+                return Finding(
+                    _value_rule(ev, "forward-dtype"),
+                    f"The output is {_dtype(output)}; the input asks for {_dtype(right)}.",
+                    "Make new tensors from the input (x.new_zeros, torch.zeros_like) and do not cast.",
+                    {"case": pair.where, **_line(ev)},
+                )
+    return None
+
+
+@rule("forward-value", needs=("forward_runs", "output_has_value", "output_shape"))
+def output_value(ev: Evidence) -> Verdict:
+    """The output values agree with the reference."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair in sorted(ev.plain, key=_size):
+        for output, right in _outputs(pair):
+            if output.dtype == right.dtype and not close(output, right):
+                return _wrong_value(ev, pair, output, right)
+    return None
+
+
+def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Finding:
+    message, hint = _explain_value(ev, pair, output, right)
+    rule_name = _value_rule(ev, "forward-value")
+    if pair.answer.inputs_changed and not ev.exercise.is_function:
+        position = pair.answer.inputs_changed[0]
+        message += f" It also writes to its input {ev.argument(position)}."
+    evidence = {
+        "case": pair.where, **_inputs(ev, pair), "actual": show(output), "expected": show(right),
+        **_line(ev),
+    }  # fmt: skip
+    difference = first_difference(output, right)
+    if difference is not None:
+        evidence["index"] = difference[0]
+    return Finding(rule_name, message, hint, evidence)
+
+
+def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> tuple[str, str]:
+    for slip in ev.exercise.forward_slips:
+        if _slipped(ev, slip.value):
+            return slip.message, slip.hint
+    what = "The result" if ev.exercise.is_function else "The output"
+    factors = [_factor(p) for p in ev.plain]
+    if all(f is not None for f in factors) and factors[0] is not None and len(set(factors)) == 1:
+        if factors[0] == -1.0:
+            return (
+                f"{what} has the wrong sign everywhere.",
+                "Look for a minus sign too many or too few.",
+            )
+        return (
+            f"{what} is {factors[0]:.4f} × the expected one everywhere.",
+            "Look for a factor that is missing or that is there twice.",
+        )
+    if not torch.isfinite(output[torch.isfinite(right)]).all():
+        return (
+            f"{what} has nan or inf where the expected value is finite.",
+            "Print the intermediate results.",
+        )
+    wrong = mismatch(output, right)
+    for position in pair.question.wants:
+        region = where_wrong(pair.question.args[position], wrong)
+        if region:
+            name = ev.argument(position)
+            return (
+                f"{what} is wrong exactly where {name} is {region}.",
+                f"Work out by hand what should come out for one {name} that is {region}.",
+            )
+    count = int(wrong.sum())
+    return (
+        f"{what} differs from the expected values ({count} of {wrong.numel()} elements).",
+        f"The contract is: {ev.exercise.summary} Compute the smallest case by hand.",
+    )
+
+
+def _slipped(ev: Evidence, value: object) -> bool:
+    """Whether a known wrong formula gives the learner's output in every plain case."""
+    from autograder.plan import reference_arguments
+
+    for pair in ev.plain:
+        try:
+            wrong = value(*reference_arguments(pair.question))  # type: ignore[operator]
+        except Exception:  # a known slip need not make sense for every case
+            return False
+        values = wrong if isinstance(wrong, tuple | list) else (wrong,)
+        for (output, _), slip in zip(_outputs(pair), values, strict=False):
+            if not isinstance(slip, Tensor) or not close(output, slip.detach()):
+                return False
+    return True
+
+
+def _factor(pair: Pair) -> float | None:
+    for output, right in _outputs(pair):
+        found = ratio(output, right) if output.is_floating_point() else None
+        if found is not None:
+            return round(found, 6)
+    return None
+
+
+@rule("forward-unstable", needs=("forward_runs", "output_shape", "output_value"))
+def output_stable(ev: Evidence) -> Verdict:
+    """The output stays finite for very large and very small inputs."""
+    pairs = list(ev.pairs("run", "function", role="extreme"))
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        if pair.answer.outputs is None:
+            continue
+        for output, right in _outputs(pair):
+            if output.shape != right.shape or not output.is_floating_point():
+                continue
+            bad = torch.isfinite(right) & ~torch.isfinite(output)
+            if bool(bad.any()):
+                return _unstable(ev, pair, output, right, bad)
+            if not close(output, right, torch.float32):
+                wrong = mismatch(output, right, torch.float32)
+                return _unstable(ev, pair, output, right, wrong)
+    return None
+
+
+def _unstable(ev: Evidence, pair: Pair, output: Tensor, right: Tensor, bad: Tensor) -> Finding:
+    at = ""
+    for position in pair.question.wants:
+        value = pair.question.args[position]
+        if value.shape == bad.shape:
+            at = f" at {ev.argument(position)} = {show(value[bad][0])}"
+            break
+    return Finding(
+        "forward-unstable",
+        f"In float32 the output is {show(output[bad][0])}{at}, where the exact value is "
+        f"{show(right[bad][0])}.",
+        "exp overflows above about 88 in float32, and log of something that underflowed to 0 is -inf. "
+        "Rewrite the formula so that exp only ever sees numbers that are not positive.",
+        {"case": pair.where, "actual": show(output), "expected": show(right), **_line(ev)},
+    )
+
+
+def _outputs(pair: Pair) -> list[tuple[Tensor, Tensor]]:
+    """(output, right output) for every output that is a tensor on both sides."""
+    if pair.answer.outputs is None:
+        return []
+    both = zip(pair.answer.outputs, pair.expected.outputs, strict=False)
+    return [(o, r) for o, r in both if isinstance(o, Tensor) and isinstance(r, Tensor)]
+
+
+def _inputs(ev: Evidence, pair: Pair) -> dict[str, object]:
+    named = {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)}
+    return {"inputs": named}
+
+
+def _size(pair: Pair) -> int:
+    return sum(a.numel() for a in pair.question.args if isinstance(a, Tensor))
+
+
+def _dtype(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

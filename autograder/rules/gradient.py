@@ -1,0 +1,120 @@
+"""The gradients that backward itself returns, before torch repairs them.
+
+The rules of this family are exclusive: one diagnosis is made from all the evidence
+(``autograder.diagnosis``), and the rule that it names is the one that fails.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.compare import close, mismatch, show
+from autograder.diagnosis import diagnose
+from autograder.evidence import Evidence, Finding
+from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
+
+_BEFORE = (
+    "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
+    "one_gradient_an_argument",
+)  # fmt: skip
+
+
+def _diagnosis(ev: Evidence) -> Finding | None:
+    if not hasattr(ev, "_gradient_diagnosis"):
+        ev._gradient_diagnosis = diagnose(ev)  # type: ignore[attr-defined]
+    return ev._gradient_diagnosis  # type: ignore[attr-defined]
+
+
+@rule("gradient-value", needs=_BEFORE)
+def gradients_agree(ev: Evidence) -> Verdict:
+    """The gradients agree with the reference, for dense upstream gradients of both signs."""
+    asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
+    if not asked or ev.exercise.is_function:
+        return NOT_ASKED
+    return _diagnosis(ev)
+
+
+@rule("gradient-value", needs=("forward_runs", "output_value"))
+def function_gradients_agree(ev: Evidence) -> Verdict:
+    """The gradients through the function agree with the reference."""
+    asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
+    if not asked or not ev.exercise.is_function:
+        return NOT_ASKED
+    for pair in asked:
+        for position in pair.question.wants:
+            got, right = pair.reached(position), pair.right(position)
+            if right is not None and bool(right.any()) and got is None:
+                return Finding(
+                    "gradient-missing",
+                    f"No gradient flows through the function to {ev.argument(position)}.",
+                    "Use torch operations only, without detach, item or no_grad.",
+                    {"case": pair.where},
+                )
+            if right is not None and got is not None and not close(got, right):
+                return Finding(
+                    "gradient-value",
+                    f"The gradient through the function to {ev.argument(position)} is wrong.",
+                    "Use torch operations only, and sum exactly the dimensions that were broadcast.",
+                    {"case": pair.where, "actual": show(got), "expected": show(right)},
+                )
+    return None
+
+
+@rule("gradient-value", needs=(*_BEFORE, "gradients_agree"))
+def gradcheck_passes(ev: Evidence) -> Verdict:
+    """gradcheck passes."""
+    pairs = [p for p in ev.pairs("gradcheck") if p.question.more["order"] == 1]
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        failure = pair.answer.failure
+        if failure is not None:
+            first = failure.message.splitlines()[0][:200] if failure.message else failure.kind
+            return Finding(
+                "gradient-value",
+                "gradcheck rejects the gradient, although it equals the reference on ordinary inputs.",
+                "gradcheck calls your Function many times, with undefined and one-hot upstream gradients: "
+                "look for state that outlives a call, and for randomness.",
+                {"case": pair.where, "original": f"{failure.kind}: {first}"},
+            )
+    return None
+
+
+@rule("gradient-unstable", needs=(*_BEFORE, "output_stable", "gradients_agree"))
+def gradient_stable(ev: Evidence) -> Verdict:
+    """The gradient stays finite for very large and very small inputs."""
+    pairs = [p for p in ev.pairs("run", role="extreme") if p.question.wants]
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        for position in pair.question.wants:
+            got, right = pair.raw(position), pair.right(position)
+            if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
+                continue
+            bad = torch.isfinite(right) & ~torch.isfinite(got)
+            if not bool(bad.any()):
+                bad = mismatch(got, right, torch.float32)
+            if bool(bad.any()):
+                name = ev.argument(position)
+                value = pair.question.args[position]
+                at = f" at {name} = {show(value[bad][0])}" if value.shape == bad.shape else ""
+                return Finding(
+                    "gradient-unstable",
+                    f"In float32 the gradient for {name} is {show(got[bad][0])}{at}, where "
+                    f"{show(right[bad][0])} is right.",
+                    "An overflow in exp, or 0 · inf. Write the derivative with quantities that stay between "
+                    "0 and 1.",
+                    {
+                        "case": pair.where,
+                        "argument": name,
+                        "actual": show(got),
+                        "expected": show(right),
+                    },
+                )
+    return None
+
+
+RULES: tuple[Rule, ...] = (
+    gradients_agree, function_gradients_agree, gradcheck_passes, gradient_stable,
+)  # fmt: skip

@@ -1,0 +1,154 @@
+"""Second derivatives: right, or refused with an error, but never silently wrong."""
+
+from __future__ import annotations
+
+from autograder.compare import close, show
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
+
+_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
+
+
+def _wrong(pair: Pair) -> tuple[int, object, object] | None:
+    """(place, actual, expected) of the first wrong second derivative."""
+    for place, right in enumerate(pair.expected.second or ()):
+        got = (pair.answer.second or ())[place] if pair.answer.second else None
+        if right is None or not bool(right.any()):
+            if got is not None and bool(got.any()) and not close(got, got * 0):
+                return place, got, right
+            continue
+        if got is None or not close(got, right):
+            return place, got, right
+    return None
+
+
+@rule("double-backward-value", needs=(*_RIGHT, "writes_it_by_hand"))
+def second_derivatives(ev: Evidence) -> Verdict:
+    """Second derivatives are right (or refused where that is allowed)."""
+    pairs = list(ev.pairs("second"))
+    if not pairs:
+        return NOT_ASKED
+    if ev.exercise.second_order == "refused":
+        return _must_refuse(pairs)
+    may_refuse = ev.exercise.second_order == "right-or-refused"
+    for pair in pairs:
+        failure = pair.answer.failure
+        if failure is not None:
+            if may_refuse and failure.is_runtime_error:
+                continue
+            return _refused(ev, pair)
+        wrong = _wrong(pair)
+        if wrong is None:
+            continue
+        mixed = bool(pair.question.more.get("mixed"))
+        place, got, right = wrong
+        if got is None and not may_refuse:
+            return _missing(ev, pair, place)
+        return _silent(ev, pair, place, got, right, mixed, may_refuse)
+    return None
+
+
+def _name(ev: Evidence, pair: Pair, place: int) -> str:
+    wants = pair.question.wants
+    return ev.argument(wants[place]) if place < len(wants) else "grad_output"
+
+
+def _refused(ev: Evidence, pair: Pair) -> Finding:
+    failure = pair.answer.failure
+    assert failure is not None
+    line = {"line": failure.line, "source": failure.source} if failure.own_frame else {}
+    return Finding(
+        "double-backward-missing",
+        "The first derivative is right, but there is no second one: differentiating backward again stops "
+        "with an error.",
+        "backward must be made of torch operations on saved inputs and outputs and on grad_output, without "
+        "detach, .data, numpy or in-place writes.",
+        {"case": pair.where, "original": f"{failure.kind}: {failure.message[:300]}", **line},
+    )
+
+
+def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
+    return Finding(
+        "double-backward-missing",
+        f"The first derivative is right, but the second one with respect to {_name(ev, pair, place)} is "
+        "missing: backward is not connected to it.",
+        "Save the input or the output itself (not detached, not .data, not something computed from it) and "
+        "compute the rest again in backward.",
+        {"case": pair.where, **_backward_line(ev)},
+    )
+
+
+def _silent(
+    ev: Evidence, pair: Pair, place: int, got: object, right: object, mixed: bool, may_refuse: bool
+) -> Finding:
+    told = "An intermediate result is a constant to the second derivative."
+    hint = (
+        "Save only inputs and outputs, and compute everything else from them again in backward; or refuse: "
+        "`if torch.is_grad_enabled(): raise RuntimeError(...)` as the first line of backward."
+        if may_refuse
+        else "Save only inputs and outputs with save_for_backward, and compute everything else from them "
+        "again in backward."
+    )
+    if mixed and may_refuse:
+        told = "In a loss that adds another function of the input no error is raised: it is silently wrong."
+    return Finding(
+        "double-backward-value",
+        f"The first derivative is right, the second one with respect to {_name(ev, pair, place)} is wrong. "
+        f"{told}",
+        hint,
+        {
+            "case": pair.where,
+            "actual": show(got) if got is not None else "None",
+            "expected": show(right) if right is not None else "0",
+            **_backward_line(ev),
+        },
+    )
+
+
+def _must_refuse(pairs: list[Pair]) -> Verdict:
+    for pair in pairs:
+        failure = pair.answer.failure
+        if failure is None:
+            return Finding(
+                "double-backward-value",
+                "A second derivative is asked for and no error is raised: the number that comes out is wrong "
+                "or missing.",
+                "Make backward refuse: `if torch.is_grad_enabled(): raise RuntimeError(...)` as its first "
+                "line. once_differentiable alone stays silent in a sum with another function of x.",
+                {"case": pair.where, "mixed": bool(pair.question.more.get("mixed"))},
+            )
+        if not failure.is_runtime_error:
+            return Finding(
+                "refuses",
+                f"A second derivative is refused with {failure.kind}; it should be a RuntimeError.",
+                "Raise RuntimeError with a sentence that says why.",
+                {"case": pair.where, "original": failure.message[:300]},
+            )
+    return None
+
+
+def _backward_line(ev: Evidence) -> dict[str, object]:
+    place = ev.source.first_call("backward", "saved_tensors") or ev.source.returned("backward")
+    return {"line": place[0], "source": place[1]} if place else {}
+
+
+@rule("double-backward-value", needs=(*_RIGHT, "second_derivatives"))
+def gradgradcheck_passes(ev: Evidence) -> Verdict:
+    """gradgradcheck passes."""
+    pairs = [p for p in ev.pairs("gradcheck") if p.question.more["order"] == 2]
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        failure = pair.answer.failure
+        if failure is not None:
+            first = failure.message.splitlines()[0][:200] if failure.message else failure.kind
+            return Finding(
+                "double-backward-value",
+                "gradgradcheck rejects the second derivative.",
+                "backward must be differentiable torch operations on saved inputs, outputs and grad_output.",
+                {"case": pair.where, "original": f"{failure.kind}: {first}"},
+            )
+    return None
+
+
+RULES: tuple[Rule, ...] = (second_derivatives, gradgradcheck_passes)

@@ -1,0 +1,221 @@
+"""Range: other layouts, shapes, dtypes, devices and special points than the ordinary cases."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.compare import close, first_difference, show
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
+
+_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
+
+
+def _problem(
+    ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64
+) -> tuple[str, dict[str, object]] | None:
+    """(what is wrong in words, evidence) for one pair, or None."""
+    failure = pair.answer.failure
+    if failure is not None:
+        place: dict[str, object] = {}
+        if failure.own_frame:
+            place = {"line": failure.line, "source": failure.source}
+        first = failure.message.splitlines()[0][:160] if failure.message else ""
+        return f"it stops with {failure.kind}: {first}", place
+    outputs = pair.answer.outputs or ()
+    want = pair.question.args[pair.question.wants[0]].dtype if pair.question.wants else dtype
+    for output, right in zip(outputs, pair.expected.outputs, strict=False):
+        if not isinstance(right, Tensor):
+            continue
+        if not isinstance(output, Tensor) or output.shape != right.shape:
+            return "the output has the wrong shape", {"expected": str(tuple(right.shape))}
+        if right.is_floating_point() and output.dtype != want:
+            return f"the output is {_plain(output.dtype)} instead of {_plain(want)}", {}
+        if not close(output, right, dtype):
+            return "the output is wrong", {"actual": show(output), "expected": show(right)}
+    for position in pair.question.wants:
+        wrong = _gradient_problem(ev, pair, position, dtype)
+        if wrong:
+            return wrong
+    return None
+
+
+def _gradient_problem(
+    ev: Evidence, pair: Pair, position: int, dtype: torch.dtype
+) -> tuple[str, dict[str, object]] | None:
+    got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
+    if right is None or (got is None and not bool(right.any())):
+        return None
+    if not isinstance(got, Tensor):
+        return f"{name} gets no gradient", {}
+    if got.shape != right.shape:
+        return (
+            f"the gradient for {name} has shape {tuple(got.shape)} instead of {tuple(right.shape)}",
+            {},
+        )
+    want = pair.question.args[position].dtype
+    if got.dtype != want:
+        return f"the gradient for {name} is {_plain(got.dtype)} instead of {_plain(want)}", {}
+    if not close(got, right, dtype):
+        evidence: dict[str, object] = {
+            "actual": show(got),
+            "expected": show(right),
+            "argument": name,
+        }
+        difference = first_difference(got, right, dtype)
+        value = pair.question.args[position]
+        if difference is not None and value.shape == got.shape:
+            index = difference[0]
+            evidence["index"] = index
+            return (
+                f"the gradient for {name} is {show(difference[1])} at {name} = {show(float(value[index]))}, "
+                f"where {show(difference[2])} is right",
+                evidence,
+            )
+        return f"the gradient for {name} is wrong", evidence
+    return None
+
+
+def _plain(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _first_problem(
+    ev: Evidence,
+    pairs: list[Pair],
+    name: str,
+    lead: str,
+    hint: str,
+    dtype: torch.dtype = torch.float64,
+) -> Verdict:
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        problem = _problem(ev, pair, dtype)
+        if problem is not None:
+            words, evidence = problem
+            return Finding(
+                name,
+                f"{lead.format(case=pair.where)}: {words}.",
+                hint,
+                {"case": pair.where, **evidence},
+            )
+    return None
+
+
+@rule("fails-special-point", needs=_RIGHT)
+def special_points(ev: Evidence) -> Verdict:
+    """Kinks, bounds and ties follow the stated convention."""
+    return _first_problem(
+        ev, list(ev.pairs("run", "function", role="special")), "fails-special-point",
+        "Right almost everywhere, but not for {case}",
+        "At such a point several answers are possible and the contract names one: compare < with <=, and "
+        "look at what the reference does there.",
+    )  # fmt: skip
+
+
+@rule("fails-noncontiguous", needs=_RIGHT)
+def other_strides(ev: Evidence) -> Verdict:
+    """Tensors that are not contiguous work as well."""
+    return _first_problem(
+        ev, list(ev.pairs("run", variant="transposed")), "fails-noncontiguous",
+        "With the same values stored in another order (a transposed tensor)",
+        "Use reshape instead of view, and do not rely on the order in memory.",
+    )  # fmt: skip
+
+
+@rule("fails-expanded-upstream", needs=_RIGHT)
+def expanded_upstream(ev: Evidence) -> Verdict:
+    """An expanded (stride-0) upstream gradient, as sum() gives it, works as well."""
+    return _first_problem(
+        ev, list(ev.pairs("run", variant="expanded")), "fails-expanded-upstream",
+        "With an expanded upstream gradient, as loss = y.sum() gives it",
+        "All its elements share one memory cell: use reshape instead of view and never write to it.",
+    )  # fmt: skip
+
+
+@rule("fails-empty", needs=_RIGHT)
+def empty_tensors(ev: Evidence) -> Verdict:
+    """Empty tensors work as well."""
+    return _first_problem(
+        ev, list(ev.pairs("run", "function", role="empty")), "fails-empty",
+        "With {case}",
+        "An empty batch is ordinary in practice. Avoid reductions without a dim (max, min) and reshape(-1).",
+    )  # fmt: skip
+
+
+@rule("fails-batch-dims", needs=("forward_runs",))
+def batch_dimensions(ev: Evidence) -> Verdict:
+    """Any number of batch dimensions works."""
+    return _first_problem(
+        ev, list(ev.pairs("run", "function", role="batch")), "fails-batch-dims",
+        "With {case}",
+        "Use operations that work on the last dimensions (@, transpose(-1, -2)), and sum over all batch "
+        "dimensions where one tensor serves the whole batch.",
+    )  # fmt: skip
+
+
+@rule("fails-float32", needs=_RIGHT)
+def single_precision(ev: Evidence) -> Verdict:
+    """float32 works as float64 does."""
+    pairs = [p for p in ev.pairs("run", variant="float32") if p.question.role != "extreme"]
+    return _first_problem(
+        ev, pairs, "fails-float32", "In float32",
+        "New tensors must take the dtype of the input; numerical differences with a tiny step drown in "
+        "float32's rounding.", torch.float32,
+    )  # fmt: skip
+
+
+@rule("fails-half", needs=(*_RIGHT, "single_precision"))
+def half_precision(ev: Evidence) -> Verdict:
+    """bfloat16 works: the dtype is kept and the values are as close as eight bits allow."""
+    return _first_problem(
+        ev, list(ev.pairs("run", variant="bfloat16")), "fails-half", "In bfloat16",
+        "Stay in the input's dtype: grad_output * mask keeps it, mask.float() makes it float32 and the next "
+        "matrix product fails.", torch.bfloat16,
+    )  # fmt: skip
+
+
+@rule("fails-device", needs=_RIGHT)
+def other_devices(ev: Evidence) -> Verdict:
+    """New tensors are made on the device of the input."""
+    meta = list(ev.pairs("run", variant="meta"))
+    cuda = [p for p in ev.pairs("run") if p.question.variant.startswith("cuda")]
+    if not meta and not cuda:
+        return NOT_ASKED
+    verdict = _first_problem(ev, cuda, "fails-device", "On the GPU", _DEVICE_HINT)
+    if isinstance(verdict, Finding):
+        return verdict
+    for pair in meta:
+        failure = pair.answer.failure
+        if failure is None:
+            continue
+        mixed = (
+            "on the same device" in failure.message
+            or "expected device meta but got cpu" in failure.message
+        )
+        mixed = mixed or (
+            "meta" in failure.message and "cpu" in failure.message and "device" in failure.message
+        )
+        if mixed:
+            line = {"line": failure.line, "source": failure.source} if failure.own_frame else {}
+            return Finding(
+                "fails-device",
+                "A tensor is made on the CPU although the input lies on another device.",
+                _DEVICE_HINT,
+                {"case": pair.where, "original": failure.message[:300], **line},
+            )
+        if not cuda:
+            return Undecided(
+                "some operation cannot run without data, so other devices were not tried"
+            )
+    return None
+
+
+_DEVICE_HINT = "Make new tensors from the input: x.new_zeros(…), torch.zeros_like(x), torch.arange(…, device=x.device)."
+
+RULES: tuple[Rule, ...] = (
+    special_points, batch_dimensions, other_strides, expanded_upstream, empty_tensors,
+    single_precision, half_precision, other_devices,
+)  # fmt: skip

@@ -1,0 +1,141 @@
+"""It runs: forward and backward come to their end, on a custom node, with one gradient an argument."""
+
+from __future__ import annotations
+
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.observation import Failure
+from autograder.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.translate import translate
+
+# Failures of the engine that have a rule of their own; the raises rule leaves them to it.
+_COUNT = "returned an incorrect number of gradients"
+_SHAPE = "returned an invalid gradient at index"
+_NON_TENSOR = "returned a gradient different than None at position"
+_NOT_VARIABLE = "expected Variable or None"
+_VERSION = "modified by an inplace operation"
+
+
+def _failures(ev: Evidence, *stages: str) -> list[tuple[Pair, Failure]]:
+    return [
+        (pair, pair.answer.failure)
+        for pair in ev.plain
+        if pair.answer.failure is not None and pair.answer.failure.stage in stages
+    ]
+
+
+def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding:
+    said = translate(failure, ev, pair, method)
+    evidence = {
+        "case": pair.where,
+        "original": f"{failure.kind}: {failure.message}"[:400],
+        "not_started": said.not_started,
+    }
+    if failure.line is not None and failure.own_frame:
+        evidence["line"], evidence["source"] = failure.line, failure.source
+    return Finding("raises", said.message, said.hint, evidence)
+
+
+@rule("raises")
+def forward_runs(ev: Evidence) -> Verdict:
+    """Forward runs."""
+    if not ev.plain:
+        return NOT_ASKED
+    found = _failures(ev, "forward", "call")
+    if not found:
+        return None
+    pair, failure = found[0]
+    return _finding(ev, pair, failure, "forward")
+
+
+@rule("not-a-function", needs=("forward_runs", "output_has_value"))
+def output_is_connected(ev: Evidence) -> Verdict:
+    """The output is connected to your own backward."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair in ev.plain:
+        a = pair.answer
+        if a.failure is not None and a.failure.stage == "forward":
+            continue
+        if a.outputs is None or not pair.question.wants:
+            continue
+        if not any(a.requires_grad):
+            return Finding(
+                "not-a-function",
+                "The result is cut off from the graph: it does not require grad, so backward is never called.",
+                "Return the tensor that forward computed from its arguments, and call the class through "
+                "apply. Something on the way (detach, item, numpy, a number, mark_non_differentiable) "
+                "cuts the graph.",
+                {"case": pair.where},
+            )
+        if not a.custom:
+            return Finding(
+                "not-a-function",
+                "There is no backward of yours in the graph: torch differentiates this by itself.",
+                "Write a torch.autograd.Function with forward and backward, and pass the class (or "
+                "something that calls its apply). Calling forward directly skips backward.",
+                {"case": pair.where},
+            )
+    return None
+
+
+@rule("raises", needs=("forward_runs",))
+def backward_runs(ev: Evidence) -> Verdict:
+    """Backward runs."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair, failure in _failures(ev, "backward", "engine"):
+        text = failure.message
+        if failure.stage == "engine" and any(
+            t in text for t in (_COUNT, _SHAPE, _NON_TENSOR, _NOT_VARIABLE)
+        ):
+            continue
+        return _finding(ev, pair, failure, "backward")
+    return None
+
+
+@rule("gradient-count", needs=("forward_runs", "output_is_connected", "backward_runs"))
+def one_gradient_an_argument(ev: Evidence) -> Verdict:
+    """Backward returns one gradient an argument, None for what is no tensor."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair in ev.plain:
+        a = pair.answer
+        text = a.failure.message if a.failure is not None else ""
+        names = ", ".join(ev.argument(i) for i in range(len(pair.question.args)))
+        wanted, got = a.expected_count, a.raw_count
+        listed = bool(a.backward) and a.backward[-1].returned_type == "list"
+        if _COUNT in text or (_NOT_VARIABLE in text and listed):
+            if listed:
+                return Finding(
+                    "gradient-count",
+                    "backward returns a list; torch takes a list for one single gradient.",
+                    "Return the gradients as a tuple: return a, b, c.",
+                    {"case": pair.where, "original": text[:300]},
+                )
+            return Finding(
+                "gradient-count",
+                f"backward returns {_plural(got)}, but forward takes {wanted} "
+                f"argument{'s' if wanted != 1 else ''} besides ctx ({names}).",
+                "Return one value for each argument of forward, in the same order; None for the ones "
+                "that are no tensor.",
+                {"case": pair.where, "original": text[:300], "returned": got, "expected": wanted},
+            )
+        if _NON_TENSOR in text:
+            return Finding(
+                "gradient-count",
+                "backward returns a gradient for an argument that is no tensor.",
+                f"The arguments are {names}: return None at the place of each plain Python value.",
+                {"case": pair.where, "original": text[:300]},
+            )
+        if _NOT_VARIABLE in text:
+            return Finding(
+                "gradient-count",
+                "backward returns something that is neither a tensor nor None.",
+                "Each returned value must be a tensor (the gradient) or None.",
+                {"case": pair.where, "original": text[:300]},
+            )
+    return None
+
+
+def _plural(count: int | None) -> str:
+    return f"{count} value{'s' if count != 1 else ''}"

@@ -1,0 +1,89 @@
+"""Contracts beyond values: what must be refused, and the exercises' own experiments."""
+
+from __future__ import annotations
+
+from autograder.evidence import Evidence, Finding
+from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
+
+
+@rule("refuses", needs=("forward_runs", "output_value"))
+def refuses_what_it_should(ev: Evidence) -> Verdict:
+    """Arguments that make no sense are refused with a clear error."""
+    asked = list(ev.pairs("refusal"))
+    if not asked:
+        return NOT_ASKED
+    for pair in asked:
+        failure = pair.answer.failure
+        wanted = pair.question.more["errors"]
+        kinds = " or ".join(wanted)
+        if failure is None:
+            return Finding(
+                "refuses",
+                f"{pair.where[0].upper()}{pair.where[1:]} is accepted; the contract asks for {kinds}.",
+                f"Check the argument at the start of forward and raise {wanted[0]} with a sentence that says "
+                "what is wrong.",
+                {"case": pair.where},
+            )
+        if failure.kind not in wanted or not failure.message.strip():
+            return Finding(
+                "refuses",
+                f"{pair.where[0].upper()}{pair.where[1:]} is refused with {failure.kind}; the contract asks "
+                f"for {kinds} with a message.",
+                f"Raise {wanted[0]} yourself, before anything else goes wrong.",
+                {"case": pair.where, "original": f"{failure.kind}: {failure.message[:200]}"},
+            )
+    return None
+
+
+@rule("shared-state")
+def leaves_torch_alone(ev: Evidence) -> Verdict:
+    """torch and its settings are left as they were."""
+    changed = ev.observation.facts.get("changed") or []
+    if not changed:
+        return None
+    return Finding(
+        "shared-state",
+        f"Running your code left something changed: {', '.join(map(str, changed[:3]))}. It was put back.",
+        "A Function computes; it does not change torch's settings or functions.",
+        {"changed": changed[:10]},
+    )
+
+
+def scenario_rules(ev: Evidence) -> tuple[Rule, ...]:
+    """One rule for each scenario of the exercise, made when the exercise is judged."""
+    return tuple(_scenario_rule(s.name, s.rule, s.needs) for s in ev.exercise.scenarios)
+
+
+def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
+    def judge(ev: Evidence) -> Verdict:
+        id = f"scenario:{name}"
+        if id not in ev.observation.answers:
+            return NOT_ASKED
+        answer = ev.observation.answers[id]
+        scenario = next(s for s in ev.exercise.scenarios if s.name == name)
+        if answer.failure is not None:
+            from autograder.evidence import Pair
+            from autograder.plan import Expected
+            from autograder.translate import translate
+
+            pair = Pair(ev.questions[id], answer, Expected((), True))
+            said = translate(answer.failure, ev, pair, answer.failure.function or ev.exercise.name)
+            evidence: dict[str, object] = {
+                "case": name, "original": f"{answer.failure.kind}: {answer.failure.message}"[:400],
+                "not_started": said.not_started,
+            }  # fmt: skip
+            if answer.failure.own_frame:
+                evidence |= {"line": answer.failure.line, "source": answer.failure.source}
+            return Finding("raises", said.message, said.hint, evidence)
+        wrong = scenario.judge(answer.data)
+        if wrong is None:
+            return None
+        message, hint, details = wrong
+        return Finding(rule_name, message, hint, {"case": name, **details})
+
+    judge.__name__ = f"scenario {name}"
+    judge.__doc__ = f"{name[0].upper()}{name[1:]}."
+    return Rule(rule_name, judge, tuple(n for n in needs if n != "raises"))
+
+
+RULES: tuple[Rule, ...] = (refuses_what_it_should, leaves_torch_alone)

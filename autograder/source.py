@@ -1,0 +1,136 @@
+"""The learner's own source: which line to point at. Read as text and AST, never run."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Source:
+    """Source text of a submission by method name, with the line numbers of the cell or file."""
+
+    text: str = ""
+    methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    offset: int = 0
+    lines: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, submission: Any) -> Source:
+        """The source of a class or function; empty when there is none to be read."""
+        target = getattr(submission, "__self__", None)
+        if not isinstance(target, type):
+            target = submission
+        text, first = _read(target)
+        return cls.parse(text, first)
+
+    @classmethod
+    def parse(cls, text: str, first: int = 1) -> Source:
+        """Source from text; ``first`` is the number of its first line."""
+        try:
+            tree = ast.parse(textwrap.dedent(text))
+        except (SyntaxError, ValueError):
+            return cls()
+        found = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+        return cls(text, found, first - 1, textwrap.dedent(text).splitlines())
+
+    def line_of(self, node: ast.AST) -> tuple[int, str]:
+        """(line number as the learner sees it, its text)."""
+        number = node.lineno  # type: ignore[attr-defined]
+        text = self.lines[number - 1].strip() if number <= len(self.lines) else ""
+        return number + self.offset, text
+
+    def returned(self, method: str) -> tuple[int, str] | None:
+        """The line of the last ``return`` of a method."""
+        node = self.methods.get(method)
+        if node is None:
+            return None
+        returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+        return self.line_of(max(returns, key=lambda n: n.lineno)) if returns else None
+
+    def returned_expression(self, method: str, position: int) -> tuple[int, str] | None:
+        """The line where the value returned at ``position`` is made: followed through one name."""
+        node = self.methods.get(method)
+        if node is None:
+            return None
+        returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+        if not returns:
+            return None
+        last = max(returns, key=lambda n: n.lineno)
+        value = last.value
+        if isinstance(value, ast.Tuple) and position < len(value.elts):
+            value = value.elts[position]
+        if isinstance(value, ast.Name):
+            for statement in ast.walk(node):
+                if isinstance(statement, ast.Assign | ast.AugAssign):
+                    targets = (
+                        statement.targets
+                        if isinstance(statement, ast.Assign)
+                        else [statement.target]
+                    )
+                    if any(isinstance(t, ast.Name) and t.id == value.id for t in targets):
+                        last = statement  # type: ignore[assignment]
+        return self.line_of(last)
+
+    def first_call(self, method: str, name: str) -> tuple[int, str] | None:
+        """The line of the first call whose dotted name ends in ``name``."""
+        node = self.methods.get(method)
+        for child in ast.walk(node) if node is not None else ():
+            if isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] == name:
+                return self.line_of(child)
+        return None
+
+    def is_stub(self, method: str) -> bool:
+        """Whether a method still is the released stub: nothing but ``raise NotImplementedError``."""
+        node = self.methods.get(method)
+        if node is None:
+            return False
+        body = [
+            s
+            for s in node.body
+            if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        ]
+        return len(body) == 1 and _raises_not_implemented(body[0])
+
+    def has_stub(self, method: str) -> bool:
+        """Whether ``raise NotImplementedError()`` still stands at the end of a method's body."""
+        node = self.methods.get(method)
+        return node is not None and any(_raises_not_implemented(s) for s in node.body)
+
+
+def _raises_not_implemented(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
+        return False
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+
+def _read(target: Any) -> tuple[str, int]:
+    """(text, first line). For a class in a notebook the cell is found through one of its methods."""
+    try:
+        lines, first = inspect.getsourcelines(target)
+        return "".join(lines), max(first, 1)
+    except (OSError, TypeError):
+        pass
+    if not isinstance(target, type):
+        return "", 1
+    for value in vars(target).values():
+        code = getattr(getattr(value, "__func__", value), "__code__", None)
+        if code is None:
+            continue
+        text = "".join(linecache.getlines(code.co_filename))
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef) or node.name != target.__name__:
+                continue
+            if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+                segment = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
+                return segment, node.lineno
+    return "", 1

@@ -1,0 +1,209 @@
+"""Looks inside one forward and backward: which operations ran, and which storages stay alive.
+
+A tensor in a closure or a global hides from ``saved_tensors_hooks`` and from ctx, so storages are
+counted where they are made: a dispatch mode sees every operation's results and keeps weak
+references to their storages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.overrides import TorchFunctionMode, resolve_name
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+from autograder.observation import Answer, Kept
+from autograder.trace import storage_of, tensors_within, who_is
+
+
+class _Storages(TorchDispatchMode):
+    """Weak references to every storage that an operation made, and the operations' names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[int, tuple[StorageWeakRef, int, tuple[int, ...], str]] = {}
+        self.names: list[str] = []
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.names.append(str(func).removesuffix(".default"))
+        for value in tree_iter(result):
+            if isinstance(value, Tensor):
+                key, size = storage_of(value)
+                if size and key not in self.made:
+                    reference = StorageWeakRef(value.untyped_storage())
+                    dtype = str(value.dtype).removeprefix("torch.")
+                    self.made[key] = (reference, size, tuple(value.shape), dtype)
+        return result
+
+
+class _Calls(TorchFunctionMode):
+    """Public torch functions by identity, whatever name the learner gave them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.grad_enabled = False
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        name = resolve_name(func) or getattr(func, "__qualname__", str(func))
+        self.names.append(str(name))
+        self.grad_enabled = self.grad_enabled or torch.is_grad_enabled()
+        return func(*args, **(kwargs or {}))
+
+
+def look_inside(
+    answer: Answer,
+    args: list[Any],
+    classes: Iterable[type],
+    forward: Callable[[], tuple[Any, ...]],
+    backward: Callable[[tuple[Any, ...]], None],
+) -> None:
+    """Run forward, count what stays alive, run backward; fill in the answer.
+
+    Operations of backward are noted only while the learner's own backward runs.
+    """
+    with _Storages() as storages, _Calls() as calls:
+        outputs = forward()
+    answer.forward_ops = tuple(dict.fromkeys(calls.names + storages.names))
+    answer.kept = tuple(_kept(args, outputs, storages))
+    later = _Calls()
+    try:
+        with _noting_backward(classes, later):
+            backward(outputs)
+    finally:
+        answer.backward_ops = tuple(dict.fromkeys(later.names))
+        answer.data["grad_enabled_in_backward"] = later.grad_enabled
+
+
+@contextlib.contextmanager
+def _noting_backward(classes: Iterable[type], calls: _Calls) -> Iterator[None]:
+    """Run every backward of ``classes`` under the modes that note operations."""
+    undo: list[tuple[type, str, Any]] = []
+
+    def noting(user: Callable[..., Any]) -> Any:
+        @functools.wraps(user)
+        def call(*args: Any) -> Any:
+            storages = _Storages()
+            with storages, calls:
+                try:
+                    return user(*args)
+                finally:
+                    calls.names += storages.names
+
+        return staticmethod(call)
+
+    try:
+        wrapped = [
+            (cls, name, noting(getattr(cls, name)))
+            for cls in classes
+            for name in ("backward", "vjp")
+            if getattr(cls, name) is not getattr(Function, name)
+        ]
+        for cls, name, new in wrapped:
+            undo.append((cls, name, vars(cls).get(name)))
+            setattr(cls, name, new)
+        yield
+    finally:
+        for cls, name, old in reversed(undo):
+            if old is None:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, old)
+
+
+def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> list[Kept]:
+    """Every distinct storage kept for backward, inputs and outputs included where they are saved."""
+    kept: list[Kept] = []
+    seen: set[int] = set()
+
+    def note(holder: str, tensor: Tensor) -> None:
+        key, size = storage_of(tensor)
+        if key in seen:
+            return
+        seen.add(key)
+        own = tensor.numel() * tensor.element_size()
+        who = _name(tensor, args, outputs)
+        # A saved input (or a view of one) keeps the bytes it covers, whatever its storage held before.
+        counted = own if who != "intermediate" else size
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        kept.append(Kept(holder, who, tuple(tensor.shape), dtype, counted, key))
+
+    for node in _custom_nodes(outputs):
+        for i, tensor in enumerate(_saved_of(node)):
+            if isinstance(tensor, Tensor):
+                note(f"saved[{i}]", tensor)
+        for name, value in vars(node).items():
+            if name not in ("to_save", "dirty_tensors", "non_differentiable"):
+                for path, tensor in tensors_within(value, f"ctx.{name}"):
+                    note(path, tensor)
+    known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
+    hidden = _alive(storages, seen | known)
+    if hidden:
+        gc.collect()  # garbage in cycles is not kept for backward: look again before saying so
+        hidden = _alive(storages, seen | known)
+    for key, size, shape, dtype in hidden:
+        kept.append(Kept("hidden", "intermediate", shape, dtype, size, key))
+    return kept
+
+
+def _name(tensor: Tensor, args: list[Any], outputs: tuple[Any, ...]) -> str:
+    """who_is, but a saved output counts as the output: unpacking it makes a new tensor object."""
+    who = who_is(tensor, tuple(args), outputs)
+    if who.startswith("view of "):
+        kind, index = who.removeprefix("view of ").rstrip("]").split("[")
+        whole = (args if kind == "input" else outputs)[int(index)]
+        if whole.shape == tensor.shape and whole.stride() == tensor.stride():
+            return who.removeprefix("view of ")
+    return who
+
+
+def _alive(storages: _Storages, known: set[int]) -> list[tuple[int, int, tuple[int, ...], str]]:
+    return [
+        (key, size, shape, dtype)
+        for key, (reference, size, shape, dtype) in storages.made.items()
+        if key not in known and not reference.expired()
+    ]
+
+
+def _custom_nodes(outputs: tuple[Any, ...]) -> list[Any]:
+    nodes: dict[int, Any] = {}
+    queue = [o.grad_fn for o in outputs if isinstance(o, Tensor)]
+    visited: set[int] = set()
+    while queue and len(visited) < 2000:
+        node = queue.pop()
+        if node is None or id(node) in visited:
+            continue
+        visited.add(id(node))
+        if hasattr(node, "_forward_cls"):
+            nodes[id(node)] = node
+        queue += [n for n, _ in node.next_functions]
+    return list(nodes.values())
+
+
+def _saved_of(node: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(node.saved_tensors)
+    except RuntimeError:  # a saved tensor was written to: other questions judge that
+        return ()

@@ -1,0 +1,352 @@
+"""Records one run of ``torch.autograd.Function`` classes: what forward was given and kept, what
+backward received and returned.
+
+The learner's code is not changed. For the time of ``with record() as trace`` the classes' forward,
+setup_context and backward (or vjp) are wrapped; torch looks them up on the class at each call, so a
+``square = Square.apply`` made earlier is traced too. A tracer never raises into the learner's code,
+restores every class, leaves gradients bit-identical and, unless asked to, keeps no tensor alive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+
+@dataclass
+class Snapshot:
+    """A tensor as it was at one moment. ``values`` is a detached copy, or None if not kept."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    bytes: int
+    storage: int
+    storage_bytes: int
+    version: int
+    requires_grad: bool
+    contiguous: bool
+    values: Tensor | None = None
+
+
+@dataclass
+class Saved:
+    """One tensor kept for backward: where (``saved[0]``, ``ctx.mask``), what it is, and a snapshot."""
+
+    holder: str
+    who: str
+    snapshot: Snapshot | None
+
+
+@dataclass
+class Backward:
+    """One call of backward. ``returned`` is what the learner's code returned, unrepaired."""
+
+    order: int
+    received: list[Snapshot | None] = field(default_factory=list)
+    returned: list[Any] | None = None
+    returned_type: str = ""
+    grad_mode: bool = False
+    needs: tuple[bool, ...] = ()
+    upstream_changed: list[int] = field(default_factory=list)
+    saved_changed: list[int] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass
+class Application:
+    """One ``apply`` of one class."""
+
+    order: int
+    cls: type
+    name: str
+    style: str
+    inputs: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    single: bool = True
+    saved: list[Saved] = field(default_factory=list)
+    attributes: list[Saved] = field(default_factory=list)
+    plain_attributes: dict[str, str] = field(default_factory=dict)
+    input_ids: list[int] = field(default_factory=list)
+    inputs_changed: list[int] = field(default_factory=list)
+    backwards: list[Backward] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass
+class Trace:
+    """Everything that was recorded, in order. ``notes`` are what the tracer could not see, and why."""
+
+    applications: list[Application] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    clock: int = 0
+
+    def tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+
+def functions(root: type = Function) -> Iterator[type]:
+    """Every Function class that is not torch's own, depth first."""
+    cls: type
+    for cls in root.__subclasses__():
+        if not (cls.__module__ or "").startswith("torch."):
+            yield cls
+        yield from functions(cls)
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """The plain tensor inside torch.func's wrappers (GradTrackingTensor, BatchedTensor)."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def storage_of(tensor: Tensor) -> tuple[int, int]:
+    """(identity of the storage, its bytes); (0, 0) for tensors without one."""
+    try:
+        storage = unwrapped(tensor).untyped_storage()
+        return storage._cdata, storage.nbytes()
+    except Exception:
+        return 0, 0
+
+
+def snapshot(value: Any, keep: int | None = 12) -> Any:
+    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+    if not isinstance(value, Tensor):
+        return (
+            value
+            if isinstance(value, bool | int | float | str) or value is None
+            else repr(value)[:80]
+        )
+    plain = unwrapped(value).detach()
+    storage, storage_bytes = storage_of(value)
+    values = None
+    if plain.layout == torch.strided and not plain.is_meta:
+        with torch.no_grad():
+            values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
+    try:
+        version = plain._version
+    except RuntimeError:  # inference tensors do not track versions
+        version = 0
+    return Snapshot(
+        tuple(value.shape), str(value.dtype).removeprefix("torch."), str(value.device),
+        value.numel() * value.element_size(), storage, storage_bytes, version,
+        value.requires_grad, value.is_contiguous(), values,
+    )  # fmt: skip
+
+
+def who_is(tensor: Tensor, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> str:
+    """input[i] or output[i] by identity, else "view of …" by storage, else "intermediate"."""
+    named = [(f"input[{i}]", t) for i, t in enumerate(inputs)]
+    named += [(f"output[{i}]", t) for i, t in enumerate(outputs)]
+    for name, other in named:
+        if other is tensor:
+            return name
+    storage = storage_of(tensor)
+    for name, other in named:
+        if isinstance(other, Tensor) and storage[1] and storage_of(other) == storage:
+            return f"view of {name}"
+    return "intermediate"
+
+
+def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """(path, tensor) for every tensor inside lists, tuples, sets, dicts and plain objects."""
+    if isinstance(value, Tensor):
+        yield path, value
+    elif depth < 4:
+        if isinstance(value, dict):
+            items = [(f"{path}[{k!r}]", v) for k, v in value.items()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            items = [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+        elif callable(value) and getattr(value, "__closure__", None):
+            cells = [c.cell_contents for c in value.__closure__ if c != type(c)()]
+            items = [(f"{path} (closure)", v) for v in cells]
+        else:
+            items = []
+        for name, inner in items:
+            yield from tensors_within(inner, name, depth + 1)
+
+
+class _Recorder:
+    """Wraps one set of classes and fills a Trace."""
+
+    def __init__(self, trace: Trace, keep: int | None, hold: bool):
+        self.trace, self.keep, self.hold = trace, keep, hold
+        self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
+
+    def shot(self, value: Any) -> Any:
+        return snapshot(value, self.keep)
+
+    def guarded(self, step: Callable[..., Any], *args: Any) -> Any:
+        """Run one step of the tracer; whatever goes wrong in it becomes a note."""
+        try:
+            return step(*args)
+        except Exception as error:
+            self.trace.notes.append(f"not recorded ({type(error).__name__}: {error})"[:200])
+            return None
+
+    # ---- forward ---------------------------------------------------------------------------
+    def begin(self, cls: type, inputs: tuple[Any, ...], style: str) -> Application:
+        application = Application(self.trace.tick(), cls, cls.__name__, style)
+        application.inputs = [self.shot(v) for v in inputs]
+        application.input_ids = [id(v) for v in inputs]
+        self.trace.applications.append(application)
+        return application
+
+    def finish(self, app: Application, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx = getattr(ctx, "_pt_inner_ctx", ctx)  # torch.func wraps the context
+        app.single = not isinstance(output, tuple | list)
+        outputs = (output,) if app.single else tuple(output)
+        app.outputs = [self.shot(v) for v in outputs]
+        app.inputs_changed = [
+            i
+            for i, (before, now) in enumerate(zip(app.inputs, inputs, strict=False))
+            if isinstance(now, Tensor) and _changed(before, now)
+        ]
+        to_save = getattr(ctx, "to_save", None) or ()
+        for i, tensor in enumerate(to_save):
+            who = who_is(tensor, inputs, outputs) if isinstance(tensor, Tensor) else "None"
+            app.saved.append(Saved(f"saved[{i}]", who, self.shot(tensor)))
+        for name, value in vars(ctx).items():
+            if name.startswith("_pt_") or name == "_materialize_non_diff_grads":
+                continue
+            found = list(tensors_within(value, f"ctx.{name}"))
+            for path, tensor in found:
+                who = who_is(tensor, inputs, outputs)
+                app.attributes.append(Saved(path, who, self.shot(tensor)))
+            if not found:
+                app.plain_attributes[name] = repr(value)[:80]
+        held = list(to_save) if self.hold else []
+        self._by_context[id(ctx)] = (ctx if self.hold else None, app, held)
+
+    # ---- backward --------------------------------------------------------------------------
+    def backward_begin(self, cls: type, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        ctx = getattr(ctx, "_pt_inner_ctx", ctx)
+        _, app, held = self._by_context.get(id(ctx), (None, None, []))
+        if app is None or app.cls is not cls:  # forward ran before recording began
+            app = self.begin(cls, (), "forward not recorded")
+        call = Backward(self.trace.tick(), grad_mode=torch.is_grad_enabled())
+        with contextlib.suppress(Exception):
+            call.needs = tuple(ctx.needs_input_grad)
+        call.received = [self.shot(g) for g in grads]
+        app.backwards.append(call)
+        return call, held, [snapshot(t, None) for t in held]
+
+    def backward_end(self, state: tuple[Any, ...], grads: tuple[Any, ...], returned: Any) -> None:
+        call, held, before = state
+        call.returned_type = type(returned).__name__
+        values = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+        call.returned = [self.shot(v) for v in values]
+        for i, (old, now) in enumerate(zip(call.received, grads, strict=False)):
+            if isinstance(now, Tensor) and _changed(old, now):
+                call.upstream_changed.append(i)
+        for i, (old, now) in enumerate(zip(before, held, strict=False)):
+            if isinstance(now, Tensor) and _changed(old, now):
+                call.saved_changed.append(i)
+
+    # ---- wrappers --------------------------------------------------------------------------
+    def wrap_forward(self, cls: type, user: Callable[..., Any], own_setup: bool) -> Any:
+        @functools.wraps(user)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            inputs = (args if own_setup else args[1:]) + tuple(kwargs.values())
+            style = "setup_context" if own_setup else "forward(ctx, …)"
+            app = self.guarded(self.begin, cls, inputs, style)
+            try:
+                output = user(*args, **kwargs)
+            except BaseException as error:
+                if app is not None:
+                    app.error = f"{type(error).__name__}: {error}"
+                raise
+            if app is not None and not own_setup and args:
+                self.guarded(self.finish, app, args[0], inputs, output)
+            return output
+
+        return staticmethod(forward)
+
+    def wrap_setup(self, cls: type, user: Callable[..., Any]) -> Any:
+        @functools.wraps(user)
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
+            result = user(ctx, inputs, output)
+            mine = [a for a in self.trace.applications if a.cls is cls and not a.outputs]
+            if mine:
+                self.guarded(self.finish, mine[-1], ctx, tuple(inputs), output)
+            return result
+
+        return staticmethod(setup_context)
+
+    def wrap_backward(self, cls: type, user: Callable[..., Any]) -> Any:
+        @functools.wraps(user)
+        def backward(ctx: Any, *grads: Any) -> Any:
+            received = grads
+            if getattr(cls, "boxed_grads_call", False) and grads:
+                received = tuple(grads[0])
+            state = self.guarded(self.backward_begin, cls, ctx, received)
+            try:
+                returned = user(ctx, *grads)
+            except BaseException as error:
+                if state is not None:
+                    state[0].error = f"{type(error).__name__}: {error}"
+                raise
+            if state is not None:
+                self.guarded(self.backward_end, state, received, returned)
+            return returned
+
+        return staticmethod(backward)
+
+
+def _changed(before: Any, now: Tensor) -> bool:
+    """Whether a tensor was written to since its snapshot: by version, or (past .data) by value."""
+    if not isinstance(before, Snapshot):
+        return False
+    after = snapshot(now, None)
+    if after.version != before.version:
+        return True
+    if before.values is None or after.values is None:
+        return False
+    values = after.values
+    if before.values.shape != values.shape:
+        values = values.reshape(-1)[: before.values.numel()]
+    return not torch.equal(before.values.nan_to_num(nan=0.123), values.nan_to_num(nan=0.123))
+
+
+@contextlib.contextmanager
+def record(*classes: type, keep: int | None = 12, hold: bool = False) -> Iterator[Trace]:
+    """Record every application of ``classes`` (default: every Function there is) in the block.
+
+    keep  values kept of each tensor; None keeps full copies
+    hold  keep the saved tensors alive, so that writes to them in backward are seen
+    """
+    trace = Trace()
+    recorder = _Recorder(trace, keep, hold)
+    undo: list[tuple[type, str, Any]] = []
+    patches: list[tuple[type, str, Any]] = []
+    for cls in dict.fromkeys(classes or functions()):
+        own_setup = cls.setup_context is not Function.setup_context  # type: ignore[attr-defined]
+        patches.append((cls, "forward", recorder.wrap_forward(cls, cls.forward, own_setup)))  # type: ignore[attr-defined]
+        if own_setup:
+            patches.append((cls, "setup_context", recorder.wrap_setup(cls, cls.setup_context)))  # type: ignore[attr-defined]
+        for name in ("backward", "vjp"):
+            user = getattr(cls, name)
+            if user is not getattr(Function, name):
+                patches.append((cls, name, recorder.wrap_backward(cls, user)))
+    try:
+        # All wrappers are made before the first is set: a subclass may inherit from a wrapped class.
+        for cls, name, new in patches:
+            undo.append((cls, name, vars(cls).get(name)))
+            setattr(cls, name, new)
+        yield trace
+    finally:
+        for cls, name, old in reversed(undo):
+            if old is None:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, old)
