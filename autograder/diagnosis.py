@@ -286,7 +286,8 @@ def _scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
     if max(found) - min(found) <= 1e-6 * abs(found[0]):
         return Finding(
             "gradient-scale",
-            f"The gradient for {name} is {found[0]:.4f} × the expected one everywhere.",
+            f"The gradient for {name} is {found[0]:.4f} × the expected one everywhere"
+            f"{_value_source(ev, every, found)}.",
             _factor_hint(found[0]),
             {"ratio": found[0]},
         )

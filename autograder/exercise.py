@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 Role = Literal["main", "special", "extreme", "empty", "batch"]
-SecondOrder = Literal["right", "right-or-refused", "refused", "not-judged"]
+SecondOrder = Literal["right", "right-or-refused", "refused", "checked", "not-judged"]
 
 
 class Sampler:
@@ -158,7 +158,7 @@ class Exercise:
                     every order through autograd (for a surrogate: those of the surrogate)
     budget          (args, outputs) -> bytes that may stay alive for backward; None: not judged
     second_order    right: second derivatives must be right; right-or-refused: right or RuntimeError;
-                    refused: always RuntimeError; not-judged
+                    refused: always RuntimeError; checked: by gradgradcheck only; not-judged
     constants       positions of tensor arguments that get the gradient None by contract
     gradcheck       False where gradcheck fails by design (surrogate gradients)
     is_function     True for plain functions such as ``numerical_gradient``

@@ -178,16 +178,21 @@ class _Planner:
         small = all(a.numel() <= _SMALL for a in first.args if isinstance(a, Tensor))
         if exercise.gradcheck and small:
             made.append(ask(f"gradcheck:{i}", "gradcheck", i, case, order=1, visible=case.visible))
-        if exercise.second_order != "not-judged":
-            for mixed in (False, True):
-                q = ask(
-                    f"second:{i}:{'mixed' if mixed else 'pure'}", "second", i, case, mixed=mixed
-                )
-                draw = self.sampler(f"directions:{i}")
-                q.directions = tuple(draw.normal(*first.args[p].shape) for p in first.wants)
-                made.append(q)
-            if exercise.second_order == "right" and exercise.gradcheck and small:
-                made.append(ask(f"gradgradcheck:{i}", "gradcheck", i, case, order=2))
+        if exercise.second_order not in ("not-judged", "checked"):
+            made += self.second_order(i, case, first)
+        if exercise.second_order in ("right", "checked") and exercise.gradcheck and small:
+            made.append(ask(f"gradgradcheck:{i}", "gradcheck", i, case, order=2))
+        return made
+
+    def second_order(self, i: int, case: Case, like: Question) -> list[Question]:
+        """The second derivative alone, and in a loss that adds another function of the input."""
+        made = []
+        for mixed in (False, True):
+            name = f"second:{i}:{'mixed' if mixed else 'pure'}"
+            q = self.question(name, "second", i, case, mixed=mixed)
+            draw = self.sampler(f"directions:{i}")
+            q.directions = tuple(draw.normal(*like.args[p].shape) for p in like.wants)
+            made.append(q)
         return made
 
 

@@ -1,0 +1,109 @@
+"""The command line: `python -m autograder check NOTEBOOK`, `explain RULE`, and checks of any file."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+EXIT_PASSED, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except (ValueError, TypeError) as error:
+        print(f"autograder: {error}", file=sys.stderr)
+        return EXIT_USAGE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograder", description="Checks hand-written torch.autograd.Functions."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    check = commands.add_parser(
+        "check", help="check a course notebook, or a Function in a .py file"
+    )
+    check.add_argument("file", type=Path, help="a notebook of the course, or FILE.py")
+    check.add_argument("--hidden", action="store_true", help="run everything the grader runs")
+    check.add_argument("--seed", type=int, help="repeat exactly one check")
+    check.add_argument("--json", action="store_true", help="reports as JSON lines")
+    check.add_argument("--function", help="for FILE.py: the name of your Function in it")
+    check.add_argument(
+        "--reference", help="for FILE.py: the name of a torch function to compare with"
+    )
+    check.add_argument(
+        "--inputs",
+        help="for FILE.py: the name of a tuple of arguments, or of a function giving one",
+    )
+    check.set_defaults(run=_check)
+
+    explain = commands.add_parser("explain", help="say what a rule means")
+    explain.add_argument("rule", nargs="?", help="a rule's name; without one, all rules are listed")
+    explain.set_defaults(run=_explain)
+    return parser
+
+
+def _check(options: argparse.Namespace) -> int:
+    if options.file.suffix == ".py":
+        return _check_file(options)
+    from autograder.notebook import check_notebook
+
+    found = check_notebook(options.file, hidden=options.hidden, seed=options.seed)
+    for trouble in found.troubles:
+        print(f"! {trouble}", file=sys.stderr)
+    for report in found.reports:
+        print(report.to_json().replace("\n", " ") if options.json else f"{report}\n")
+    if not options.json:
+        done = sum(r.passed for r in found.reports)
+        print(f"{done} of {len(found.reports)} exercises pass.")
+    return EXIT_PASSED if found.passed else EXIT_FAILED
+
+
+def _check_file(options: argparse.Namespace) -> int:
+    from autograder.api import evaluate
+
+    if not options.file.is_file():
+        raise ValueError(f"there is no file {options.file}")
+    if not options.function:
+        raise ValueError("say which Function of the file to check: --function MyOp")
+    space = runpy.run_path(str(options.file))
+    inputs = _named(space, options.inputs, options.file) if options.inputs else None
+    report = evaluate(
+        _named(space, options.function, options.file),
+        exercise=None if inputs is None else options.function,
+        seed=options.seed,
+        reference=_named(space, options.reference, options.file) if options.reference else None,
+        inputs=inputs() if callable(inputs) else inputs,
+    )
+    print(report.to_json().replace("\n", " ") if options.json else report)
+    return EXIT_PASSED if report.passed else EXIT_FAILED
+
+
+def _named(space: dict[str, Any], name: str, file: Path) -> Any:
+    if name not in space:
+        raise ValueError(f"{file} defines nothing called {name}")
+    return space[name]
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from autograder.api import explain
+    from autograder.explanations import TITLES
+
+    if options.rule:
+        explain(options.rule)
+    else:
+        for name, title in TITLES.items():
+            print(f"{name:<28}{title}")
+    return EXIT_PASSED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""Reports for any Function, not only the course's: an exercise made from a reference and inputs.
+
+    evaluate(MyOp, reference=torch_version, inputs=(x, weight, 0.5))
+
+Without a reference the gradient is compared with central differences of the Function's own forward,
+so values of forward are taken as right and second derivatives are judged by gradgradcheck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.exercise import Case, Exercise, Sampler
+
+_EPS = 1e-6  # the step at which central differences are most exact in float64
+_HINT = "There are no hints for a Function that is not from the course; explain(rule) says more."
+
+
+def exercise_for(
+    submission: Any,
+    reference: Callable[..., Any] | None,
+    inputs: Any,
+    name: str = "",
+) -> Exercise:
+    """An exercise that asks of a submission what ``reference`` does on ``inputs``.
+
+    inputs  one tuple of arguments, or a list of such tuples. Floating tensors are judged in float64;
+            those that do not require grad are still differentiated, as gradcheck would need them
+    Raises TypeError for inputs that are neither, ValueError where no input is a floating tensor.
+    """
+    cases = tuple(
+        _case(i, args, len(sets)) for sets in [_input_sets(inputs)] for i, args in enumerate(sets)
+    )
+    numerical = reference is None
+    name = name or getattr(submission, "__name__", None) or type(submission).__name__
+    return Exercise(
+        name=name,
+        lesson="",
+        summary="The reference's values and gradients."
+        if reference
+        else "Its own forward's gradients.",
+        signature=_signature(submission, reference),
+        reference=reference if reference is not None else _differences(submission),
+        cases=cases,
+        hints=(_HINT, _HINT, _HINT),
+        second_order="checked" if numerical else "right",
+        half=False,
+        float32=not numerical,
+        may_use_autograd=True,
+    )
+
+
+def _input_sets(inputs: Any) -> list[tuple[Any, ...]]:
+    if isinstance(inputs, Tensor):
+        inputs = (inputs,)
+    sets = list(inputs) if isinstance(inputs, list) else [inputs]
+    if not sets or not all(isinstance(s, tuple) for s in sets):
+        raise TypeError(
+            "inputs must be a tuple of arguments, as you would pass them to apply: inputs=(x, weight); "
+            "or a list of such tuples."
+        )
+    for args in sets:
+        if not any(isinstance(a, Tensor) and a.is_floating_point() for a in args):
+            raise ValueError("at least one of the inputs must be a floating-point tensor.")
+    return sets
+
+
+def _case(i: int, args: tuple[Any, ...], count: int) -> Case:
+    fixed = tuple(
+        a.detach().cpu().to(torch.float64).clone()
+        if isinstance(a, Tensor) and a.is_floating_point()
+        else a
+        for a in args
+    )
+    words = "your inputs" if count == 1 else f"your inputs, set {i + 1}"
+
+    def make(sampler: Sampler) -> tuple[Any, ...]:
+        return fixed
+
+    return Case(words, make, visible=True)
+
+
+def _signature(submission: Any, reference: Callable[..., Any] | None) -> str:
+    """Names for the arguments, from forward (without ctx) or from the reference."""
+    import inspect
+
+    owner = getattr(submission, "__self__", submission)
+    functions: Sequence[Any] = (getattr(owner, "forward", None), reference, submission)
+    for function in functions:
+        if function is None:
+            continue
+        try:
+            names = [p for p in inspect.signature(function).parameters if p not in ("ctx", "self")]
+        except (TypeError, ValueError):
+            continue
+        if names and names != ["args", "kwargs"]:
+            return f"({', '.join(names)})"
+    return "(x)"
+
+
+def _differences(submission: Any) -> Callable[..., Any]:
+    """The submission's own forward with a backward by central differences."""
+    from autograder.probe import Submission
+
+    call = Submission(submission)
+
+    def values(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        with torch.no_grad():
+            out = call(*[a.detach().clone() if isinstance(a, Tensor) else a for a in args])
+        return tuple(out) if isinstance(out, tuple | list) else (out,)
+
+    class CentralDifferences(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            ctx.args = tuple(a.detach() if isinstance(a, Tensor) else a for a in args)
+            out = values(args)
+            ctx.mark_non_differentiable(
+                *[o for o in out if isinstance(o, Tensor) and not o.is_floating_point()]
+            )
+            return out if len(out) > 1 else out[0]
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return tuple(
+                _slopes(values, ctx.args, i, grads) if needed else None
+                for i, needed in enumerate(ctx.needs_input_grad)
+            )
+
+    return CentralDifferences.apply
+
+
+def _slopes(
+    values: Callable[..., tuple[Any, ...]],
+    args: tuple[Any, ...],
+    position: int,
+    grads: Sequence[Any],
+) -> Tensor:
+    """grad_output · ∂forward/∂args[position], one element at a time (2n calls of forward)."""
+    target = args[position]
+    slopes = torch.zeros_like(target)
+    for index in range(target.numel()):
+        sums = []
+        for step in (_EPS, -_EPS):
+            moved = target.clone()
+            moved.view(-1)[index] += step
+            out = values((*args[:position], moved, *args[position + 1 :]))
+            pairs = [
+                (o, g)
+                for o, g in zip(out, grads, strict=True)
+                if g is not None and o.is_floating_point()
+            ]
+            sums.append(sum(float((o * g).sum()) for o, g in pairs))
+        slopes.view(-1)[index] = (sums[0] - sums[1]) / (2 * _EPS)
+    return slopes

@@ -1,0 +1,39 @@
+"""Every wrong answer is rejected with the rule it deserves, every right answer is accepted."""
+
+from collections import Counter
+
+import pytest
+
+from autograder import evaluate
+from autograder.exercises import all_exercises
+from autograder.explanations import TITLES
+from tests.mistakes.gallery import Answer, answers
+
+GALLERY = answers()
+
+
+@pytest.mark.parametrize("answer", [a for a in GALLERY if a.right], ids=lambda a: a.id)
+def test_a_right_answer_is_accepted(answer: Answer):
+    report = evaluate(answer.load(), exercise=answer.exercise, seed=1)
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("answer", [a for a in GALLERY if not a.right], ids=lambda a: a.id)
+def test_a_wrong_answer_gets_the_rule_it_deserves(answer: Answer):
+    report = evaluate(answer.load(), exercise=answer.exercise, seed=1)
+    assert not report.passed
+    assert report.findings[0].rule in answer.rules, str(report)
+
+
+def test_the_gallery_covers_every_exercise():
+    wrong = Counter(a.exercise for a in GALLERY if not a.right)
+    right = Counter(a.exercise for a in GALLERY if a.right)
+    exercises = all_exercises()
+    assert exercises
+    assert {n: wrong[n] for n in exercises if wrong[n] < 8} == {}
+    assert {n: right[n] for n in exercises if right[n] < 3} == {}
+
+
+def test_the_gallery_names_only_real_exercises_and_rules():
+    assert {a.exercise for a in GALLERY} <= set(all_exercises())
+    assert {rule for a in GALLERY for rule in a.rules} <= set(TITLES)
