@@ -1,0 +1,101 @@
+"""What the learner reads."""
+
+import json
+import re
+
+import pytest
+
+from autograder import CheckFailed, check, evaluate, explain, hint
+from autograder.explanations import TITLES
+from autograder.report import Report
+from tests.autograder.examples import SIGMOID, Sigmoid, sigmoid_with
+from tests.autograder.test_evaluate import WRONG
+
+
+@pytest.fixture
+def failed() -> Report:
+    return evaluate(sigmoid_with(WRONG["gradient-scale"]), exercise=SIGMOID, seed=3)
+
+
+def test_a_failed_report_is_short_and_complete(failed):
+    text = str(failed)
+    assert text.splitlines()[0].startswith("✗ ExampleSigmoid: The gradient for x is 3.0000 ×")
+    for label in ("With:", "Yours:", "Expected:", "Next:", "Rule:", "Works:", "Again:"):
+        assert label in text
+    assert "seed=3" in text
+    assert len(re.findall(r"^  \w", text, re.MULTILINE)) <= 12
+
+
+def test_html_says_its_state_in_words_and_is_announced(failed):
+    page = failed._repr_html_()
+    assert 'role="alert"' in page
+    assert ">Not yet<" in page
+    passed = evaluate(Sigmoid, exercise=SIGMOID, seed=3)._repr_html_()
+    assert 'role="status"' in passed
+    assert ">Passed<" in passed
+
+
+def test_html_escapes_what_the_learner_wrote():
+    def forward(ctx, x):
+        raise ValueError("<script>alert(1)</script>")
+
+    page = evaluate(sigmoid_with(Sigmoid.backward, forward), exercise=SIGMOID)._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_json_holds_the_findings(failed):
+    data = json.loads(failed.to_json())
+    assert data["passed"] is False
+    assert data["seed"] == 3
+    assert data["findings"][0]["rule"] == "gradient-scale"
+
+
+def test_graded_hidden_reports_show_no_values_and_no_seed(failed, monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    report = evaluate(sigmoid_with(WRONG["gradient-scale"]), exercise=SIGMOID, seed=3)
+    evidence = failed.findings[0].evidence
+    for shown in (str(report), report._repr_html_(), report.to_json()):
+        assert "gradient-scale" in shown
+        for secret in (evidence["actual"], evidence["expected"], "seed=3", "3.0000"):
+            assert secret not in shown
+    assert '"seed": null' in report.to_json()
+
+
+def test_a_visible_report_never_claims_more_than_it_ran():
+    report = evaluate(Sigmoid, exercise=SIGMOID, hidden=False, seed=3)
+    assert report.passed
+    assert re.search(r"\d+ visible checks pass; \d+ more run when graded", report.headline)
+    complete = evaluate(Sigmoid, exercise=SIGMOID, hidden=True, seed=3)
+    assert len(report.held) + report.more == len(complete.held)
+
+
+def test_check_returns_none_or_raises_with_the_headline(capsys):
+    class MySigmoid(Sigmoid):
+        pass
+
+    assert check(MySigmoid) is None
+    assert "MySigmoid" in capsys.readouterr().out
+
+    class MyTanh(Sigmoid):
+        pass
+
+    with pytest.raises(CheckFailed, match="MyTanh: ") as caught:
+        check(MyTanh)
+    lines = "\n".join(caught.value._render_traceback_())
+    assert "Traceback" not in lines
+    assert "MyTanh" in lines
+
+
+def test_hints_go_from_gentle_to_formula_and_stay_at_the_last(capsys):
+    for expected in ("Hint 1 of 3", "Hint 2 of 3", "Hint 3 of 3", "Hint 3 of 3"):
+        hint("MySigmoid")
+        assert expected in capsys.readouterr().out
+
+
+def test_explain_knows_every_rule_and_helps_with_names(capsys):
+    for rule in TITLES:
+        explain(rule)
+        assert TITLES[rule] in capsys.readouterr().out
+    with pytest.raises(ValueError, match="gradient-sign"):
+        explain("gradiant-sign")
