@@ -131,7 +131,8 @@ def snapshot(value: Any, keep: int | None = 12) -> Any:
     storage, storage_bytes = storage_of(value)
     values = None
     if plain.layout == torch.strided and not plain.is_meta:
-        with torch.no_grad():
+        # Inside a torch.func transform every operation would wrap its result again.
+        with torch.no_grad(), torch._C._DisableFuncTorch():
             values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
     try:
         version = plain._version
@@ -232,14 +233,22 @@ class _Recorder:
     def backward_begin(self, cls: type, ctx: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
         ctx = getattr(ctx, "_pt_inner_ctx", ctx)
         _, app, held = self._by_context.get(id(ctx), (None, None, []))
-        if app is None or app.cls is not cls:  # forward ran before recording began
-            app = self.begin(cls, (), "forward not recorded")
+        if app is None or app.cls is not cls:
+            app = self.unknown(cls)
         call = Backward(self.trace.tick(), grad_mode=torch.is_grad_enabled())
         with contextlib.suppress(Exception):
             call.needs = tuple(ctx.needs_input_grad)
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
         return call, held, [snapshot(t, None) for t in held]
+
+    def unknown(self, cls: type) -> Application:
+        """The application of a context that was not seen in forward."""
+        waiting = [a for a in self.trace.applications if a.cls is cls and not a.backwards]
+        if len(waiting) == 1:  # torch.func hands backward another context than setup_context
+            self.trace.notes.append("under torch.func: forward and backward matched by order")
+            return waiting[0]
+        return self.begin(cls, (), "forward not recorded")
 
     def backward_end(self, state: tuple[Any, ...], grads: tuple[Any, ...], returned: Any) -> None:
         call, held, before = state

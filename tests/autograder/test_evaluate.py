@@ -177,7 +177,7 @@ def test_the_wrong_kind_of_thing_is_told_kindly(submission, words):
 
 
 def test_an_unknown_name_lists_the_closest():
-    with pytest.raises(ValueError, match="Closest names: .*MySigmoid"):
+    with pytest.raises(ValueError, match=r"Closest names: .*MySigmoid"):
         evaluate(type("MySigmoit", (Sigmoid,), {}))
 
 
