@@ -9,6 +9,7 @@ from string import ascii_lowercase
 import traitlets
 
 from autograder.progress import load, record_quiz
+from widgets import markup
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.quiz_data import Choice, Question, load_questions
 
@@ -138,17 +139,11 @@ def as_html(questions: tuple[Question, ...]) -> str:
     """The same as HTML that survives every sanitiser: lists and code, no style."""
     items = "".join(
         f'<li>{_prompt_html(question)}<ol type="a">'
-        + "".join(f"<li>{with_code(choice.text)}</li>" for choice in question.choices)
+        + "".join(f"<li>{markup.as_html(choice.text)}</li>" for choice in question.choices)
         + "</ol></li>"
         for question in questions
     )
     return f"<p>Run this cell to answer the quiz.</p><ol>{items}</ol>"
-
-
-def with_code(text: str) -> str:
-    """HTML of a text in which `…` marks code."""
-    parts = html.escape(text, quote=False).split("`")
-    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
 
 
 def _numbered(number: int, question: Question) -> str:
@@ -158,7 +153,7 @@ def _numbered(number: int, question: Question) -> str:
 
 def _prompt_html(question: Question) -> str:
     code = f"<pre><code>{html.escape(question.code)}</code></pre>" if question.code else ""
-    return with_code(question.prompt) + code
+    return markup.as_html(question.prompt) + code
 
 
 def _answered_html(question: Question) -> str:
@@ -174,6 +169,6 @@ def _explained(choice: Choice) -> str:
 def _explained_html(choice: Choice) -> str:
     verdict = "✓ right" if choice.correct else "✗ wrong"
     return (
-        f"<li>{with_code(choice.text)}<br><strong>{verdict}</strong>: "
-        f"{with_code(choice.explanation)}</li>"
+        f"<li>{markup.as_html(choice.text)}<br><strong>{verdict}</strong>: "
+        f"{markup.as_html(choice.explanation)}</li>"
     )

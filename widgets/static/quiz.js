@@ -17,11 +17,11 @@ function makeQuestion({ prompt, code, choices }, number, onAnswer) {
   const name = uniqueId("question");
   const radios = choices.map((_, i) => element("input", { type: "radio", name, value: i, ...KEEP_KEYS }));
   const rows = choices.map((text, i) => {
-    const words = element("span", {}, ...withCode(text));
+    const words = element("span", {}, ...marked(text));
     return element("div", {}, element("label", { class: "bbh-choice" }, radios[i], words));
   });
   const button = element("button", { type: "button", ...KEEP_KEYS }, "Check my answer");
-  const legend = element("legend", {}, `${number}. `, ...withCode(prompt));
+  const legend = element("legend", {}, `${number}. `, ...marked(prompt));
   const frame = element("fieldset", {}, legend);
   if (code) frame.append(element("pre", {}, element("code", {}, code)));
   frame.append(...rows, button);
@@ -40,7 +40,7 @@ function makeQuestion({ prompt, code, choices }, number, onAnswer) {
     const id = uniqueId("why");
     const verdict = element("strong", {}, verdictOf(right));
     const note = { class: "bbh-why", id, "data-verdict": right ? "right" : "wrong" };
-    rows[index].append(element("p", note, verdict, " ", ...withCode(why)));
+    rows[index].append(element("p", note, verdict, " ", ...marked(why)));
     radios[index].checked = true;
     radios[index].setAttribute("aria-describedby", id);
   };
@@ -65,8 +65,8 @@ function render({ model, el }) {
     model.save_changes();
     draw();
     const [right, why] = answers[question][index];
-    const words = why.replaceAll("`", "");
-    status.textContent = `Question ${question + 1}: ${verdictOf(right)} ${words} ${score.textContent}`;
+    const verdict = `Question ${question + 1}: ${verdictOf(right)}`;
+    status.textContent = `${verdict} ${unmarked(why)} ${score.textContent}`;
   };
   const made = questions.map((question, i) => makeQuestion(question, i + 1, (index) => onAnswer(i, index)));
 

@@ -14,8 +14,18 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// "`x` is saved" → <code>x</code>, " is saved". Nodes, never innerHTML.
-function withCode(text) {
-  return text.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+// "`x` is *not* saved" → <code>x</code>, " is ", <em>not</em>, " saved". Nodes, never innerHTML.
+// The same rules as in widgets/markup.py.
+function marked(text) {
+  return text.split("`").flatMap((part, i) => (i % 2 ? element("code", {}, part) : emphasised(part)));
+}
+
+function emphasised(text) {
+  return text.split(/\*(\S(?:[^*]*\S)?)\*/).map((part, i) => (i % 2 ? element("em", {}, part) : part));
+}
+
+// The same text without its marks, for the status line.
+function unmarked(text) {
+  return marked(text).map((part) => part.textContent ?? part).join("");
 }
 

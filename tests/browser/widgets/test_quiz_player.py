@@ -3,7 +3,8 @@
 import pytest
 
 from tests.browser.axe import axe_violations
-from tests.widgets.questions import QUESTIONS
+from tests.widgets.questions import QUESTIONS, WHAT_PRINTS
+from tests.widgets.test_markup import CASES
 from widgets.live import script
 from widgets.quiz import NOT_ANSWERED, Quiz
 from widgets.quiz_data import Choice, Question
@@ -106,6 +107,12 @@ def test_texts_are_shown_and_never_run(play):
     page.get_by_role("button").click()
     assert attack in explanations(page)[0]
     assert page.evaluate("() => window.attacked") is None
+
+
+@pytest.mark.parametrize(("text", "html"), CASES)
+def test_the_browser_marks_texts_as_python_does(play, text, html):
+    page = play(Quiz("demo", (Question(text, WHAT_PRINTS.choices),)))
+    assert page.locator("legend").inner_html() == f"1. {html}"
 
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
