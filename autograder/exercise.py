@@ -164,7 +164,9 @@ class Exercise:
     is_function     True for plain functions such as ``numerical_gradient``
     forbidden       torch functions the exercise rebuilds, by public name ("torch.softmax")
     may_use_autograd  backward (or the function) may call torch.autograd
+    visible_second  second derivatives are asked in the visible check already
     repair          the released cell holds a broken version to repair, not an empty stub
+    released        that broken version, as a function: recognised by its second derivatives
     half            also run in bfloat16
     """
 
@@ -184,7 +186,9 @@ class Exercise:
     forbidden: frozenset[str] = frozenset()
     may_use_autograd: bool = False
     linear_upstream: bool = True
+    visible_second: bool = False
     repair: bool = False
+    released: Callable[..., Any] | None = None
     half: bool = True
     meta: bool = True
     float32: bool = True

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from autograder.exercise import Case, Exercise, Named, Sampler
 from autograder.functions import resolve
+from autograder.materials import second_order  # the same measurement on both sides
 from autograder.observation import Question
 
 _SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
@@ -189,7 +190,8 @@ class _Planner:
         made = []
         for mixed in (False, True):
             name = f"second:{i}:{'mixed' if mixed else 'pure'}"
-            q = self.question(name, "second", i, case, mixed=mixed)
+            visible = case.visible and self.exercise.visible_second
+            q = self.question(name, "second", i, case, visible=visible, mixed=mixed)
             draw = self.sampler(f"directions:{i}")
             q.directions = tuple(draw.normal(*like.args[p].shape) for p in like.wants)
             made.append(q)
@@ -243,8 +245,6 @@ def expect(
     exercise: Exercise, question: Question, upstream: Sequence[Tensor | None] | None = None
 ) -> Expected:
     """What the reference gives for one question; with ``upstream``, for another upstream gradient."""
-    from autograder.probe import second_order  # the same measurement on both sides
-
     outputs, single, args = reference_outputs(exercise, question)
     expected = Expected(tuple(_detached(o) for o in outputs), single)
     grads = list(upstream) if upstream is not None else expected_upstream(question, outputs)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from autograder.compare import close, show
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.plan import expect
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -42,6 +45,8 @@ def second_derivatives(ev: Evidence) -> Verdict:
             continue
         mixed = bool(pair.question.more.get("mixed"))
         place, got, right = wrong
+        if _as_released(ev, pair):
+            return _to_repair(ev, pair, place, got, right)
         if got is None and not may_refuse:
             return _missing(ev, pair, place)
         return _silent(ev, pair, place, got, right, mixed, may_refuse)
@@ -100,6 +105,35 @@ def _silent(
             "case": pair.where,
             "actual": show(got) if got is not None else "None",
             "expected": show(right) if right is not None else "0",
+            **_backward_line(ev),
+        },
+    )
+
+
+def _as_released(ev: Evidence, pair: Pair) -> bool:
+    """Whether a repair exercise still gives the second derivatives of the version it started from."""
+    if ev.exercise.released is None:
+        return False
+    start = expect(replace(ev.exercise, reference=ev.exercise.released), pair.question).second or ()
+    found = pair.answer.second or ()
+    return len(start) == len(found) and all(
+        close(f, s) or (f is None and s is None) for f, s in zip(found, start, strict=True)
+    )
+
+
+def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> Finding:
+    name = _name(ev, pair, place)
+    return Finding(
+        "double-backward-value",
+        f"Here your repair of {ev.exercise.name} begins: the output and the first derivatives are right, "
+        f"the second derivative with respect to {name} is not yet.",
+        "Nothing you did is wrong: it was given to you like this. Ask of every saved tensor whether it is "
+        "an input, the output, or neither.",
+        {
+            "case": pair.where,
+            "actual": show(got) if got is not None else "None",
+            "expected": show(right) if right is not None else "0",
+            "not_started": True,
             **_backward_line(ev),
         },
     )
