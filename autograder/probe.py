@@ -15,8 +15,17 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.containment import contained, failure_from, files_of
-from autograder.exercise import Named, Sampler
-from autograder.functions import resolve
+from autograder.exercise import Sampler
+from autograder.materials import (
+    call,
+    copied,
+    fresh_arguments,
+    fresh_upstream,
+    gradients_of,
+    plain,
+    same_values,
+    second_order,
+)
 from autograder.observation import Answer, BackwardCall, Observation, Question
 from autograder.structure import look_inside
 from autograder.trace import Snapshot, Trace, functions, record
@@ -99,115 +108,6 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     return answer
 
 
-# ---- what every kind does ------------------------------------------------------------------
-
-
-def _arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
-    """Fresh copies of the arguments: leaves, in the layout and on the device of the question."""
-    made: list[Any] = []
-    for position, value in enumerate(question.args if args is None else args):
-        if isinstance(value, Named):
-            value = resolve(value)
-        elif isinstance(value, Tensor):
-            value = value.to(question.device, copy=True)
-            if question.layout == "transposed":
-                value = _transposed(value)
-            if position in question.wants:
-                value.requires_grad_(True)
-        made.append(value)
-    return made
-
-
-def _transposed(tensor: Tensor) -> Tensor:
-    """The same values with other strides: dimensions stored in reverse order, every second element."""
-    if tensor.dim() == 0:
-        return tensor
-    roomy = tensor.new_empty(*reversed(tensor.shape), 2)
-    view = roomy[..., 0].permute(*reversed(range(tensor.dim())))
-    view.copy_(tensor)
-    return view.detach()
-
-
-def _upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:
-    made: list[Tensor | None] = []
-    for given, output in zip(question.upstream, outputs, strict=False):
-        if given is None:
-            made.append(None)
-            continue
-        given = given.to(output.device, copy=True)
-        if question.layout == "expanded":
-            given = given.expand(output.shape)
-        elif question.layout == "transposed":
-            given = _transposed(given)
-        made.append(given)
-    return made
-
-
-def _call(
-    submission: Submission, args: list[Any], answer: Answer
-) -> tuple[tuple[Any, ...], dict[int, Tensor]]:
-    """Forward. Fills in the outputs; gives them and the arguments that want a gradient."""
-    output = submission(*args)
-    answer.single = not isinstance(output, tuple | list)
-    outputs = (output,) if answer.single else tuple(output)
-    answer.outputs = tuple(_plain(v) for v in outputs)
-    answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)
-    answer.custom = any(isinstance(v, Tensor) and _has_custom_node(v) for v in outputs)
-    wanted = {i: a for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad}
-    return outputs, wanted
-
-
-def _plain(value: Any) -> Any:
-    """A detached copy of a tensor; a plain value as it is; anything else as its type's name."""
-    if isinstance(value, Tensor):
-        if value.is_meta:
-            return None
-        return value.detach().cpu().clone()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return f"<{type(value).__name__}>"
-
-
-def _has_custom_node(tensor: Tensor) -> bool:
-    """Whether a hand-written backward node lies between this tensor and the leaves."""
-    queue, seen = [tensor.grad_fn], 0
-    while queue and seen < 500:
-        node = queue.pop()
-        if node is None:
-            continue
-        if hasattr(node, "_forward_cls"):
-            return True
-        seen += 1
-        queue += [n for n, _ in node.next_functions]
-    return False
-
-
-def _paired(
-    outputs: Sequence[Any], upstream: Sequence[Tensor | None]
-) -> tuple[list[Tensor], list[Tensor]]:
-    """The outputs that have an upstream gradient, and those gradients."""
-    pairs = [
-        (o, g)
-        for o, g in zip(outputs, upstream, strict=False)
-        if g is not None and isinstance(o, Tensor) and o.requires_grad
-    ]
-    return [o for o, _ in pairs], [g for _, g in pairs]
-
-
-def _gradients(
-    outputs: Sequence[Any],
-    upstream: Sequence[Tensor | None],
-    wanted: dict[int, Tensor],
-    create_graph: bool = False,
-) -> tuple[Tensor | None, ...]:
-    roots, grads = _paired(outputs, upstream)
-    if not roots or not wanted:
-        return tuple(None for _ in wanted)
-    return torch.autograd.grad(
-        roots, list(wanted.values()), grads, allow_unused=True, create_graph=create_graph
-    )
-
-
 def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
     """What the learner's own backward returned, aligned with the arguments of the question."""
     calls = []
@@ -217,14 +117,14 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
         attributes = [a for a in app.attributes if not a.who.startswith("intermediate")]
         if attributes:
             answer.data["on_ctx"] = [[a.holder, a.who] for a in attributes]
-        for call in app.backwards:
+        for each in app.backwards:
             returned = None
-            if call.returned is not None:
-                returned = tuple(v.values if isinstance(v, Snapshot) else v for v in call.returned)
+            if each.returned is not None:
+                returned = tuple(v.values if isinstance(v, Snapshot) else v for v in each.returned)
             calls.append(
                 BackwardCall(
-                    returned, call.returned_type, call.grad_mode, call.needs,
-                    tuple(call.upstream_changed), tuple(call.saved_changed),
+                    returned, each.returned_type, each.grad_mode, each.needs,
+                    tuple(each.upstream_changed), tuple(each.saved_changed),
                 )
             )  # fmt: skip
     answer.backward = tuple(calls)
@@ -242,42 +142,31 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
 
 def _run(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Forward and backward as a training step does it; looks whether anything was written to."""
-    args = _arguments(q)
+    args = fresh_arguments(q)
     before = [a.detach().clone() if isinstance(a, Tensor) else a for a in args]
     versions = [a._version if isinstance(a, Tensor) else 0 for a in args]
-    outputs, wanted = _call(sub, args, answer)
-    upstream = _upstream(q, outputs)
+    outputs, wanted = call(sub, args, answer)
+    upstream = fresh_upstream(q, outputs)
     marks = [(g._version, g.detach().clone()) if g is not None else None for g in upstream]
     if upstream:
         stage.name = "backward"
-        answer.gradients = tuple(map(_copy, _gradients(outputs, upstream, wanted)))
+        answer.gradients = tuple(map(copied, gradients_of(outputs, upstream, wanted)))
     answer.inputs_changed = tuple(
         i
         for i, a in enumerate(args)
-        if isinstance(a, Tensor) and (a._version != versions[i] or not _same(a, before[i]))
+        if isinstance(a, Tensor) and (a._version != versions[i] or not same_values(a, before[i]))
     )
     answer.upstream_changed = any(
-        m is not None and g is not None and (g._version != m[0] or not _same(g, m[1]))
+        m is not None and g is not None and (g._version != m[0] or not same_values(g, m[1]))
         for g, m in zip(upstream, marks, strict=True)
     )
 
 
-def _copy(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None or tensor.is_meta else tensor.detach().cpu().clone()
-
-
-def _same(a: Tensor, b: Tensor) -> bool:
-    if a.is_meta:
-        return True
-    a, b = a.detach(), b.detach()
-    return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
-
-
 def _second(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Gradients of a weighted sum of the gradients; with ``mixed``, in a loss that adds x³."""
-    args = _arguments(q)
-    outputs, wanted = _call(sub, args, answer)
-    upstream = _upstream(q, outputs)
+    args = fresh_arguments(q)
+    outputs, wanted = call(sub, args, answer)
+    upstream = fresh_upstream(q, outputs)
     for g in upstream:
         if g is not None:
             g.requires_grad_(True)
@@ -286,71 +175,40 @@ def _second(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any)
     )
 
 
-def second_order(
-    outputs: Sequence[Any],
-    upstream: Sequence[Tensor | None],
-    inputs: Sequence[Tensor],
-    directions: Sequence[Tensor | None],
-    mixed: bool,
-    stage: Any = None,
-) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:
-    """(first, second) derivatives; second holds those for the inputs, then for the upstreams.
-
-    The same code measures the learner's Function and the reference.
-    """
-    if stage is not None:
-        stage.name = "second"
-    roots, grads = _paired(outputs, upstream)
-    total = sum(((o * g).sum() for o, g in zip(roots, grads, strict=True)), torch.zeros(()))
-    if mixed:
-        total = total + sum(((x**3).sum() for x in inputs), torch.zeros(()))
-    first = torch.autograd.grad(total, list(inputs), create_graph=True, allow_unused=True)
-    contraction = sum(
-        (
-            (g * d).sum()
-            for g, d in zip(first, directions, strict=True)
-            if g is not None and d is not None
-        ),
-        torch.zeros(()),
-    )
-    second = torch.autograd.grad(contraction, [*inputs, *grads], allow_unused=True)
-    return tuple(map(_copy, first)), tuple(map(_copy, second))
-
-
 def _needs(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Backward when only the argument in ``wants`` needs a gradient."""
-    args = _arguments(q)
-    outputs, wanted = _call(sub, args, answer)
+    args = fresh_arguments(q)
+    outputs, wanted = call(sub, args, answer)
     stage.name = "backward"
-    answer.gradients = tuple(map(_copy, _gradients(outputs, _upstream(q, outputs), wanted)))
+    answer.gradients = tuple(map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted)))
 
 
 def _interleave(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Two forwards, then the backward of the first: nothing may be shared between the calls."""
-    args, others = _arguments(q), _arguments(q, q.more["args"])
-    outputs, wanted = _call(sub, args, answer)
+    args, others = fresh_arguments(q), fresh_arguments(q, q.more["args"])
+    outputs, wanted = call(sub, args, answer)
     ignored = Answer()
-    _call(sub, others, ignored)
+    call(sub, others, ignored)
     stage.name = "backward"
-    answer.gradients = tuple(map(_copy, _gradients(outputs, _upstream(q, outputs), wanted)))
+    answer.gradients = tuple(map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted)))
 
 
 def _mutate(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Write to an argument (or the output) after forward: backward must refuse or stay right."""
-    args = _arguments(q)
-    outputs, wanted = _call(sub, args, answer)
+    args = fresh_arguments(q)
+    outputs, wanted = call(sub, args, answer)
     target = q.more["target"]
     victim = outputs[0] if target == "output" else args[target]
     stage.name = "mutate"
     with torch.no_grad():
         victim.mul_(3.0).add_(0.7)
     stage.name = "backward"
-    answer.gradients = tuple(map(_copy, _gradients(outputs, _upstream(q, outputs), wanted)))
+    answer.gradients = tuple(map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted)))
 
 
 def _structure(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Which operations run, and how many bytes stay alive between forward and backward."""
-    args = _arguments(q)
+    args = fresh_arguments(q)
 
     def forward() -> tuple[Any, ...]:
         output = sub(*args)
@@ -359,7 +217,7 @@ def _structure(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: A
     def backward(outputs: tuple[Any, ...]) -> None:
         stage.name = "backward"
         wanted = {i: a for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad}
-        _gradients(outputs, _upstream(q, outputs), wanted)
+        gradients_of(outputs, fresh_upstream(q, outputs), wanted)
 
     look_inside(answer, args, sub.classes or tuple(functions()), forward, backward)
 
@@ -367,13 +225,13 @@ def _structure(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: A
 def _refusal(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """Arguments that the contract says are refused: forward only."""
     stage.name = "call"
-    _call(sub, _arguments(q), answer)
+    call(sub, fresh_arguments(q), answer)
 
 
 def _gradcheck(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """torch's own gradcheck, or gradgradcheck, on the arguments of the question (float64)."""
     checker = torch.autograd.gradcheck if q.more["order"] == 1 else torch.autograd.gradgradcheck
-    args = _arguments(q)
+    args = fresh_arguments(q)
     positions = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad]
 
     def function(*tensors: Tensor) -> Any:
@@ -391,18 +249,18 @@ def _gradcheck(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: A
 def _function(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
     """A plain function: its value, and (where asked) the gradient through it."""
     stage.name = "call"
-    args = _arguments(q)
+    args = fresh_arguments(q)
     before = [a.detach().clone() if isinstance(a, Tensor) else a for a in args]
     versions = [a._version if isinstance(a, Tensor) else 0 for a in args]
     output = sub(*args)
     answer.single = not isinstance(output, tuple | list)
     outputs = (output,) if answer.single else tuple(output)
-    answer.outputs = tuple(_plain(v) for v in outputs)
+    answer.outputs = tuple(plain(v) for v in outputs)
     answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)
     answer.inputs_changed = tuple(
         i
         for i, a in enumerate(args)
-        if isinstance(a, Tensor) and (a._version != versions[i] or not _same(a, before[i]))
+        if isinstance(a, Tensor) and (a._version != versions[i] or not same_values(a, before[i]))
     )
     answer.data["grad_left"] = [
         i for i, a in enumerate(args) if isinstance(a, Tensor) and a.grad is not None
@@ -412,7 +270,9 @@ def _function(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: An
     ]
     if q.upstream:
         wanted = {i: a for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad}
-        answer.gradients = tuple(map(_copy, _gradients(outputs, _upstream(q, outputs), wanted)))
+        answer.gradients = tuple(
+            map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted))
+        )
 
 
 def _scenario(sub: Submission, q: Question, answer: Answer, stage: _Stage, scenarios: Any) -> None:
