@@ -10,7 +10,7 @@ _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs"
 # torch.autograd and torch.func entry points, as the function mode names them.
 _AUTOGRAD = (
     "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
-    "torch.Tensor.backward", "torch.func", "torch._functorch",
+    "torch.Tensor.backward", "torch.func.", "torch._functorch",
 )  # fmt: skip
 
 
