@@ -54,16 +54,23 @@ def solved(root: Path, lesson: Lesson, *, execute: bool) -> NotebookNode:
     _convert(GenerateSolution, config, lesson)
     notebook = nbformat.read(notebook_path(root / "build/solution", lesson.name), as_version=4)
     for cell in notebook.cells:
-        meant_to_fail = "raises-exception" in cell.metadata.get("tags", [])
-        for output in cell.get("outputs", []):
-            if output.output_type == "error" and not meant_to_fail:
-                raise BuildError(
-                    f"{lesson.name}: with the solution, cell {cell.id!r} fails with "
-                    f"{output.ename}: {output.evalue}\n"
-                    "(A cell that is meant to fail carries the tag raises-exception.)"
-                )
+        if "raises-exception" not in cell.metadata.get("tags", []):
+            _refuse_errors(lesson.name, cell)
     stamp(notebook, lesson=lesson.digest)
     return notebook
+
+
+def _refuse_errors(lesson: str, cell: NotebookNode) -> None:
+    """Raise BuildError when a cell of the executed solution ended in an error."""
+    for output in cell.get("outputs", []):
+        if output.output_type != "error":
+            continue
+        if output.ename == "KeyboardInterrupt":  # how nbgrader ends a cell that takes too long
+            raise BuildError(f"{lesson}: with the solution, cell {cell.id!r} takes too long.")
+        raise BuildError(
+            f"{lesson}: with the solution, cell {cell.id!r} fails with {output.ename}: "
+            f"{output.evalue}\n(A cell that is meant to fail carries the tag raises-exception.)"
+        )
 
 
 def fill_gradebook(root: Path, lessons: list[Lesson]) -> None:
@@ -107,7 +114,9 @@ def _convert(converter: type[BaseConverter], config: Config, lesson: Lesson) -> 
 @contextlib.contextmanager
 def _collected_errors() -> Iterator[list[str]]:
     """Keep nbgrader's log quiet, and collect what it says at level ERROR."""
-    log, errors = traitlets.log.get_logger(), []
+    log = traitlets.log.get_logger()
+    assert isinstance(log, logging.Logger)  # no application is running
+    errors: list[str] = []
     level, propagate, handlers = log.level, log.propagate, log.handlers
 
     class Collect(logging.Handler):

@@ -1,0 +1,40 @@
+"""course/ and solutions/, which are committed, are what lessons/ gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+
+from lessons.build import check
+from tests.build.real_course import copy_of_the_course
+
+
+def test_built_folders_match_lessons(tmp_path: Path) -> None:
+    assert check(copy_of_the_course(tmp_path / "course")) == [], "run `make build`"
+
+
+def test_a_planted_difference_is_seen(tmp_path: Path) -> None:
+    course = copy_of_the_course(tmp_path / "course")
+    for path in sorted(course.glob("[cs]o*/*/*.ipynb")):
+        before = path.read_bytes()
+        notebook = nbformat.read(path, as_version=4)
+        notebook.cells[-1].source += "\nOne more line."
+        nbformat.write(notebook, path)
+        assert any(str(path.relative_to(course)) in line for line in check(course)), path
+        path.write_bytes(before)
+
+
+def test_solutions_were_saved_without_errors_and_widget_state(tmp_path: Path) -> None:
+    for path in copy_of_the_course(tmp_path / "course").glob("solutions/*/*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        assert "widgets" not in notebook.metadata
+        for cell in notebook.cells:
+            for output in cell.get("outputs", []):
+                if "raises-exception" not in cell.metadata.get("tags", []):
+                    assert output.output_type != "error", f"{path.name}: {cell.id}"
+                for kind in output.get("data", {}):
+                    assert kind in {
+                        "text/plain", "text/html", "text/markdown", "text/latex", "image/png",
+                        "image/jpeg",
+                    }, f"{path.name}: {cell.id} has {kind}"  # fmt: skip
