@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor
 
-Converted = tuple[NotebookNode, Any]
+from autograder.grading.preprocessor import Converted, CoursePreprocessor
 
 NOTE_TAG = "solution-note"
 # A line that holds one of these is a marker to nbgrader, so it is one here.
@@ -24,7 +23,7 @@ MARKER = re.compile(r"(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)")
 SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
 
 
-class DropSolutionNotes(NbGraderPreprocessor):
+class DropSolutionNotes(CoursePreprocessor):
     """Leaves out the cells that only solutions/ has."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
@@ -32,7 +31,7 @@ class DropSolutionNotes(NbGraderPreprocessor):
         return nb, resources
 
 
-class KeepNoEmptyCell(NbGraderPreprocessor):
+class KeepNoEmptyCell(CoursePreprocessor):
     """Refuses to release an empty box where hidden tests were: a learner would wonder about it."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
@@ -45,7 +44,7 @@ class KeepNoEmptyCell(NbGraderPreprocessor):
         return cell, resources
 
 
-class StripMarkers(NbGraderPreprocessor):
+class StripMarkers(CoursePreprocessor):
     """Takes instructors' BEGIN and END lines out of solutions, and keeps what stands between."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
@@ -54,7 +53,7 @@ class StripMarkers(NbGraderPreprocessor):
         return cell, resources
 
 
-class TidyOutputs(NbGraderPreprocessor):
+class TidyOutputs(CoursePreprocessor):
     """Keeps of outputs what any viewer can show, and nothing of the machine they were made on."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:

@@ -15,7 +15,11 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # --no-sandbox: Chromium refuses to start as root with it, and CI containers run as root.
@@ -47,6 +51,13 @@ class Lab:
         """The address of `path` ("lab/tree/x.ipynb", "formgrader/…") with the token in it."""
         joint = "&" if "?" in path else "?"
         return f"{self.url}/{quote(path, safe='/?=&%')}{joint}token={self.token}"
+
+    def sign_in(self, page: Page) -> None:
+        """Sign in on the login page, as a person does: pages other than JupyterLab's need it."""
+        page.goto(f"{self.url}/login")
+        page.fill("input[name=password]", self.token)
+        page.click("#login_submit")
+        page.wait_for_url(f"{self.url}/lab**", wait_until="commit")
 
 
 @contextlib.contextmanager

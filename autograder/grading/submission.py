@@ -1,0 +1,187 @@
+"""What a submitted notebook goes through before anybody looks at it or runs it.
+
+Nothing about a cell but its text, and after execution its outputs, is taken from a submission.
+Which cells are the lesson's, and what they are worth, is read from the lesson; the rest of what a
+notebook can carry (metadata, attachments, raw cells, HTML in Markdown) is put right or made
+harmless, so that the file nbgrader keeps is safe whatever opens it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.grading.markdown import as_typed, is_plain
+from autograder.grading.outputs import safe_outputs, safe_pictures
+from autograder.grading.preprocessor import Converted, CoursePreprocessor
+
+GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+# What a browser and Python take as mere data; timestamp.txt is nbgrader's own.
+HARMLESS_FILES = {".txt", ".csv", ".png", ".jpg", ".jpeg"}
+
+
+class RestoreLesson(CoursePreprocessor):
+    """Says anew which cells are the lesson's, from the lesson and not from the submission.
+
+    Lost metadata (editors drop it) is found again by the cell's id; a cell that was copied keeps
+    its role once, in its last copy, as nbgrader has it; a cell the lesson does not know has none.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        lesson = lesson_of(self, resources)
+        if lesson is None:
+            return nb, resources
+        roles = {
+            cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader
+            for cell in lesson.cells
+            if "nbgrader" in cell.metadata
+        }
+        free = set(roles)
+        for by in (_named_grade_id, _cell_id):
+            for cell in reversed(nb.cells):
+                if (name := by(cell)) in free:
+                    free.remove(name)
+                    cell.metadata = NotebookNode(nbgrader={**roles[name]}, restored=True)
+        for cell in nb.cells:
+            if not cell.metadata.pop("restored", False):
+                cell.metadata = NotebookNode()
+        return nb, resources
+
+
+class SanitisePage(CoursePreprocessor):
+    """For a page about to be shown: no output, raw cell or metadata that could act."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        nb.metadata = NotebookNode(
+            kernelspec=_safe_kernelspec(nb.metadata), language_info={"name": "python"}
+        )
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        role = _safe_role(cell.metadata.get("nbgrader"))
+        cell.metadata = NotebookNode(nbgrader=role) if role else NotebookNode()
+        if cell.cell_type == "code":
+            cell.outputs = safe_outputs(cell.get("outputs", []))
+            if not isinstance(cell.get("execution_count"), int):
+                cell.execution_count = None
+        elif cell.cell_type == "raw":
+            cell.cell_type, cell.source = "markdown", as_typed(cell.source)
+        pictures = safe_pictures(cell.pop("attachments", None))
+        if pictures and cell.cell_type == "markdown":
+            cell.attachments = pictures
+        return cell, resources
+
+
+class SanitiseSubmission(SanitisePage):
+    """For a notebook about to be kept: Markdown, too, is safe in a program that trusts it.
+
+    The lesson's own text stays. What a learner wrote stays where it is plain Markdown, and is shown
+    as it was typed where it holds HTML, script links or pictures from elsewhere.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        lesson = lesson_of(self, resources)
+        self._lesson_texts = {cell.source for cell in lesson.cells} if lesson else set()
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        cell, resources = super().preprocess_cell(cell, resources, index)
+        is_learners = cell.cell_type == "markdown" and cell.source not in self._lesson_texts
+        if is_learners and not is_plain(cell.source, cell.get("attachments")):
+            cell.source = as_typed(cell.source)
+            cell.pop("attachments", None)
+        return cell, resources
+
+
+class RemoveOtherFiles(CoursePreprocessor):
+    """Takes away what came along with a notebook and is no data, before its cells run.
+
+    Python would import a torch.py that lies beside the notebook, and formgrader serves a page.html
+    from there as if it were its own. The files stay in the folder submitted/.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        folder, course = Path(resources["metadata"]["path"]), _course_of(self)
+        if course is None or not folder.absolute().is_relative_to(
+            Path(course.root, course.autograded_directory)
+        ):
+            return nb, resources
+        for file in sorted(folder.rglob("*"), reverse=True):
+            if file.is_dir() and not file.is_symlink():
+                if not any(file.iterdir()):
+                    file.rmdir()
+            elif file.is_symlink() or (
+                file.suffix != ".ipynb" and file.suffix.lower() not in HARMLESS_FILES
+            ):
+                self.log.warning("Leaving out a submitted file that is no data: %s", file.name)
+                file.unlink()
+        return nb, resources
+
+
+def lesson_of(preprocessor: CoursePreprocessor, resources: Any) -> NotebookNode | None:
+    """The source notebook of the lesson a submission is for; None where it is not built."""
+    course = _course_of(preprocessor)
+    if course is None:
+        return None
+    names = resources["nbgrader"]
+    folder = course.format_path(course.source_directory, ".", names["assignment"])
+    path = Path(folder, f"{names['notebook']}.ipynb")
+    if not path.exists():
+        preprocessor.log.warning("No source notebook %s: run `make gradebook`", path)
+        return None
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def _course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
+    """The course folder of the nbgrader converter whose exporter runs this step."""
+    converter = getattr(preprocessor.parent, "parent", None)
+    return getattr(converter, "coursedir", None)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: int) -> NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def _named_grade_id(cell: NotebookNode) -> str | None:
+    given = cell.metadata.get("nbgrader")
+    name = given.get("grade_id") if isinstance(given, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def _cell_id(cell: NotebookNode) -> str | None:
+    return None if cell.metadata.get("restored") else cell.get("id")
+
+
+def _safe_role(given: Any) -> dict[str, Any] | None:
+    """nbgrader's metadata with values of the right kind only: its pages write them unescaped."""
+    if not isinstance(given, dict) or not GRADE_ID.fullmatch(str(given.get("grade_id", ""))):
+        return None
+    role: dict[str, Any] = {
+        name: given.get(name) is True for name in ("grade", "solution", "locked", "task")
+    }
+    role |= {"grade_id": str(given["grade_id"]), "schema_version": 3}
+    points = given.get("points")
+    if isinstance(points, int | float) and math.isfinite(points):
+        role["points"] = points
+    for name in ("checksum", "cell_type"):
+        if re.fullmatch(r"\w{1,64}", str(given.get(name, ""))):
+            role[name] = given[name]
+    return role
+
+
+def _safe_kernelspec(metadata: Any) -> dict[str, str]:
+    given = metadata.get("kernelspec", {})
+    given = given if isinstance(given, dict) else {}
+    return {
+        name: value
+        for name in ("name", "display_name", "language")
+        if isinstance(value := given.get(name), str)
+    }
