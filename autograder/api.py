@@ -130,7 +130,7 @@ def hint(submission: Any) -> None:
     _next_hint[asked.name] = level + 1
     record_hint(asked.name, level + 1)
     print(f"Hint {level + 1} of {len(asked.hints)} for {asked.name}: {asked.hints[level]}")
-    if level == len(asked.hints) - 1:
+    if level == len(asked.hints) - 1 and asked.lesson:
         print(f"That was the last hint. The worked answer stands in solutions/{asked.lesson}.")
 
 

@@ -16,6 +16,7 @@ from typing import cast
 from autograder import progress_file
 from autograder.progress_map import Lessons, ProgressMap
 from autograder.progress_record import Answer, ExerciseRecord, Progress, QuizRecord
+from autograder.view import show
 
 __all__ = [
     "Answer",
@@ -39,11 +40,9 @@ def progress(reset: bool = False) -> None:
     if reset:
         print(_reset_message())
         return
-    from autograder.exercises import (
-        LESSONS,
-    )  # here, not above: the exercises are what checks build on
+    from autograder.exercises import LESSONS  # only here: it loads every exercise, and torch
 
-    _show(ProgressMap(cast(Lessons, LESSONS), load()))
+    show(ProgressMap(cast(Lessons, LESSONS), load()))
 
 
 def load() -> Progress:
@@ -131,13 +130,3 @@ def _recording() -> bool:
 def _update(change: Callable[[Progress], Progress]) -> None:
     if _recording():
         progress_file.update(change)
-
-
-def _show(shown: ProgressMap) -> None:
-    """As a table in a notebook, as text elsewhere."""
-    import IPython
-
-    if IPython.get_ipython() is None:
-        print(shown)
-    else:
-        IPython.display.display(shown)

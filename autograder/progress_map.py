@@ -4,7 +4,9 @@ import html
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from autograder import markup
 from autograder.progress_record import Progress
+from autograder.view import table
 
 Lessons = Mapping[
     str, tuple[str, ...]
@@ -29,24 +31,16 @@ class ProgressMap:
         return "\n".join([*lines, "", next_step(self.lessons, self.progress).text])
 
     def _repr_html_(self) -> str:
-        rows = "".join(_row(lesson, exercises, self) for lesson, exercises in self.lessons.items())
+        rows = [_row(lesson, exercises, self) for lesson, exercises in self.lessons.items()]
         step = next_step(self.lessons, self.progress)
         link = f' <a href="{html.escape(step.link)}">Open the notebook</a>' if step.link else ""
-        heads = ("Lesson", *STATES, "Quiz")
-        head = "".join(f'<th scope="col" {_LEFT}>{name}</th>' for name in heads)
         return (
             f"<p><strong>{headline(self.lessons, self.progress)}</strong></p>"
-            f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{rows}</tbody></table>"
-            f"<p>{_with_code(step.text)}{link}</p>"
+            f"{table(('Lesson', *STATES, 'Quiz'), rows)}<p>{markup.as_html(step.text)}{link}</p>"
         )
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
 COMPLETE, VISIBLE, TO_DO = STATES = ("Complete", "Visible checks pass", "To do")
-_LEFT = 'style="text-align:left;vertical-align:top;padding:0.3em 0.8em"'
 
 
 @dataclass(frozen=True)
@@ -120,14 +114,7 @@ def _quiz(lesson: str, progress: Progress) -> str:
     return f"{len(record.answers)} of {record.questions} answered, {record.correct} right"
 
 
-def _row(lesson: str, exercises: tuple[str, ...], shown: ProgressMap) -> str:
+def _row(lesson: str, exercises: tuple[str, ...], shown: ProgressMap) -> tuple[str, ...]:
     groups = dict(_states(exercises, shown))
     names = ("<br>".join(groups.get(state.lower(), ["–"])) for state in STATES)
-    cells = "".join(f"<td {_LEFT}>{cell}</td>" for cell in (*names, _quiz(lesson, shown.progress)))
-    return f'<tr><th scope="row" {_LEFT}>{lesson}</th>{cells}</tr>'
-
-
-def _with_code(sentence: str) -> str:
-    """HTML of a sentence in which `…` marks code."""
-    parts = html.escape(sentence, quote=False).split("`")
-    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+    return lesson, *names, _quiz(lesson, shown.progress)

@@ -8,8 +8,8 @@ from string import ascii_lowercase
 
 import traitlets
 
+from autograder import markup
 from autograder.progress import load, record_quiz
-from widgets import markup
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.quiz_data import Choice, Question, load_questions
 

@@ -1,6 +1,6 @@
 """What a quiz is: questions with choices, each with its explanation. One module a quiz in quizzes/.
 
-In every text, `…` marks code and *…* emphasis (see markup). Formulas are written in plain Unicode
+In every text, `…` marks code and *…* emphasis. Formulas are written in plain Unicode
 (∂L/∂x, x², σ′), so that a quiz needs no typesetting from anywhere.
 """
 

@@ -19,13 +19,13 @@ NO_AXE = (
 
 
 def axe_violations(page, selector: str = "html") -> list[str]:
-    """What axe-core holds against the page under `selector`, one line an element."""
+    """What axe-core holds against the page inside all that `selector` matches."""
     if not AXE.exists():
         if os.environ.get("REQUIRE_BROWSER"):
             pytest.fail(NO_AXE)
         pytest.skip(NO_AXE)
     page.evaluate(AXE.read_text(encoding="utf-8"))  # not a script tag: a page may forbid those
-    results = page.evaluate("selector => axe.run(document.querySelector(selector))", selector)
+    results = page.evaluate("selector => axe.run(selector)", selector)
     return [
         f"{found['id']} ({found['impact']}): {node['html'][:120]} {node['failureSummary']}"
         for found in results["violations"]

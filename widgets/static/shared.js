@@ -15,7 +15,7 @@ function element(tag, attributes = {}, ...children) {
 }
 
 // "`x` is *not* saved" → <code>x</code>, " is ", <em>not</em>, " saved". Nodes, never innerHTML.
-// The same rules as in widgets/markup.py.
+// The same rules as in autograder/markup.py.
 function marked(text) {
   return text.split("`").flatMap((part, i) => (i % 2 ? element("code", {}, part) : emphasised(part)));
 }

@@ -1,6 +1,6 @@
-"""The little markup of quizzes and captions: `code` and *emphasis*, nothing else.
+"""The little markup of quizzes and sentences: `code` and *emphasis*, nothing else.
 
-The same rules as in static/shared.js.
+The same rules as in widgets/static/shared.js.
 """
 
 import html

@@ -1,0 +1,154 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Start here
+#
+# Welcome to *Backward by Hand*. In this course you write the backward passes of neural networks yourself, one `torch.autograd.Function` at a time, until you can do it for attention.
+#
+# **Time:** about 10 minutes. You will look whether everything is installed, mend a first mistake, and see the map of the course.
+#
+# **You need:** Python, torch tensors, and derivatives as you learned them at school.
+
+# %% [markdown]
+# ## This page is alive
+#
+# It is a notebook: text like this, and cells with code. Select a code cell and press **Shift+Enter** to run it; the result appears under it. Then go on to the next.
+#
+# Run the cell below. It loads what this page uses, which takes a few seconds the first time.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import torch
+
+from autograder import check, explain, hint, progress
+from autograder.environment import check_environment
+from widgets import quiz
+
+# %% [markdown]
+# If it said `ModuleNotFoundError`, the notebook runs in another Python than the course's. In a terminal in the course's folder, run `make start`: it installs what is missing and opens this page again.
+#
+# ## Is everything here?
+#
+# This cell looks at the versions and at the processor. Where there is a GPU that works, checks will run on it too, besides the CPU.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-environment", "locked": true, "schema_version": 3, "solution": false, "task": false}
+check_environment()
+
+# %% [markdown]
+# ## How an exercise works
+#
+# An exercise is a cell to fill in and a cell that checks it. Here is one that is filled in already, with a mistake in it.
+#
+# `Double` computes $y = 2x$. When a gradient arrives from above, `backward` has to hand on the gradient of $x$. You need not understand all of it yet: lesson 01 takes it apart.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-double", "locked": false, "schema_version": 3, "solution": false, "task": false}
+class Double(torch.autograd.Function):
+    """y = 2x. There is a mistake in backward, for you to find."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+# %% [markdown]
+# Run the cell above, so that Python knows the class. Then let it be checked:
+
+# %% tags=["raises-exception"] nbgrader={"grade": false, "grade_id": "demo-check", "locked": true, "schema_version": 3, "solution": false, "task": false}
+check(Double)
+
+# %% [markdown]
+# That is what a check says when something is wrong. Read it from the top:
+#
+# - the **first line** is the root cause, in a sentence;
+# - under it stand **your line**, the input, your result **beside the expected** one;
+# - **Next** is a step to take, and **Works** is what is right already;
+# - the **rule** has a name. `explain` says more about it:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-explain", "locked": true, "schema_version": 3, "solution": false, "task": false}
+explain("gradient-scale")
+
+# %% [markdown]
+# Stuck? Ask for a hint. Each exercise has three, from gentle to formula: run the cell again for the next one.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-hint", "locked": true, "schema_version": 3, "solution": false, "task": false}
+hint(Double)
+
+# %% [markdown]
+# **Now mend it.** Go back to the class, change one line, and run three cells: the class, and both checks. This one runs everything that a grader would:
+
+# %% tags=["raises-exception"] nbgrader={"grade": false, "grade_id": "demo-check-all", "locked": true, "schema_version": 3, "solution": false, "task": false}
+check(Double, hidden=True)
+
+# %% [markdown]
+# In the lessons the cells to fill in say `# YOUR CODE HERE`. Replace that line and the `raise` under it.
+#
+# - Try as often as you like: nothing is counted against you.
+# - What you type is yours. No update of the course overwrites it.
+# - When all else fails, the folder `solutions` has every lesson with its answers and the reasons for them.
+
+# %% [markdown]
+# ## Quizzes
+#
+# Each lesson ends with some questions. Choose an answer, press **Enter** or the button, and read why it is right or not. Your answers are kept.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-start", "locked": true, "schema_version": 3, "solution": false, "task": false}
+quiz("start")
+
+# %% [markdown]
+# If you see no buttons above but only text, run the cell once more. If that does not help, JupyterLab was not started from the course's environment: `make start` does it.
+#
+# ## The map
+#
+# `progress()` shows where you are, in any notebook, today or next week. It is kept on this computer only, outside the course's folder. `progress(reset=True)` starts afresh and keeps a backup.
+
+# %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
+progress()
+
+# %% [markdown]
+# ## Without a mouse, and by ear
+#
+# Everything here works from the keyboard.
+#
+# | key | does |
+# |---|---|
+# | ↑ and ↓ | go from cell to cell |
+# | Enter, then Esc | edit a cell, then leave it |
+# | Shift+Enter | run the cell and go to the next |
+# | Tab | into the quiz or widget under a cell, and through it |
+# | Ctrl+Shift+C (⌘+⇧+C on a Mac) | search all commands by name |
+#
+# Reports are announced by screen readers when they appear, figures have alternative text, widgets say each step in one status line, and nothing is told by colour alone.
+
+# %% [markdown]
+# If JupyterLab gets in your way:
+#
+# - The lessons are plain Python files as well, `lessons/01_template.py` and so on, to be read in any editor. They contain the answers too.
+# - `python -m autograder check course/01_template/01_template.ipynb` checks a notebook in a terminal, with the same reports.
+# - JupyterLab's dark theme is under Settings, Theme; the text grows with Ctrl and +.
+
+# %% [markdown]
+# ## When something is odd
+#
+# - A cell shows `[*]` and does not end: press **i** twice, or choose *Kernel, Interrupt Kernel*.
+# - Python knows a name that you have deleted, or the other way round: choose *Kernel, Restart Kernel*, then run the cells again from the top. Your progress stays.
+# - `make help` in a terminal lists what else the course can do.
+
+# %% [markdown]
+# ## Where to go next
+#
+# **[Lesson 01: Anatomy of a Function](../01_template/01_template.ipynb)**. You will write your first four Functions, and an instrument that tells whether a gradient is right.
