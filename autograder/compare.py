@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.exercise import Named
+
 # rtol, atol (times the largest expected value) by dtype. Float64 is far tighter than gradcheck's
 # defaults: a 0.09 % error and a sign flip of size 1e-5 pass gradcheck. bfloat16 keeps 8 bits.
 TOLERANCE = {
@@ -88,6 +90,8 @@ def show(value: Any, limit: int = 6) -> str:
         return f"[{text}]{shape}"
     if isinstance(value, float):
         return number(value)
+    if isinstance(value, Named):
+        return f"{value.name}({', '.join(map(number, value.settings))})"
     return str(value)
 
 

@@ -42,7 +42,7 @@ def transposed(tensor: Tensor) -> Tensor:
 def fresh_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:
     made: list[Tensor | None] = []
     for given, output in zip(question.upstream, outputs, strict=False):
-        if given is None:
+        if given is None or not isinstance(output, Tensor):
             made.append(None)
             continue
         given = given.to(output.device, copy=True)

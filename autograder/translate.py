@@ -23,11 +23,13 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     name = ev.exercise.name
     if failure.kind == "NotImplementedError":
         return _not_implemented(failure, ev, name, method)
-    for pattern, message, hint in _KNOWN:
+    known = (*_KNOWN_IN_FUNCTIONS, *_KNOWN) if ev.exercise.is_function else _KNOWN
+    for pattern, message, hint in known:
         found = re.search(pattern, failure.message)
         if found:
             words = (*found.groups(), *[""] * 4)
-            return Said(message.format(*words, method=method), hint.format(*words, method=method))
+            place = name if ev.exercise.is_function else method
+            return Said(message.format(*words, method=place), hint.format(*words, method=place))
     if failure.kind in _KINDS:
         message, hint = _KINDS[failure.kind]
         first = failure.message.splitlines()[0][:160] if failure.message else ""
@@ -207,6 +209,27 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         r"maximum recursion depth exceeded",
         "{method} calls itself without end.",
         "Inside forward call torch's own operations, not the Function you are writing.",
+    ),
+)
+
+# Plain functions call autograd themselves, so the same words have another cause.
+_KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"element 0 of tensors does not require grad|One of the differentiated Tensors does not require",
+        "{method} differentiates something that is not connected to a graph.",
+        "Start from x = x.detach().requires_grad_(True). Where a gradient is differentiated again, ask for "
+        "it with create_graph=True.",
+    ),
+    (
+        r"grad can be implicitly created only for scalar outputs",
+        "{method} differentiates a tensor of several numbers without saying how they are weighted.",
+        "Differentiate one number, such as a sum, or pass the weights as grad_outputs.",
+    ),
+    (
+        r"appears to not have been used in the graph",
+        "{method} differentiates by a tensor that the result does not depend on.",
+        "Compute the result from the very tensor that you differentiate by. Where independence is "
+        "possible, allow it: allow_unused=True, materialize_grads=True.",
     ),
 )
 

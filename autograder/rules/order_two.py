@@ -145,8 +145,8 @@ def _must_refuse(pairs: list[Pair]) -> Verdict:
         if failure is None:
             return Finding(
                 "double-backward-value",
-                "A second derivative is asked for and no error is raised: the number that comes out is wrong "
-                "or missing.",
+                "A second derivative is asked for and no error is raised: the number that comes out is "
+                f"{'wrong or missing' if _wrong(pair) else 'right, but it should not come out at all'}.",
                 "Make backward refuse: `if torch.is_grad_enabled(): raise RuntimeError(...)` as its first "
                 "line. once_differentiable alone stays silent in a sum with another function of x.",
                 {"case": pair.where, "mixed": bool(pair.question.more.get("mixed"))},

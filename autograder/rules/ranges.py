@@ -148,12 +148,18 @@ def empty_tensors(ev: Evidence) -> Verdict:
 @rule("fails-batch-dims", needs=("forward_runs",))
 def batch_dimensions(ev: Evidence) -> Verdict:
     """Any number of batch dimensions works."""
-    return _first_problem(
+    verdict = _first_problem(
         ev, list(ev.pairs("run", "function", role="batch")), "fails-batch-dims",
         "With {case}",
         "Use operations that work on the last dimensions (@, transpose(-1, -2)), and sum over all batch "
         "dimensions where one tensor serves the whole batch.",
     )  # fmt: skip
+    if isinstance(verdict, Finding) and "(0-d)" in str(verdict.evidence["case"]):
+        verdict.hint = (
+            "A single number has no dimensions: avoid len(), x[0] and dim=0. NumPy makes a plain number of "
+            "it; torch.as_tensor takes that as well as an array."
+        )
+    return verdict
 
 
 @rule("fails-float32", needs=_RIGHT)
