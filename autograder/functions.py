@@ -59,3 +59,32 @@ def sine_as_float(scale: float) -> Callable[[Tensor], float]:
 def affine(slope: float, offset: float) -> Callable[[Tensor], Tensor]:
     """x ↦ slope · Σx + offset (0-d tensor): the second derivative is zero."""
     return lambda x: slope * x.sum() + offset
+
+
+@named
+def quartic_chain(coupling: float) -> Callable[[Tensor], Tensor]:
+    """x ↦ Σ x⁴ / 12 + coupling · Σ sin(xᵢ xᵢ₊₁) (0-d tensor): a full, symmetric Hessian of neighbours."""
+
+    def f(x: Tensor) -> Tensor:
+        flat = x.reshape(-1)
+        return (flat**4).sum() / 12 + coupling * torch.sin(flat[1:] * flat[:-1]).sum()
+
+    return f
+
+
+@named
+def tanh_critic(steepness: float) -> Callable[[Tensor], Tensor]:
+    """x (N, …) ↦ (N,): Σ i · tanh(steepness · xᵢ) / 4 of each sample; gradients differ by sample."""
+
+    def critic(x: Tensor) -> Tensor:
+        flat = x.flatten(1)
+        steps = torch.arange(1, flat.shape[1] + 1, dtype=x.dtype, device=x.device)
+        return (steps * torch.tanh(steepness * flat)).sum(1) / 4
+
+    return critic
+
+
+@named
+def quadratic_critic(scale: float) -> Callable[[Tensor], Tensor]:
+    """x (N, …) ↦ (N, 1): scale · Σ x² of each sample."""
+    return lambda x: scale * (x.flatten(1) ** 2).sum(1, keepdim=True)
