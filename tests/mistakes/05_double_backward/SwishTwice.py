@@ -1,0 +1,339 @@
+# %% wrong[double-backward-value]: as released, nothing changed
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, s = ctx.saved_tensors
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value]: recomputes s for x only
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, s = ctx.saved_tensors
+        again = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (again + beta * x * again * (1 - again))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[saves-too-much]: recomputes s, but still saves the old one
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, _ = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[saves-too-much]: the intermediate moves to ctx.s and s is computed again
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * ctx.s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value]: moves the intermediate to a ctx attribute
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * ctx.s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = ctx.s
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value]: marks the saved intermediate as requiring grad, which connects it to nothing
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s.requires_grad_())
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, s = ctx.saved_tensors
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-missing]: refuses instead of repairing
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("no second derivative")
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value|double-backward-missing]: computes s from detached inputs
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = (t.detach() for t in ctx.saved_tensors)
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[raises]: takes s out of save_for_backward, but still unpacks three
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, s = ctx.saved_tensors
+        grad_x = grad_output * (s + beta * x * s * (1 - s))
+        grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[gradient-value]: beta is lost in the repair
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_output * (s + x * s * (1 - s))
+        grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[gradient-value]: recomputes sigmoid(x) without beta
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        grad_x = grad_output * (s + beta * x * s * (1 - s))
+        grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[gradient-unsummed]: the sum goes missing
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_output * (s + beta * x * s * (1 - s))
+        grad_beta = grad_output * x * x * s * (1 - s)
+        return grad_x, grad_beta
+
+
+# %% wrong[uses-autograd]: autograd in backward
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        with torch.enable_grad():
+            y = x * torch.sigmoid(beta * x)
+            grads = torch.autograd.grad(y, (x, beta), grad_output, create_graph=True, allow_unused=True)
+        return grads
+
+
+# %% wrong[ignores-needs-input-grad]: both gradients always
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_output * (s + beta * x * s * (1 - s))
+        grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% right: s computed again
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% right: setup_context
+class SwishTwice(Function):
+    @staticmethod
+    def forward(x, beta):
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        slope = s * (1 - s)
+        grad_x = grad_output * (s + beta * x * slope) if ctx.needs_input_grad[0] else None
+        grad_beta = None
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x**2 * slope).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% right: written with the output's formula y + s(1 - y)
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        z = beta * x * s
+        need_x, need_beta = ctx.needs_input_grad
+        return (
+            grad_output * (z + s * (1 - z)) if need_x else None,
+            (grad_output * x * x * s * torch.sigmoid(-beta * x)).sum_to_size(beta.shape)
+            if need_beta
+            else None,
+        )
+
+
+# %% right: a helper function
+def slopes(x, beta):
+    s = torch.sigmoid(beta * x)
+    return s, s * (1 - s)
+
+
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * slopes(x, beta)[0]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s, slope = slopes(x, beta)
+        grads = [None, None]
+        if ctx.needs_input_grad[0]:
+            grads[0] = grad_output * (s + beta * x * slope)
+        if ctx.needs_input_grad[1]:
+            grads[1] = (grad_output * x * x * slope).sum_to_size(beta.shape)
+        return tuple(grads)

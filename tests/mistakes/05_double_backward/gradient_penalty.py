@@ -1,0 +1,170 @@
+# %% wrong[parameters-without-gradient]: create_graph is missing
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[parameters-without-gradient]: retain_graph in place of create_graph
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, retain_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[parameters-without-gradient]: the gradient is detached
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.detach().flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[value]: item() at the end
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean().item()
+
+
+# %% wrong[raises]: x does not require grad
+def gradient_penalty(critic, x):
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[raises]: critic(x) is not summed
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[value]: one norm over the whole batch
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return (g.norm() - 1) ** 2
+
+
+# %% wrong[value]: the sum over the batch
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).sum()
+
+
+# %% wrong[value]: the squared length
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return ((g.flatten(1).square().sum(1) - 1) ** 2).mean()
+
+
+# %% wrong[value]: critic(x).mean() is differentiated
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).mean(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[value]: the norm over dimension 1 only
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return ((g.norm(2, dim=1) - 1) ** 2).mean()
+
+
+# %% wrong[value]: the 1 is forgotten
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return (lengths**2).mean()
+
+
+# %% wrong[value]: one-sided
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return (torch.relu(lengths - 1) ** 2).mean()
+
+
+# %% wrong[value]: one penalty a sample, no mean
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return (lengths - 1) ** 2
+
+
+# %% wrong[gradient-unstable]: the square root of a sum of squares
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = g.flatten(1).square().sum(1).sqrt()
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[gradient-value]: the norm is constant on one side of the square
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) * (lengths.detach() - 1)).mean()
+
+
+# %% wrong[mutates-input]: backward in place of grad
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    critic(x).sum().backward(create_graph=True)
+    g = x.grad
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% right: vector_norm
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% right: ones as upstream gradient
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    scores = critic(x)
+    g = torch.autograd.grad(
+        outputs=scores,
+        inputs=x,
+        grad_outputs=torch.ones_like(scores),
+        create_graph=True,
+        retain_graph=True,
+    )[0]
+    return torch.mean((g.reshape(len(x), -1).norm(2, dim=1) - 1) ** 2)
+
+
+# %% right: a tiny number under the root
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = (g.flatten(1).square().sum(1) + 1e-12).sqrt()
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% right: by mse_loss, all dimensions but the first
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    dims = tuple(range(1, g.dim()))
+    lengths = torch.linalg.vector_norm(g, dim=dims)
+    return torch.nn.functional.mse_loss(lengths, torch.ones_like(lengths))

@@ -1,0 +1,186 @@
+# %% wrong[value]: the gradient, nothing more
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    return torch.autograd.grad(f(x), x)[0]
+
+
+# %% wrong[value]: the gradient times v
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    return torch.autograd.grad(f(x), x)[0] * v
+
+
+# %% wrong[value]: the Hessian times ones
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g.sum(), x, materialize_grads=True)[0]
+
+
+# %% wrong[value]: the Hessian times ones, then times v
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g.sum(), x, materialize_grads=True)[0] * v
+
+
+# %% wrong[value]: the identity that goes by the name
+class HessianVectorProduct(Function):
+    @staticmethod
+    def forward(ctx, x, v):
+        ctx.save_for_backward(x, v)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+def hvp(f, x, v):
+    return HessianVectorProduct.apply(x, v)
+
+
+# %% wrong[raises]: create_graph is missing
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+# %% wrong[raises]: x does not require grad
+def hvp(f, x, v):
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+# %% wrong[value]: stops with an error for a linear f
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+# %% wrong[value]: zeros for a constant gradient, an error for a trainable one
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g, x, v)[0]
+
+
+# %% wrong[too-many-passes]: the Hessian, row by row
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    rows = [
+        torch.autograd.grad(one, x, retain_graph=True, materialize_grads=True)[0].reshape(-1)
+        for one in g.reshape(-1)
+    ]
+    return (torch.stack(rows) @ v.reshape(-1)).reshape(x.shape)
+
+
+# %% wrong[uses-builtin|too-many-passes]: torch.autograd.functional.hessian
+def hvp(f, x, v):
+    n = x.numel()
+    hessian = torch.autograd.functional.hessian(f, x.detach())
+    return (hessian.reshape(n, n) @ v.reshape(n)).reshape(x.shape)
+
+
+# %% wrong[uses-builtin]: torch.autograd.functional.hvp
+def hvp(f, x, v):
+    return torch.autograd.functional.hvp(f, x.detach(), v)[1]
+
+
+# %% wrong[temporary-too-large]: torch.func.hessian
+def hvp(f, x, v):
+    n = x.numel()
+    return (torch.func.hessian(f)(x.detach()).reshape(n, n) @ v.reshape(n)).reshape(x.shape)
+
+
+# %% wrong[finite-differences]: a difference of gradients
+def gradient(f, x):
+    x = x.detach().requires_grad_(True)
+    return torch.autograd.grad(f(x), x)[0]
+
+
+def hvp(f, x, v):
+    eps = 1e-5
+    return (gradient(f, x + eps * v) - gradient(f, x - eps * v)) / (2 * eps)
+
+
+# %% wrong[mutates-input]: two calls of backward leave .grad of the weights behind
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    f(x).backward(create_graph=True)
+    g = x.grad
+    x.grad = None
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    (g * v).sum().backward()
+    return torch.zeros_like(x) if x.grad is None else x.grad
+
+
+# %% wrong[output-count|value]: returns the result and the gradient
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g, x, v, materialize_grads=True)[0], g
+
+
+# %% wrong[value]: half of it, as if the Hessian were of ½ f
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g, x, v, materialize_grads=True)[0] / 2
+
+
+# %% right: v as the upstream gradient of the second pass
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g, x, v, materialize_grads=True)[0]
+
+
+# %% right: the gradient of a weighted sum
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    (result,) = torch.autograd.grad((g * v).sum(), x, allow_unused=True)
+    return torch.zeros_like(x) if result is None else result
+
+
+# %% right: adds a zero that depends on x, so that linear needs no case
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    g = g + 0 * x
+    return torch.autograd.grad(g, x, grad_outputs=v)[0].detach()
+
+
+# %% right: forward over reverse
+def hvp(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v,))[1]
+
+
+# %% right: works on a flat copy, under enable_grad
+def hvp(f, x, v):
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        gradient = torch.autograd.grad(f(leaf), leaf, create_graph=True)[0]
+        total = torch.vdot(gradient.reshape(-1), v.reshape(-1)) + 0.0 * leaf.sum()
+        return torch.autograd.grad(total, leaf)[0]
