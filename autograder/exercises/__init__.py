@@ -14,6 +14,7 @@ MODULES = {
     "01_template": "template",
     "02_sigmoid": "sigmoid",
     "04_ste": "ste",
+    "05_double_backward": "double_backward",
 }
 
 
