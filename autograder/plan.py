@@ -18,6 +18,7 @@ from autograder.functions import resolve
 from autograder.materials import second_order  # the same measurement on both sides
 from autograder.observation import Question
 
+_DEEP = 2  # how many main cases get the costly questions too
 _SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 
 
@@ -56,8 +57,13 @@ class _Planner:
             main = [(i, c) for i, c in cases if c.role == "main"]
             if main:
                 made += self.first_case(*main[0])
-                for i, case in main:
+                for place, (i, case) in enumerate(main):
                     made += self.each_case(i, case, devices)
+                    if place < _DEEP:
+                        made += self.deep(i, case)
+            for i, case in cases:
+                if case.role == "batch":
+                    made += self.layouts(i, case)
         for i, refusal in enumerate(self.exercise.refusals):
             args = refusal.make(self.sampler(f"refusal:{i}"))
             made.append(
@@ -151,6 +157,23 @@ class _Planner:
             )
         return made
 
+    def layouts(self, i: int, case: Case) -> list[Question]:
+        """Other strides and a stride-0 upstream: view on two dimensions works by luck, on three not."""
+        made = []
+        if self.exercise.noncontiguous:
+            made.append(
+                self.question(
+                    f"transposed:{i}", "run", i, case, layout="transposed", variant="transposed"
+                )
+            )
+        if self.exercise.expanded:
+            made.append(
+                self.question(
+                    f"expanded:{i}", "run", i, case, layout="expanded", variant="expanded"
+                )
+            )
+        return made
+
     def each_case(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
         """The hidden questions of one main case."""
         exercise, ask = self.exercise, self.question
@@ -174,14 +197,22 @@ class _Planner:
                 q = ask(f"needs:{i}:{position}", "needs", i, case)
                 q.wants = (position,)
                 made.append(q)
-        for target in [*first.wants, "output"]:
-            made.append(ask(f"mutate:{i}:{target}", "mutate", i, case, target=target))
-        small = all(a.numel() <= _SMALL for a in first.args if isinstance(a, Tensor))
-        if exercise.gradcheck and small:
-            made.append(ask(f"gradcheck:{i}", "gradcheck", i, case, order=1, visible=case.visible))
         if exercise.second_order not in ("not-judged", "checked"):
             made += self.second_order(i, case, first)
-        if exercise.second_order in ("right", "checked") and exercise.gradcheck and small:
+        return made
+
+    def deep(self, i: int, case: Case) -> list[Question]:
+        """The costly questions: writes between forward and backward, gradcheck, gradgradcheck."""
+        exercise, ask = self.exercise, self.question
+        made = [ask(f"mutate:{i}:output", "mutate", i, case, target="output")]
+        for target in made[0].wants:
+            made.append(ask(f"mutate:{i}:{target}", "mutate", i, case, target=target))
+        if not exercise.gradcheck or any(
+            a.numel() > _SMALL for a in made[0].args if isinstance(a, Tensor)
+        ):
+            return made
+        made.append(ask(f"gradcheck:{i}", "gradcheck", i, case, order=1, visible=case.visible))
+        if exercise.second_order in ("right", "checked"):
             made.append(ask(f"gradgradcheck:{i}", "gradcheck", i, case, order=2))
         return made
 
