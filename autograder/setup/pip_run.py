@@ -23,6 +23,7 @@ class KnownFailure:
     remedies: tuple[str, ...]
 
 
+# The first whose pattern is in the log: what pip warns of on the way comes after what stops it.
 KNOWN_FAILURES = (
     KnownFailure(
         r"No space left on device|Errno 28|Disk quota exceeded",
@@ -30,6 +31,14 @@ KNOWN_FAILURES = (
         (
             "Free some space (also in the temporary folder and in your home folder's quota).",
             "`make help` says how to choose the CPU build of torch, which is gigabytes smaller.",
+        ),
+    ),
+    KnownFailure(
+        r"ResolutionImpossible|conflicting dependencies",
+        "Two of the things to install ask for versions that exclude each other.",
+        (
+            "If you set TORCH, it must be torch 2.13 or newer.",
+            "Delete the folder .venv and run the same command again.",
         ),
     ),
     KnownFailure(
@@ -61,14 +70,6 @@ KNOWN_FAILURES = (
         ),
     ),
     KnownFailure(
-        r"ResolutionImpossible|conflicting dependencies",
-        "Two of the things to install ask for versions that exclude each other.",
-        (
-            "If you set TORCH, it must be torch 2.13 or newer.",
-            "Delete the folder .venv and run the same command again.",
-        ),
-    ),
-    KnownFailure(
         r"Permission denied|Errno 13",
         "pip may not write where it has to.",
         ("Check that this folder belongs to you (`ls -ld .`); do not use sudo.",),
@@ -84,11 +85,7 @@ UNKNOWN_REMEDIES = (
 def explain(log: str, log_path: Path) -> SetupProblem:
     """The problem behind a failed run of pip, told from what it printed."""
     lines = log.rstrip().splitlines()
-    # Errors first: "Permission denied" in a warning at the top must not hide the real cause below.
-    errors = "\n".join(line for line in lines if "ERROR" in line or "error:" in line)
-    known = next(
-        (f for text in (errors, log) for f in KNOWN_FAILURES if re.search(f.pattern, text)), None
-    )
+    known = next((failure for failure in KNOWN_FAILURES if re.search(failure.pattern, log)), None)
     remedies = known.remedies if known else UNKNOWN_REMEDIES
     return SetupProblem(
         known.meaning if known else "pip could not install what the course needs.",

@@ -11,8 +11,17 @@ from problem import SetupProblem
 
 MADE_BY_VENV = {"bin", "include", "lib", "lib64", "pyvenv.cfg", ".gitignore"}
 MADE_BY_PACKAGES = {"etc", "man", "share", "src", install_stamp.NAME, install_stamp.UNFINISHED}
-# Prints nothing and ends well only in a Python that is whole and new enough.
-QUESTION = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+# Questions to a Python, which answers by its exit status.
+IS_NEW_ENOUGH_AND_HAS_PIP = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
+# pip writes INSTALLER when all files of a package are there; pyc files come and go.
+HAS_WHOLE_PACKAGES = """
+import sys
+from importlib.metadata import distributions
+for package in distributions():
+    files = [f for f in package.files or [] if f.suffix != ".pyc"]
+    if package.read_text("INSTALLER") is None or not all(f.locate().exists() for f in files):
+        sys.exit(1)
+"""
 
 
 def running_version() -> str:
@@ -42,18 +51,23 @@ def has_python(venv: Path) -> bool:
 
 def works(venv: Path) -> bool:
     """Whether the environment's Python starts, is new enough and has pip."""
-    if not has_python(venv):
-        return False
-    return subprocess.run([python_in(venv), "-c", QUESTION], capture_output=True).returncode == 0
+    return has_python(venv) and says_yes(venv, IS_NEW_ENOUGH_AND_HAS_PIP)
+
+
+def says_yes(venv: Path, question: str) -> bool:
+    """Whether the environment's Python answers one of the questions above with success."""
+    return (
+        subprocess.run([python_in(venv), "-I", "-c", question], capture_output=True).returncode == 0
+    )
 
 
 def why_unusable(venv: Path, version: str) -> str:
     """Why the environment that is there must be made again; "" if it can be kept."""
     before = install_stamp.read(venv)
-    if install_stamp.was_interrupted(venv):
-        return "the last installation was interrupted"
     if not works(venv):
         return "it does not run"
+    if install_stamp.was_interrupted(venv) and not says_yes(venv, HAS_WHOLE_PACKAGES):
+        return "the last installation was interrupted"
     if version_of(venv) != version:
         return f"it has Python {version_of(venv)}"
     if before is not None and before.folder != str(venv.parent):

@@ -1,0 +1,101 @@
+"""pip's failures, told as sentences. The logs are shortened from real ones."""
+
+from pathlib import Path
+
+import pytest
+
+import pip_run
+from problem import SetupProblem
+
+LOG = Path("build/install.log")
+OFFLINE = """Collecting torch>=2.13
+  WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None, status=None)) after \
+connection broken by 'NewConnectionError('<HTTPSConnection object>: Failed to establish a new \
+connection: [Errno -3] Temporary failure in name resolution')': /simple/torch/
+ERROR: Could not find a version that satisfies the requirement torch>=2.13 (from versions: none)
+ERROR: No matching distribution found for torch>=2.13
+"""
+NO_TORCH = """Looking in indexes: an-index
+ERROR: Could not find a version that satisfies the requirement torch>=2.13 (from versions: 2.2.2)
+ERROR: No matching distribution found for torch>=2.13
+"""
+FULL = """Installing collected packages: torch
+ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device
+"""
+CERTIFICATE = """Could not fetch URL: There was a problem confirming the ssl certificate: \
+SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed'))
+ERROR: No matching distribution found for torch>=2.13
+"""
+CONFLICT = """ERROR: Cannot install backward-by-hand and torch==2.2.0 because these package versions \
+have conflicting dependencies.
+ERROR: ResolutionImpossible: for help visit the documentation
+"""
+DENIED = """ERROR: Could not install packages due to an OSError: [Errno 13] Permission denied: 'x'
+"""
+DENIED_CACHE_THEN_FULL = (
+    "WARNING: The directory '/home/me/.cache/pip' is not writable: Permission denied\n" + FULL
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "meaning"),
+    [
+        (OFFLINE, "could not reach"),
+        (NO_TORCH, "found no torch"),
+        (FULL, "disk filled up"),
+        (CERTIFICATE, "does not trust the certificate"),
+        (CONFLICT, "exclude each other"),
+        (DENIED, "may not write"),
+        (DENIED_CACHE_THEN_FULL, "disk filled up"),
+        ("ERROR: something new\n", "could not install what the course needs"),
+    ],
+)
+def test_explain(log: str, meaning: str) -> None:
+    problem = pip_run.explain(log, LOG)
+    assert meaning in problem.what
+    assert problem.evidence == log.rstrip()
+    assert len(problem.remedies) >= 2
+    assert str(LOG) in problem.remedies[-1]
+
+
+def test_explain_shows_only_the_end_of_a_long_log() -> None:
+    problem = pip_run.explain("\n".join(f"line {n}" for n in range(500)), LOG)
+    assert problem.evidence.splitlines()[-1] == "line 499"
+    assert len(problem.evidence.splitlines()) == pip_run.LAST_LINES
+
+
+@pytest.mark.parametrize(
+    ("line", "phrase"),
+    [
+        ("Collecting dask[distributed]\n", "looking at dask[distributed]"),
+        (
+            "  Downloading torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl (887.9 MB)\n",
+            "downloading torch (887.9 MB)",
+        ),
+        (
+            "Downloading https://example.org/whl/scipy-1.17.1-cp312.whl (35.0 MB)\n",
+            "downloading scipy (35.0 MB)",
+        ),
+        ("Installing collected packages: a, b\n", "installing (a minute or two)"),
+        ("Requirement already satisfied: pip\n", ""),
+    ],
+)
+def test_progress_line(line: str, phrase: str) -> None:
+    assert pip_run.progress_line(line) == phrase
+
+
+def test_only_what_takes_long_is_shown_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    for phrase in ("looking at x", "downloading x (35.0 MB)", "downloading torch (887.9 MB)"):
+        pip_run.show_progress(phrase)
+    assert capsys.readouterr().out == "  downloading torch (887.9 MB)\n"
+
+
+def test_a_python_that_cannot_run_pip(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho no module named pip; exit 1\n")
+    python.chmod(0o755)
+    log = tmp_path / "logs" / "install.log"
+    with pytest.raises(SetupProblem, match="could not install") as caught:
+        pip_run.run_pip(python, ["install"], tmp_path, log)
+    assert caught.value.evidence == "no module named pip"
+    assert log.read_text() == "no module named pip\n"
