@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import anywidget
+from IPython.display import display
 
 STATIC = Path(__file__).parent / "static"
+LIVE_NOTE = "(This runs live in JupyterLab.)"
+VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def script(name: str) -> str:
@@ -24,14 +27,25 @@ def _read(name: str) -> str:
 class LiveWidget(anywidget.AnyWidget):
     """A widget that also says, as text and as HTML or a picture, what it shows.
 
-    That is what GitHub, nbconvert, a terminal and a notebook that is not trusted show.
+    Where a saved widget has lost its kernel JupyterLab shows an error in its place. So what stands
+    in is an output of its own above the widget, hidden by a style sheet in it while the widget
+    loads or lives. Where style sheets are stripped (GitHub, a notebook that is not trusted) no
+    widget runs either, and what stands in is what there is to see.
     """
 
     def stand_in(self) -> dict[str, str]:
-        """MIME type → content for places where no widget can run; text/plain is always there."""
+        """MIME type → content for places where no widget can run; text/plain and text/html are a must."""
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: dict) -> tuple[dict, dict]:
-        live = super()._repr_mimebundle_(**kwargs)
-        data, metadata = live or ({}, {})  # a closed widget has nothing live to show
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, **self.stand_in()}, metadata
+
+    def _ipython_display_(self) -> None:
+        stand_in = self.stand_in()
+        style = f"<style>{_read('stand_in.css')}</style>"
+        stand_in["text/html"] = f'{style}<div class="bbh-stand-in">{stand_in["text/html"]}</div>'
+        display(stand_in, raw=True)
+        if self.comm is not None:  # else it was closed, and nothing lives to be shown
+            data, metadata = super()._repr_mimebundle_() or ({}, {})
+            display({VIEW: data[VIEW], "text/plain": LIVE_NOTE}, metadata=metadata, raw=True)

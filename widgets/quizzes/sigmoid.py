@@ -35,14 +35,14 @@ QUESTIONS = (
         prompt="`MySigmoid` saves `x` and computes σ(x) again in `backward`. That is …",
         choices=(
             Choice(
-                "a bug: the gradient comes out wrong.",
-                False,
-                "The gradient is right, and so is the second derivative. Check it with `gradcheck`.",
-            ),
-            Choice(
                 "a cost: right, but more work and memory.",
                 True,
                 "A bug would be to save one tensor and use the formula of the other.",
+            ),
+            Choice(
+                "a bug: the gradient comes out wrong.",
+                False,
+                "The gradient is right, and so is the second derivative. Check it with `gradcheck`.",
             ),
             Choice(
                 "an error: torch refuses the input.",
@@ -133,14 +133,14 @@ QUESTIONS = (
                 "are lost.",
             ),
             Choice(
-                "`x`, and σ is computed again",
-                True,
-                "An input has its place in the graph, and no division is needed.",
-            ),
-            Choice(
                 "`scale`, with `save_for_backward`",
                 False,
                 "A float is no tensor: it is stored as `ctx.scale`. And the slope needs `x`.",
+            ),
+            Choice(
+                "`x`, and σ is computed again",
+                True,
+                "An input has its place in the graph, and no division is needed.",
             ),
         ),
     ),
@@ -149,9 +149,9 @@ QUESTIONS = (
         "although its value is fine?",
         choices=(
             Choice(
-                "The sigmoid has no derivative there.",
-                False,
-                "It has one everywhere; at −100 it is about 4e-44.",
+                "The slopes of the steps multiply to 0 · inf.",
+                True,
+                "1/(1+e)² is 0, e is inf. Written as y(1 − y) the slope has no such product.",
             ),
             Choice(
                 "`exp(100)` is inf, so the value is NaN already.",
@@ -159,9 +159,9 @@ QUESTIONS = (
                 "1 / (1 + inf) is 0, which is the right value, rounded.",
             ),
             Choice(
-                "The slopes of the steps multiply to 0 · inf.",
-                True,
-                "1/(1+e)² is 0, e is inf. Written as y(1 − y) the slope has no such product.",
+                "The sigmoid has no derivative there.",
+                False,
+                "It has one everywhere; at −100 it is about 4e-44.",
             ),
             Choice(
                 "float32 cannot hold numbers as small as the slope.",
@@ -185,15 +185,15 @@ QUESTIONS = (
                 "It sees the repaired gradient, like everybody else.",
             ),
             Choice(
+                "torch takes the gradient of the first row.",
+                False,
+                "It sums. Each row of the batch has used `beta` once, and all uses count.",
+            ),
+            Choice(
                 "torch sums it over the batch, silently.",
                 True,
                 "It works, but your formula does not say what it means. Write "
                 "`.sum_to_size(beta.shape)`: then it is right wherever it is called.",
-            ),
-            Choice(
-                "torch takes the gradient of the first row.",
-                False,
-                "It sums. Each row of the batch has used `beta` once, and all uses count.",
             ),
         ),
     ),
