@@ -4,8 +4,9 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
+#       format_version: '1.3'
 #   kernelspec:
-#     display_name: Python 3
+#     display_name: Python 3 (ipykernel)
 #     language: python
 #     name: python3
 # ---
@@ -308,7 +309,7 @@ class SquareRootMixedUp(Function):
 print("gradcheck passes:", gradcheck(SquareRootMixedUp.apply, x, raise_exception=False))
 
 # %% [markdown]
-# ## Exercise 1 · MySigmoid
+# ## Exercise 1: MySigmoid
 #
 # The classic, and the one that pays: sigmoid gates sit in every LSTM and GRU cell.
 #
@@ -318,6 +319,8 @@ print("gradcheck passes:", gradcheck(SquareRootMixedUp.apply, x, raise_exception
 # * Keep **one** tensor as large as `x` for backward, not more.
 # * Finite in float32 at ±1000, value and gradient.
 # * Second derivatives are right too (nothing to do for that, if you save the output or the input).
+#
+# As in lesson 01 it has to work for float64, float32 and bfloat16, for transposed and empty tensors, and may write to nothing that is not its own.
 #
 # Fill in both bodies. Stuck? `hint(MySigmoid)` in a cell of your own gives one hint at a time.
 
@@ -353,19 +356,19 @@ check(MySigmoid, hidden=True)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["solution-note"]
-# **Solution note · MySigmoid**
+# ### Solution note: MySigmoid
 #
-# *Derivation.* $\sigma' = \sigma(1-\sigma)$, so backward is $g\,y\,(1-y)$.
+# **Derivation.** $\sigma' = \sigma(1-\sigma)$, so backward is $g\,y\,(1-y)$.
 #
-# *What is saved.* The output: one tensor, which the next layer usually keeps anyway.
+# **What is saved.** The output: one tensor, which the next layer usually keeps anyway.
 # Saving $x$ and computing σ again is right as well and stays within the budget; saving both is not needed.
 #
-# *Second derivative.* $y$ is an output, so autograd knows how it depends on $x$: $g\,y(1-y)$ can be differentiated again.
+# **Second derivative.** $y$ is an output, so autograd knows how it depends on $x$: $g\,y(1-y)$ can be differentiated again.
 #
-# *Common mistakes.* Returning $y(1-y)$ without $g$. Saving $x$ and computing $x(1-x)$.
+# **Common mistakes.** Returning $y(1-y)$ without $g$. Saving $x$ and computing $x(1-x)$.
 # Saving `torch.sigmoid(x)` and returning another `torch.sigmoid(x)`: the saved one is then an intermediate.
 #
-# *A limit worth knowing.* In float32 $y$ rounds to 1 from about $x = 17$ on, so $y(1-y)$ is 0 there, while the true slope at 17 is $4\cdot10^{-8}$.
+# **A limit worth knowing.** In float32 $y$ rounds to 1 from about $x = 17$ on, so $y(1-y)$ is 0 there, while the true slope at 17 is $4\cdot10^{-8}$.
 # `torch.sigmoid` has the same limit.
 
 # %% [markdown]
@@ -373,7 +376,7 @@ check(MySigmoid, hidden=True)
 #
 # A comparison means something only with the **same** input. In double precision gradcheck compares with central differences.
 
-# %% nbgrader={"grade": false, "grade_id": "demo-my-sigmoid-against-torch", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "try-my-sigmoid", "locked": false, "schema_version": 3, "solution": false, "task": false}
 my_sigmoid = MySigmoid.apply  # the usual short name for a Function
 
 x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
@@ -415,9 +418,9 @@ x = torch.linspace(-120, 5, 500, requires_grad=True)
 (mine,) = torch.autograd.grad(MySigmoid.apply(x).sum(), x)
 fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
 axis.semilogy(x.detach(), mine, color=palette["blue"], label="your backward")
-axis.semilogy(x.detach(), naive, "--", color=palette["orange"], label="autograd of the formula")
+axis.semilogy(x.detach(), naive, "--", color=palette["vermillion"], label="the formula")
 first_good = x.detach()[~naive.isnan()].min().item()
-axis.axvspan(-120, first_good, color=palette["vermillion"], alpha=0.25, label="formula: NaN")
+axis.axvspan(-120, first_good, color=palette["orange"], alpha=0.4, label="the formula: NaN")
 axis.set(title="Slope of the sigmoid in float32", xlabel="x", ylabel="slope (log scale)")
 axis.legend(loc="lower right")
 show(
@@ -436,7 +439,7 @@ print("formula in float16:", naive_sigmoid(x).item())
 print("torch.sigmoid:     ", torch.sigmoid(x).item())
 
 # %% [markdown]
-# ## Exercise 2 · MyTanh
+# ## Exercise 2: MyTanh
 #
 # The sigmoid's sibling: $\tanh x = 2\sigma(2x) - 1$, the activation inside every LSTM cell.
 #
@@ -476,13 +479,13 @@ check(MyTanh, hidden=True)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["solution-note"]
-# **Solution note · MyTanh**
+# ### Solution note: MyTanh
 #
-# *Derivation.* With $\sinh' = \cosh$ and $\cosh' = \sinh$ the quotient rule gives $\tanh' = \dfrac{\cosh^2 - \sinh^2}{\cosh^2} = 1 - \tanh^2$, so backward is $g\,(1-y^2)$.
+# **Derivation.** With $\sinh' = \cosh$ and $\cosh' = \sinh$ the quotient rule gives $\tanh' = \dfrac{\cosh^2 - \sinh^2}{\cosh^2} = 1 - \tanh^2$, so backward is $g\,(1-y^2)$.
 #
-# *What is saved.* The output. From the input one would compute $1/\cosh^2 x$, and $\cosh 1000$ overflows: right here ($1/\infty = 0$), but a second derivative through it is NaN.
+# **What is saved.** The output. From the input one would compute $1/\cosh^2 x$, and $\cosh 1000$ overflows: right here ($1/\infty = 0$), but a second derivative through it is NaN.
 #
-# *Common mistakes.* $1 - y$ instead of $1 - y^2$; $1 - x^2$; the sigmoid's $y(1-y)$; writing tanh as $(e^x - e^{-x})/(e^x + e^{-x})$, which is inf/inf = NaN at 1000.
+# **Common mistakes.** $1 - y$ instead of $1 - y^2$; $1 - x^2$; the sigmoid's $y(1-y)$; writing tanh as $(e^x - e^{-x})/(e^x + e^{-x})$, which is inf/inf = NaN at 1000.
 
 # %% [markdown]
 # ## A third kind of tensor: the intermediate
@@ -589,7 +592,15 @@ print("gradcheck    ", gradcheck(TimesExpAgain.apply, x))
 print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
 
 # %% [markdown]
-# It also keeps one tensor instead of two: time traded for memory. Lesson 05 is about second derivatives, lesson 06 about this trade.
+# It also keeps one tensor instead of two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
+#
+# | what backward needs | how it gets there | a second derivative sees |
+# |---|---|---|
+# | an input | `save_for_backward` | the input, connected |
+# | an output | `save_for_backward` | the output, connected |
+# | an intermediate | compute it again | whatever it was made of |
+# | an intermediate, saved | `save_for_backward` | a constant |
+# | a number, a shape, a string | an attribute of `ctx` | a constant, which it is |
 #
 # Who needs second derivatives? Gradient penalties, Hessian–vector products, meta-learning, physics-informed networks. "Nobody will" is a bet.
 
@@ -643,7 +654,7 @@ print("gradient of factor:", factor.grad, "  (true value: 4.0)")
 # `if isinstance(factor, torch.Tensor): raise TypeError(...)`, as `WeightedSum` did in lesson 01.
 
 # %% [markdown]
-# ## Exercise 3 · ScaledSigmoid
+# ## Exercise 3: ScaledSigmoid
 #
 # **Contract.** `ScaledSigmoid.apply(x, scale)` gives `scale`$\,\cdot\,\sigma(x)$; `scale` is a Python float.
 #
@@ -686,16 +697,16 @@ check(ScaledSigmoid, hidden=True)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["solution-note"]
-# **Solution note · ScaledSigmoid**
+# ### Solution note: ScaledSigmoid
 #
-# *Derivation.* $\partial y/\partial x = s\,\sigma(x)(1-\sigma(x))$; `scale` is no tensor, so its gradient is `None`.
+# **Derivation.** $\partial y/\partial x = s\,\sigma(x)(1-\sigma(x))$; `scale` is no tensor, so its gradient is `None`.
 #
-# *What is saved.* The input. The output would do for every $s \ne 0$ ($y\,(1 - y/s)$), but divides by zero at $s = 0$.
+# **What is saved.** The input. The output would do for every $s \ne 0$ ($y\,(1 - y/s)$), but divides by zero at $s = 0$.
 # $\sigma(x)$ itself is an intermediate: gradcheck passes, gradgradcheck does not.
 #
-# *The TypeError* is a kindness, not part of the contract: a tensor `scale` that requires grad would silently get none.
+# **The TypeError** is a kindness, not part of the contract: a tensor `scale` that requires grad would silently get none.
 #
-# *Common mistakes.* Forgetting the `None` ("returned an incorrect number of gradients (expected 2, got 1)");
+# **Common mistakes.** Forgetting the `None` ("returned an incorrect number of gradients (expected 2, got 1)");
 # forgetting `scale` in backward; $y(1-y)$ with the scaled $y$; `save_for_backward(x, scale)`, which torch refuses for a float.
 
 # %% [markdown]
@@ -724,7 +735,7 @@ for x, y, slope in zip(pair.tolist(), values.tolist(), slopes.tolist()):
 x = torch.linspace(-5, 1, 300, dtype=torch.float64)
 fig, axis = plt.subplots(figsize=(7, 3.2), constrained_layout=True)
 axis.plot(x, swish(x), color=palette["blue"], label="x·σ(x)")
-axis.axhline(target, color="grey", linestyle=":", label="one output …")
+axis.axhline(target, color=palette["black"], linestyle=":", label="one output …")
 for here, value, slope in zip(pair.tolist(), values.tolist(), slopes.tolist()):
     near = torch.linspace(here - 0.7, here + 0.7, 2, dtype=torch.float64)
     axis.plot(near, value + slope * (near - here), color=palette["vermillion"], linewidth=2)
@@ -751,7 +762,7 @@ y = torch.sigmoid(x)
 print("torch.sigmoid keeps its result:", y.grad_fn._saved_result.data_ptr() == y.data_ptr())
 
 # %% [markdown]
-# ## Exercise 4 · MyGELU
+# ## Exercise 4: MyGELU
 #
 # The activation of BERT and of many transformers since: $x$ times the probability that a standard normal variable is below $x$,
 #
@@ -815,16 +826,16 @@ check(MyGELU, hidden=True)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["solution-note"]
-# **Solution note · MyGELU**
+# ### Solution note: MyGELU
 #
-# *Derivation.* Product rule: $(x\,\Phi)' = \Phi(x) + x\,\varphi(x)$ with the normal density $\varphi(x) = e^{-x^2/2}/\sqrt{2\pi}$.
+# **Derivation.** Product rule: $(x\,\Phi)' = \Phi(x) + x\,\varphi(x)$ with the normal density $\varphi(x) = e^{-x^2/2}/\sqrt{2\pi}$.
 #
-# *What is saved.* The input: GELU has a minimum near $-0.75$, so its output does not determine the slope.
+# **What is saved.** The input: GELU has a minimum near $-0.75$, so its output does not determine the slope.
 # Φ is computed again; saved, it would be an intermediate.
 #
-# *At ±1000.* $e^{-500\,000} = 0$ and $1000 \cdot 0 = 0$: finite without any special care.
+# **At ±1000.** $e^{-500\,000} = 0$ and $1000 \cdot 0 = 0$: finite without any special care.
 #
-# *Common mistakes.* Forgetting $x\,\varphi(x)$; forgetting $\sqrt{2\pi}$ or the $\tfrac12$ in the exponent; the tanh version in forward (off by up to $5\cdot10^{-4}$), or its slope in backward.
+# **Common mistakes.** Forgetting $x\,\varphi(x)$; forgetting $\sqrt{2\pi}$ or the $\tfrac12$ in the exponent; the tanh version in forward (off by up to $5\cdot10^{-4}$), or its slope in backward.
 
 # %% [markdown]
 # ## Two gradients, and a sum
@@ -836,7 +847,7 @@ x = torch.linspace(-4, 4, 200)
 fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
 styles = {
     0.0: ("vermillion", ":"),
-    0.5: ("orange", "-."),
+    0.5: ("purple", "-."),
     1.0: ("blue", "-"),
     10.0: ("green", "--"),
 }
@@ -895,7 +906,7 @@ print("bias.grad has the shape ", tuple(bias.grad.shape))
 # Write the sum yourself: it is what the formula means, and your backward is right wherever it is called. The checks of this course look at what *your* backward returned.
 
 # %% [markdown]
-# Two more things about Functions with several tensors. First, **one** call of `save_for_backward` for all of them: the last call wins.
+# Two more things about Functions with several tensors. First, you have met it in lesson 01: **one** call of `save_for_backward` for all of them, because the last call wins. This is what it looks like when it happens to you.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-last-save-wins", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -934,7 +945,7 @@ except ValueError as error:
 # ```
 
 # %% [markdown]
-# ## Exercise 5 · Swish
+# ## Exercise 5: Swish
 #
 # **Contract.** `Swish.apply(x, beta)` gives $x\,\sigma(\beta x)$.
 #
@@ -981,17 +992,17 @@ check(Swish, hidden=True)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["solution-note"]
-# **Solution note · Swish**
+# ### Solution note: Swish
 #
-# *Derivation.* With $s = \sigma(\beta x)$: $\partial s/\partial x = \beta\,s(1-s)$ and $\partial s/\partial \beta = x\,s(1-s)$. Hence
+# **Derivation.** With $s = \sigma(\beta x)$: $\partial s/\partial x = \beta\,s(1-s)$ and $\partial s/\partial \beta = x\,s(1-s)$. Hence
 # $$\frac{\partial y}{\partial x} = s + \beta x\,s(1-s), \qquad \frac{\partial y}{\partial \beta} = x^2\,s(1-s),$$
 # and the second one is summed over the dimensions that β was broadcast along.
 #
-# *What is saved.* Only the inputs. $s$ is computed again: saved, it would be a constant to the second derivative.
+# **What is saved.** Only the inputs. $s$ is computed again: saved, it would be a constant to the second derivative.
 # At $x = 0.5, 1, 2$ and $\beta = 1$ that second derivative in $x$ comes out as 0.235, 0.197, 0.105; the true one is 0.441, 0.302, 0.050.
 # The output would not do, because Swish is not injective.
 #
-# *Common mistakes.* A factor $x$ missing in the gradient of β; β missing in the gradient of $x$; no sum, or `.sum()` over everything, which is right only for a β of shape `()`;
+# **Common mistakes.** A factor $x$ missing in the gradient of β; β missing in the gradient of $x$; no sum, or `.sum()` over everything, which is right only for a β of shape `()`;
 # returning the two gradients in the wrong order; saving $s$, which passes gradcheck and fails gradgradcheck.
 
 # %% [markdown]
@@ -1040,7 +1051,7 @@ print("σ(x):    ", round(torch.sigmoid(x).item(), 6))
 print("x − σ(x):", round((x - torch.sigmoid(x)).item(), 6))
 
 # %% [markdown]
-# ## Exercise 6 · LogSigmoid
+# ## Exercise 6: LogSigmoid
 #
 # **Contract.** `LogSigmoid.apply(x)` gives $\log\sigma(x)$.
 #
@@ -1080,14 +1091,14 @@ check(LogSigmoid, hidden=True)
 ### END HIDDEN TESTS
 
 # %% [markdown] tags=["solution-note"]
-# **Solution note · LogSigmoid**
+# ### Solution note: LogSigmoid
 #
-# *Derivation.* $-\operatorname{softplus}(-x)$ has the slope $\sigma(-x) = 1 - \sigma(x)$.
+# **Derivation.** $-\operatorname{softplus}(-x)$ has the slope $\sigma(-x) = 1 - \sigma(x)$.
 #
-# *What is saved.* The input here. The output works too, since log σ is injective: $\sigma(-x) = 1 - e^{y}$.
+# **What is saved.** The input here. The output works too, since log σ is injective: $\sigma(-x) = 1 - e^{y}$.
 # Write it `-torch.expm1(y)`: in float32 at $x = 20$ the plain `1 - torch.exp(y)` is 0, `-expm1(y)` is $2.06\cdot10^{-9}$, which is right.
 #
-# *Common mistakes.* `torch.log(torch.sigmoid(x))` in forward; `exp(-x) / (1 + exp(-x))` in backward (inf/inf at −1000);
+# **Common mistakes.** `torch.log(torch.sigmoid(x))` in forward; `exp(-x) / (1 + exp(-x))` in backward (inf/inf at −1000);
 # $1 - y$, as if $y$ were σ; σ(x) instead of σ(−x); the sign.
 
 # %% [markdown]
@@ -1177,7 +1188,7 @@ for name, (mine, theirs) in pairs.items():
 
 # %% nbgrader={"grade": false, "grade_id": "finale-losses-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 fig, axis = plt.subplots(figsize=(7.5, 3.6), constrained_layout=True)
-colours = ["blue", "orange", "green", "vermillion", "purple"]
+colours = ["blue", "black", "green", "vermillion", "purple"]
 for (name, (my_losses, their_losses, _)), colour in zip(results.items(), colours):
     axis.semilogy(their_losses, color=palette[colour], label=f"{name}, torch")
     every = max(1, STEPS // 15)
@@ -1212,14 +1223,14 @@ rows = {
 kept = {}
 print("in units of one hidden layer:  yours   torch's   formula")
 for name, three in rows.items():
-    kept[name] = [kept_bytes(f, h) / h.nbytes if f else math.nan for f in three]
+    kept[name] = [kept_bytes(f, h) / h.nbytes if f else 0.0 for f in three]
     print(f"{name:29}", *(f"{value:8.2f}" for value in kept[name]))
 
 # %% nbgrader={"grade": false, "grade_id": "finale-bytes-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 fig, axis = plt.subplots(figsize=(7.5, 3.2), constrained_layout=True)
 series = [("yours", "blue", ""), ("torch's own", "orange", "//"), ("formula", "vermillion", "..")]
 for offset, (label, colour, hatch) in enumerate(series):
-    heights = [0 if math.isnan(three[offset]) else three[offset] for three in kept.values()]
+    heights = [three[offset] for three in kept.values()]
     places = [i + 0.27 * (offset - 1) for i in range(len(kept))]
     axis.bar(places, heights, 0.25, color=palette[colour], hatch=hatch, label=label, ec="white")
 axis.set_xticks(range(len(kept)), kept.keys())
@@ -1235,7 +1246,7 @@ show(
 # Two bars deserve a word. `F.logsigmoid` on the CPU keeps a helper tensor beside its input; yours does without.
 # The formula `log(sigmoid(x))` keeps as little as yours, but you know what it does at −100.
 #
-# And there is no bar of torch's own for Swish with a tensor β: torch has none. Yours is one, and it has learned 16 different shapes:
+# And torch's own bar for Swish with a tensor β is missing (0 in the table), because torch has no such operation. Yours is one, and it has learned 16 different shapes:
 
 # %% nbgrader={"grade": false, "grade_id": "finale-learned-shapes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 learned = results["Swish"][2][1].beta.detach()
@@ -1258,9 +1269,16 @@ show(fig, alt="Sixteen learned Swish curves around the dashed starting curve wit
 
 # %% [markdown]
 # ## Quiz
+#
+# Nine questions to see what has stayed. Every answer is explained, right or wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-sigmoid", "locked": true, "schema_version": 3, "solution": false, "task": false}
 quiz("sigmoid")
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-sigmoid-answers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["solution-note"]
+from widgets import quiz_answers
+
+quiz_answers("sigmoid")
 
 # %% [markdown]
 # ## Summary
@@ -1279,10 +1297,9 @@ quiz("sigmoid")
 # * A slope written for stability beats autograd of a formula: no 0·∞.
 # * A broadcast parameter gets a **summed** gradient: `sum_to_size`.
 
-# %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
-progress()
-
 # %% [markdown]
 # ## Where to go next
 #
 # **03_linear** leaves the elementwise world: matrix products, reductions and broadcasting, where each input has a gradient of its own shape and `sum_to_size` becomes a function you write yourself.
+#
+# `progress()` in a cell of your own shows where you are.

@@ -1,0 +1,48 @@
+"""What exercises on functions of one element at a time share: their cases and their budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.exercise import Case, Sampler, bytes_of
+
+ONE_TENSOR = "one tensor as large as x"
+
+
+def extreme_values() -> Tensor:
+    """float64 values up to ±1000 in which exp and its friends overflow or vanish in float32."""
+    return torch.tensor(
+        (-1000.0, -100.0, -30.0, -5.0, 0.0, 5.0, 30.0, 100.0, 1000.0), dtype=torch.float64
+    )
+
+
+def elementwise_cases() -> tuple[Case, ...]:
+    """Cases of a smooth function of one tensor of any shape."""
+
+    def normal(*shape: int) -> Callable[[Sampler], tuple[Any, ...]]:
+        return lambda s: (1.5 * s.normal(*shape),)
+
+    return (
+        Case("a vector", normal(5), visible=True),
+        Case("a matrix", normal(3, 4), visible=True),
+        Case("a batch of matrices", normal(2, 3, 4)),
+        Case("x = 0", lambda s: (torch.zeros(3, dtype=torch.float64),), role="special"),
+        Case("a single number (0-d)", normal(), role="batch"),
+        Case("an empty vector", normal(0), role="empty"),
+        Case("an empty batch of matrices", normal(0, 3, 4), role="empty"),
+        Case(
+            "inputs up to ±1000 in float32",
+            lambda s: (extreme_values(),),
+            role="extreme",
+            visible=True,
+        ),
+    )
+
+
+def bytes_of_x(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    """The budget of a function that keeps one tensor as large as its first argument."""
+    return bytes_of(args[0])
