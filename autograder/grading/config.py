@@ -13,6 +13,7 @@ NBGRADER_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions/formgra
 
 _STOCK = "nbgrader.preprocessors."
 _AUTHORING = "autograder.grading.authoring."
+_REPAIR = "autograder.grading.repair."
 _SUBMISSION = "autograder.grading.submission."
 
 SECONDS_A_CELL = 120
@@ -34,6 +35,7 @@ def configure_authoring(c: Config) -> None:
         _AUTHORING + "DropSolutionNotes",
         _STOCK + "LockCells",
         _STOCK + "ClearSolutions",
+        _REPAIR + "OfferStart",
         _STOCK + "ClearOutput",
         _STOCK + "CheckCellMetadata",
         _STOCK + "ComputeChecksums",
@@ -48,6 +50,7 @@ def configure_authoring(c: Config) -> None:
     c.LockCells.lock_readonly_cells = False
     c.GenerateSolution.preprocessors = [
         _STOCK + "IncludeHeaderFooter",
+        _REPAIR + "DropStart",
         _AUTHORING + "StripMarkers",
         _STOCK + "LockCells",
         _STOCK + "ClearOutput",
