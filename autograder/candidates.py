@@ -304,8 +304,14 @@ def _with_upstream(ev: Evidence, pair: Pair, i: int, treat: Callable[[Tensor], T
 def _misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     for known in ev.exercise.misconceptions:
         if all(_follows(known.gradients, p, i) for p in every):
-            return Finding("gradient-value", known.message, known.hint)
+            return Finding(known.rule, known.message, known.hint)
     return None
+
+
+def _own_words(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
+    """A misconception that carries a general rule: the exercise says it better than the rule."""
+    found = _misconception(ev, i, wrong, every)
+    return found if found is not None and found.rule != "gradient-value" else None
 
 
 def _follows(formula: Callable[..., Any], pair: Pair, i: int) -> bool:
@@ -349,6 +355,13 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
             f"The gradient for {name} is right for {good.where}, but wrong for {pair.where}.",
             "Ask what differs between the two: shapes, broadcasting, optional arguments.",
         )
+    if not ev.exercise.gradcheck:
+        return Finding(
+            "gradient-value",
+            f"The gradient for {name} is not the one that the contract states.",
+            f"The contract is: {ev.exercise.summary} backward gives {_first(got)} where {_first(right)} "
+            "is right.",
+        )
     return Finding(
         "gradient-value",
         f"The gradient for {name} is not the derivative of forward times grad_output.",
@@ -370,6 +383,6 @@ def _first(tensor: Tensor) -> str:
 
 
 CANDIDATES = (
-    _missing, _shape, _dtype, _zero, _sign, _upstream_ignored, _scale, _transposed, _misconception,
-    _nonlinear, _value,
+    _missing, _shape, _dtype, _own_words, _zero, _sign, _upstream_ignored, _scale, _transposed,
+    _misconception, _nonlinear, _value,
 )  # fmt: skip

@@ -116,11 +116,14 @@ class Misconception:
     gradients  same arguments as the Function plus the keyword ``grad_output``; gives one gradient
                (or None for "no statement") an argument. A gradient that equals the wrong formula and
                not the right one is named by ``message``.
+    rule       the rule it carries. With another one than ``gradient-value`` it is asked before the
+               general diagnoses, so that its words replace theirs ("the gradient is zero").
     """
 
     message: str
     hint: str
     gradients: Callable[..., Sequence[Tensor | None]]
+    rule: str = "gradient-value"
 
 
 @dataclass(frozen=True)
