@@ -1,0 +1,498 @@
+# %% wrong[gradient-count]: no None for the number
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit)
+
+
+# %% wrong[gradient-count]: a gradient for the number
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), grad_output
+
+
+# %% wrong[gradient-count]: None in front
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[gradient-count]: the wrong way round
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, grad_output.clamp(-ctx.limit, ctx.limit)
+
+
+# %% wrong[gradient-missing|gradient-count]: forgets the return
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_x = grad_output.clamp(-ctx.limit, ctx.limit)
+
+
+# %% wrong[gradient-zero]: zeros
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.zeros_like(grad_output), None
+
+
+# %% wrong[raises]: the number was never kept
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[raises]: save_for_backward with a number
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.save_for_backward(limit)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (limit,) = ctx.saved_tensors
+        return grad_output, None
+
+
+# %% wrong[saves-too-much]: saves x, which nothing reads
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[saves-on-ctx]: keeps x on ctx
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        ctx.x = x
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[saves-too-much]: the number as a tensor of the shape of x
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.factor = torch.full_like(x, limit)
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit) + 0 * ctx.factor, None
+
+
+# %% wrong[shared-state]: the number on the class
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ClipGradient.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ClipGradient.limit, ClipGradient.limit), None
+
+
+# %% wrong[double-backward-missing]: .data of the upstream gradient
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.data.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[double-backward-missing]: once_differentiable
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[gradient-dtype|fails-float32]: the gradient in float32
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (grad_output.clamp(-ctx.limit, ctx.limit)).float(), None
+
+
+# %% wrong[fails-expanded-upstream|fails-noncontiguous]: view of the upstream gradient
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (grad_output.view(-1).clamp(-ctx.limit, ctx.limit)).view(grad_output.shape), None
+
+
+# %% wrong[forward-value]: forward clamps too
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% right: a view
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% right: x itself
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% right: a clone, asks needs_input_grad
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if ctx.needs_input_grad[0]:
+            return grad_output.clamp(-ctx.limit, ctx.limit), None
+        return None, None
+
+
+# %% right: setup_context form
+class ClipGradient(Function):
+    @staticmethod
+    def forward(x, limit):
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.limit = inputs
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[gradient-value]: nothing clipped
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+# %% wrong[gradient-value]: clipped above only
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(max=ctx.limit), None
+
+
+# %% wrong[gradient-value]: clipped below only
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(min=-ctx.limit), None
+
+
+# %% wrong[gradient-value]: 0 as the lower bound
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(0, ctx.limit), None
+
+
+# %% wrong[gradient-value]: ±1 whatever the limit
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-1, 1), None
+
+
+# %% wrong[gradient-value]: large gradients become 0
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * (grad_output.abs() <= ctx.limit), None
+
+
+# %% wrong[gradient-value]: clips by the norm
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        factor = (ctx.limit / grad_output.norm()).clamp(max=1.0)
+        return grad_output * factor, None
+
+
+# %% wrong[gradient-value]: the sign times the limit
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.limit * grad_output.sign(), None
+
+
+# %% wrong[gradient-value]: the size is clamped, the sign lost
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.abs().clamp(max=ctx.limit), None
+
+
+# %% wrong[gradient-value]: the mask looks at x
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x.abs() <= ctx.limit), None
+
+
+# %% wrong[upstream-ignored]: clamps x in backward
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return x.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[gradient-sign]: a minus
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[gradient-scale|gradient-value]: clamped, then divided by the limit
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit) / ctx.limit, None
+
+
+# %% wrong[mutates-upstream]: clamp_ in place
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp_(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[forward-value]: clips forward and not backward
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        return x.clamp(-limit, limit)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+# %% wrong[fails-special-point]: limit or 1.0: 0 counts as missing
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit or 1.0
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[fails-empty]: looks for the largest gradient first
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output.abs().max() <= ctx.limit:
+            return grad_output, None
+        return grad_output.clamp(-ctx.limit, ctx.limit), None
+
+
+# %% wrong[not-a-function]: a hook in place of a Function
+def ClipGradient(x, limit):
+    y = x.view_as(x)
+    y.register_hook(lambda gradient: gradient.clamp(-limit, limit))
+    return y
+
+
+# %% right: two where
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = torch.where(grad_output > ctx.limit, ctx.limit, grad_output)
+        return torch.where(g < -ctx.limit, -ctx.limit, g), None
+
+
+# %% right: torch.clip with keywords
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.clip(grad_output, min=-ctx.limit, max=ctx.limit), None

@@ -1,0 +1,559 @@
+# %% wrong[gradient-zero]: the true derivative, zeros
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.zeros_like(grad_output), None, None, None, None
+
+
+# %% wrong[gradient-value]: passes everywhere
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask before rounding
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = x / scale + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        q = torch.round(x / scale) + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask without the zero point
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale)
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        q = q + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask compares x with the ends
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((x >= qmin) & (x <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask after the clamp is always true
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        q = q.clamp(qmin, qmax)
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the ends excluded
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q > qmin) & (q < qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask inverted
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q < qmin) | (q > qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: only the upper end
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward(q <= qmax)
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-scale]: multiplied by scale
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        ctx.scale = scale
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside * ctx.scale, None, None, None, None
+
+
+# %% wrong[gradient-scale]: divided by scale
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        ctx.scale = scale
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside / ctx.scale, None, None, None, None
+
+
+# %% wrong[upstream-ignored]: the mask alone
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return inside.to(grad_output.dtype), None, None, None, None
+
+
+# %% wrong[gradient-sign]: a minus
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return -grad_output * inside, None, None, None, None
+
+
+# %% wrong[upstream-nonlinear|gradient-value]: clamps the gradient to the range
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.ends = qmin, qmax
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clamp(*ctx.ends), None, None, None, None
+
+
+# %% wrong[gradient-count]: one value for five arguments
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside
+
+
+# %% wrong[gradient-count]: a gradient for scale
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, grad_output.sum(), None, None, None
+
+
+# %% wrong[forward-value]: returns the step, not the value
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return q.clamp(qmin, qmax)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: the zero point is not subtracted
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return q.clamp(qmin, qmax) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: no zero point at all
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return torch.round(x / scale).clamp(qmin, qmax) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: no clamp
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: floor
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.floor(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: multiplies where it should divide
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x * scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) / scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: rounds nothing
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = x / scale + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-dtype]: an integer q makes float32 of float64
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point).to(torch.int32) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[fails-special-point]: floor(x + 0.5) rounds halves up
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.floor(x / scale + 0.5) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[saves-too-much]: x and the mask
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward(x, (q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, inside = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[saves-on-ctx]: x as an attribute
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        ctx.x = x
+        ctx.grid = scale, zero_point, qmin, qmax
+        q = torch.round(x / scale) + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        scale, zero_point, qmin, qmax = ctx.grid
+        q = torch.round(ctx.x / scale) + zero_point
+        return grad_output * ((q >= qmin) & (q <= qmax)), None, None, None, None
+
+
+# %% wrong[shared-state]: the mask in a global
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        global _inside
+        q = torch.round(x / scale) + zero_point
+        _inside = (q >= qmin) & (q <= qmax)
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * _inside, None, None, None, None
+
+
+# %% wrong[mutates-input]: divides x in place
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        x.data.div_(scale)
+        q = torch.round(x) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[mutates-upstream]: zeroes the upstream gradient in place
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        grad_output.mul_(inside)
+        return grad_output, None, None, None, None
+
+
+# %% wrong[double-backward-missing]: detach in backward
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output.detach() * inside, None, None, None, None
+
+
+# %% wrong[fails-half]: the mask as float32
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward(((q >= qmin) & (q <= qmax)).float())
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[raises]: save_for_backward with numbers
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward(x, scale, zero_point, qmin, qmax)
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale, zero_point, qmin, qmax = ctx.saved_tensors
+        return grad_output, None, None, None, None
+
+
+# %% wrong[uses-builtin]: torch.fake_quantize_per_tensor_affine
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return torch.fake_quantize_per_tensor_affine(x.float(), scale, zero_point, qmin, qmax).to(
+            x.dtype
+        )
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% right: a mask
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% right: keeps x and computes q again
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        ctx.save_for_backward(x)
+        ctx.grid = scale, zero_point, qmin, qmax
+        q = torch.round(x / scale) + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        scale, zero_point, qmin, qmax = ctx.grid
+        q = torch.round(x / scale) + zero_point
+        return grad_output * ((q >= qmin) & (q <= qmax)), None, None, None, None
+
+
+# %% right: shifts the range, where
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        steps = torch.round(x / scale)
+        low, high = qmin - zero_point, qmax - zero_point
+        ctx.save_for_backward((steps < low) | (steps > high))
+        return steps.clamp(low, high) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (outside,) = ctx.saved_tensors
+        return torch.where(outside, 0.0, grad_output), None, None, None, None
+
+
+# %% right: inside where the clamp changed nothing
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        clamped = torch.clamp(q, qmin, qmax)
+        ctx.inside = q == clamped
+        return (clamped - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.masked_fill(~ctx.inside, 0), None, None, None, None
+
+
+# %% right: setup_context form
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(x, scale, zero_point, qmin, qmax):
+        q = torch.clamp(torch.round(x / scale) + zero_point, qmin, qmax)
+        return (q - zero_point) * scale
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, scale, zero_point, qmin, qmax = inputs
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None

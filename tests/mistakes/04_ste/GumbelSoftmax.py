@@ -1,0 +1,943 @@
+# %% wrong[gradient-value]: the identity, as printed tutorials have it
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None, None, None
+
+
+# %% wrong[gradient-scale]: 1 / tau missing
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return p * (grad_output - (grad_output * p).sum(-1, keepdim=True)), None, None, None
+
+
+# %% wrong[gradient-scale]: multiplied by tau
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) * ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[gradient-value]: the diagonal only
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return grad_output * p * (1 - p) / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: no sum
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return grad_output * p / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: the plain mean
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return p * (grad_output - grad_output.mean(-1, keepdim=True)) / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: the sum without p
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return p * (grad_output - grad_output.sum(-1, keepdim=True)) / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: no p in front
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: the sum over everything
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return p * (grad_output - (grad_output * p).sum()) / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: the sum over the first dimension
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(0, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[gradient-zero]: fed with the one-hot output
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        y = torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0) if hard else p
+        ctx.save_for_backward(y)
+        ctx.tau = tau
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return (
+            y * (grad_output - (grad_output * y).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[gradient-value]: the noise forgotten in backward
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax(logits / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[gradient-zero]: the derivative of a one-hot vector
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.zeros_like(grad_output), None, None, None
+
+
+# %% wrong[gradient-zero|gradient-value]: zero when hard
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        ctx.hard = hard
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        if ctx.hard:
+            return torch.zeros_like(p), None, None, None
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[gradient-sign]: a minus
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            -p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[upstream-ignored]: the local slope only
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return p * (1 - p) / ctx.tau, None, None, None
+
+
+# %% wrong[gradient-value]: the noise gets the same gradient
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        grad_logits = p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau
+        return grad_logits, grad_logits, None, None
+
+
+# %% wrong[gradient-count]: one value for four arguments
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau
+
+
+# %% wrong[gradient-missing]: returns it in the second place
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            None,
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: always soft
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        return p
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: always one-hot
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: no noise
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax(logits / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: no tau
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax(logits + gumbels, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: tau divides the noise only
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax(logits + gumbels / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: times tau
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) * tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: the first dimension
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, 0)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-value]: draws noise of its own
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        gumbels = -torch.log(-torch.log(torch.rand_like(logits)))
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-dtype]: one_hot gives integers
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        return torch.nn.functional.one_hot(p.argmax(-1), p.shape[-1]) if hard else p
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[forward-unstable]: exp without the maximum
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        e = torch.exp((logits + gumbels) / tau)
+        p = e / e.sum(-1, keepdim=True)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[double-backward-value|double-backward-missing|saves-too-much]: saves the soft version, an intermediate when hard
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        ctx.save_for_backward(p)
+        ctx.tau = tau
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (p,) = ctx.saved_tensors
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[double-backward-value|double-backward-missing]: recomputes under no_grad
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        with torch.no_grad():
+            p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[double-backward-value|double-backward-missing|saves-too-much]: saves the sum, an intermediate
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        z = (logits + gumbels) / tau
+        ctx.save_for_backward(z)
+        ctx.tau = tau
+        p = torch.softmax(z, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (z,) = ctx.saved_tensors
+        p = torch.softmax(z, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[saves-too-much]: saves the output as well
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        y = torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0) if hard else p
+        ctx.save_for_backward(logits, gumbels, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels, _ = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[saves-on-ctx]: logits and noise as attributes
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.logits, ctx.gumbels, ctx.tau = logits, gumbels, tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        p = torch.softmax((ctx.logits + ctx.gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[shared-state]: tau on the class
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        GumbelSoftmax.noise = gumbels
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, _ = ctx.saved_tensors
+        p = torch.softmax((logits + GumbelSoftmax.noise) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[mutates-input]: adds the noise in place
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        logits.data.add_(gumbels)
+        p = torch.softmax(logits / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax(logits / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% wrong[mutates-upstream]: subtracts the sum in place
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        grad_output -= (grad_output * p).sum(-1, keepdim=True)
+        return p * grad_output / ctx.tau, None, None, None
+
+
+# %% wrong[uses-autograd]: autograd of the softmax
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        with torch.enable_grad():
+            z = logits.detach().requires_grad_()
+            p = torch.softmax((z + gumbels) / ctx.tau, -1)
+            return torch.autograd.grad(p, z, grad_output)[0], None, None, None
+
+
+# %% wrong[uses-autograd]: the backward kernel of torch
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return torch._softmax_backward_data(grad_output, p, -1, p.dtype) / ctx.tau, None, None, None
+
+
+# %% wrong[raises]: saves the numbers too
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels, tau)
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels, tau = ctx.saved_tensors
+        return grad_output, None, None, None
+
+
+# %% right: computes the soft version again
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% right: one_hot in the dtype of the logits, exp written out
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        z = (logits + gumbels) / tau
+        z = z - z.amax(-1, keepdim=True)
+        e = torch.exp(z)
+        p = e / e.sum(-1, keepdim=True)
+        if hard:
+            return torch.nn.functional.one_hot(p.argmax(-1), p.shape[-1]).to(p)
+        return p
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        weighted = p * grad_output
+        return (weighted - p * weighted.sum(-1, keepdim=True)) / ctx.tau, None, None, None
+
+
+# %% right: the Jacobian as a matrix
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, p.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        jacobian = torch.diag_embed(p) - p.unsqueeze(-1) * p.unsqueeze(-2)
+        grad = (jacobian @ grad_output.unsqueeze(-1)).squeeze(-1)
+        return grad / ctx.tau, None, None, None
+
+
+# %% right: hard from the sum, not from the probabilities
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        z = logits + gumbels
+        if hard:
+            winner = z.argmax(-1, keepdim=True)
+            return torch.zeros_like(z).scatter(-1, winner, torch.ones_like(z))
+        return torch.softmax(z / tau, -1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        if not ctx.needs_input_grad[0]:
+            return None, None, None, None
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )
+
+
+# %% right: setup_context form
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(logits, gumbels, tau, hard):
+        soft = torch.softmax((logits + gumbels) / tau, dim=-1)
+        if hard:
+            return torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1)
+        return soft
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        logits, gumbels, ctx.tau, _ = inputs
+        ctx.save_for_backward(logits, gumbels)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        soft = torch.softmax((logits + gumbels) / ctx.tau, dim=-1)
+        mean = (grad_output * soft).sum(-1, keepdim=True)
+        return soft * (grad_output - mean) / ctx.tau, None, None, None
