@@ -1,4 +1,4 @@
-"""Every test here has a progress folder of its own, and is not mistaken for nbgrader."""
+"""The folder that progress is kept in during a test; no warning was given in it before."""
 
 import pytest
 
@@ -6,9 +6,6 @@ from autograder import progress_file
 
 
 @pytest.fixture(autouse=True)
-def progress_home(tmp_path, monkeypatch):
-    home = tmp_path / "home"
-    monkeypatch.setenv(progress_file.HOME_VARIABLE, str(home))
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+def progress_home(private_progress, monkeypatch):
     monkeypatch.setattr(progress_file, "_warned", set())
-    return home
+    return progress_file.home()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from autograder import progress_file
 from tests.browser.lab import is_local
 from widgets.static_player import page as player_page
 
@@ -12,12 +11,6 @@ document.addEventListener("securitypolicyviolation", (event) => {
   window.blockedRequests.push(event.blockedURI);
 });
 """
-
-
-@pytest.fixture(autouse=True)
-def progress_home(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress_file.HOME_VARIABLE, str(tmp_path / "home"))
-    monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
 
 
 @pytest.fixture
