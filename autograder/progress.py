@@ -9,7 +9,7 @@ from here with `from autograder.progress import …`.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import cast
 
@@ -78,12 +78,15 @@ def record_hint(exercise: str, level: int) -> None:
     _update(change)
 
 
-def record_quiz(quiz_id: str, question: str, choice: str, correct: bool, questions: int) -> None:
-    """Remember the last answer to one question of a quiz that has `questions` questions."""
+def record_quiz(
+    quiz_id: str, question: str, choice: str, correct: bool, questions: Collection[str]
+) -> None:
+    """Remember the last answer to one of the quiz's `questions`; forget those it no longer asks."""
 
     def change(old: Progress) -> Progress:
         answers = {**old.quiz(quiz_id).answers, question: Answer(choice, correct)}
-        return old.with_quiz(quiz_id, QuizRecord(questions, answers))
+        asked = {text: answer for text, answer in answers.items() if text in questions}
+        return old.with_quiz(quiz_id, QuizRecord(len(questions), asked))
 
     _update(change)
 

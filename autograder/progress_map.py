@@ -116,5 +116,5 @@ def _quiz(lesson: str, progress: Progress) -> str:
 
 def _row(lesson: str, exercises: tuple[str, ...], shown: ProgressMap) -> tuple[str, ...]:
     groups = dict(_states(exercises, shown))
-    names = ("<br>".join(groups.get(state.lower(), ["–"])) for state in STATES)
+    names = (", ".join(groups.get(state.lower(), ["–"])) for state in STATES)
     return lesson, *names, _quiz(lesson, shown.progress)

@@ -55,13 +55,13 @@ class Quiz(LiveWidget):
         self.observe(self._record, names="chosen")
 
     def _record(self, change: dict) -> None:
+        prompts = [question.prompt for question in self._questions]
         for question, before, now in zip(
             self._questions, change["old"], change["new"], strict=True
         ):
-            if now != before:
+            if now not in (before, NOT_ANSWERED):
                 choice = question.choices[now]
-                total = len(self._questions)
-                record_quiz(self._quiz_id, question.prompt, choice.text, choice.correct, total)
+                record_quiz(self._quiz_id, question.prompt, choice.text, choice.correct, prompts)
 
     @traitlets.validate("chosen")
     def _only_choices_there_are(self, proposal: dict) -> list[int]:

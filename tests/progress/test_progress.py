@@ -50,18 +50,27 @@ def test_the_highest_hint_is_remembered():
 
 
 def test_the_last_answer_to_a_quiz_question_counts():
-    record_quiz("template", "Why float64?", "It is faster", False, questions=3)
-    record_quiz("template", "Why float64?", "Less rounding", True, questions=3)
-    record_quiz("template", "How many?", "Two", False, questions=3)
+    questions = ("Why float64?", "How many?", "Which two?")
+    record_quiz("template", "Why float64?", "It is faster", False, questions)
+    record_quiz("template", "Why float64?", "Less rounding", True, questions)
+    record_quiz("template", "How many?", "Two", False, questions)
     quiz = load().quiz("template")
     assert (quiz.questions, len(quiz.answers), quiz.correct) == (3, 2, 1)
     assert quiz.answers["Why float64?"].choice == "Less rounding"
 
 
+def test_answers_to_questions_that_are_no_longer_asked_are_forgotten():
+    record_quiz("template", "Old?", "Yes", True, ("Old?", "Kept?"))
+    record_quiz("template", "Kept?", "Yes", True, ("Old?", "Kept?"))
+    record_quiz("template", "New?", "Yes", True, ("New?", "Kept?"))
+    quiz = load().quiz("template")
+    assert (quiz.questions, set(quiz.answers)) == (2, {"New?", "Kept?"})
+
+
 def test_records_of_different_kinds_do_not_overwrite_each_other():
     record_check("Square", passed=True, hidden=False)
     record_hint("Square", 1)
-    record_quiz("template", "Why?", "So", True, questions=1)
+    record_quiz("template", "Why?", "So", True, questions=("Why?",))
     set_default_devices(("cpu", "cuda"))
     record_check("MySigmoid", passed=True, hidden=False)
     remembered = load()
@@ -85,7 +94,7 @@ def test_nothing_is_read_or_written_while_nbgrader_runs_a_notebook(monkeypatch, 
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     record_check("Clip", passed=True, hidden=True)
     record_hint("Clip", 1)
-    record_quiz("template", "Why?", "So", True, questions=1)
+    record_quiz("template", "Why?", "So", True, questions=("Why?",))
     set_default_devices(("cpu", "cuda"))
     assert reset() is None
     assert load() == Progress()

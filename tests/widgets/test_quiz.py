@@ -27,6 +27,7 @@ def test_answers_are_kept_and_come_back_after_a_restart():
     first.chosen = [2, NOT_ANSWERED]
     first.chosen = [1, NOT_ANSWERED]
     first.chosen = [1, 1]
+    first.chosen = [1, NOT_ANSWERED]  # what was answered stays answered
     kept = load().quiz("demo")
     assert (kept.questions, len(kept.answers), kept.correct) == (2, 2, 1)
     assert make().chosen == [1, 1]
