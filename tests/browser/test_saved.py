@@ -18,15 +18,16 @@ SOURCES = (
 ERROR = "Error displaying widget"
 
 
-@pytest.fixture
-def saved(page, shared_lab):
+@pytest.fixture(scope="module")
+def saved(browser, shared_lab):
     """The path of a notebook that was run and saved, and whose kernel was shut down."""
     path = shared_lab.root / "saved/saved.ipynb"
     write_notebook(path, *SOURCES)
+    page = browser.new_page()
     open_notebook(page, shared_lab, "saved/saved.ipynb")
     run_all(page)
     page.wait_for_selector(".bbh-quiz fieldset")
-    assert shown(page, ".bbh-stand-in") == []
+    assert shown(page, ".bbh-stand-in") == []  # as long as the widget itself is there
     execute(page, "docmanager:save")
     for _ in range(100):
         if "bbh-stand-in" in path.read_text():
@@ -34,6 +35,7 @@ def saved(page, shared_lab):
         page.wait_for_timeout(50)
     execute(page, "kernelmenu:shutdown")
     page.wait_for_function("() => !jupyterapp.shell.currentWidget.sessionContext.session?.kernel")
+    page.close()
     return path
 
 
@@ -42,7 +44,8 @@ def shown(page, selector):
     return [one.inner_text() for one in page.locator(selector).all() if one.is_visible()]
 
 
-def test_a_figure_is_one_image_with_alternative_text(saved, page):
+def test_a_figure_is_one_image_with_alternative_text(saved, page, shared_lab):
+    open_notebook(page, shared_lab, "saved/saved.ipynb")
     images = page.locator(".jp-OutputArea-output img")
     assert images.count() == 1
     assert images.get_attribute("alt") == "A line up and down."
