@@ -1,0 +1,78 @@
+"""Lesson 05 in the checks: what visible checks ask already, and how a repair exercise begins."""
+
+import torch
+from torch.autograd import Function
+
+from autograder import evaluate
+from autograder.exercises.double_backward import _ReleasedSwish
+
+
+class SlopeSaved(Function):
+    """x³ with the slope saved: no second derivative."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(3 * x * x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0]
+
+
+class Repaired(_ReleasedSwish):
+    """The released Swish with the sigmoid computed again."""
+
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+class AlmostRepaired(Repaired):
+    """Refuses the second derivative in place of computing it."""
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("no second derivative")
+        return Repaired.backward(ctx, grad_output)
+
+
+def test_the_visible_check_asks_for_second_derivatives():
+    report = evaluate(SlopeSaved, exercise="Cube", hidden=False, seed=1)
+    assert report.findings[0].rule == "double-backward-missing"
+
+
+def test_other_lessons_ask_for_them_in_the_hidden_check_only():
+    assert evaluate(_ReleasedSwish.apply, exercise="Swish", hidden=False, seed=1).passed
+    assert not evaluate(_ReleasedSwish.apply, exercise="Swish", hidden=True, seed=1).passed
+
+
+def test_the_released_version_of_a_repair_gets_a_kind_word():
+    for hidden in (False, True):
+        report = evaluate(_ReleasedSwish, exercise="SwishTwice", hidden=hidden, seed=1)
+        assert not report.passed
+        assert report.not_started
+        assert "your repair of SwishTwice begins" in report.headline
+
+
+def test_a_repair_that_went_another_way_is_judged_as_any_work():
+    report = evaluate(AlmostRepaired, exercise="SwishTwice", seed=1)
+    assert report.findings[0].rule == "double-backward-missing"
+    assert not report.not_started
+
+
+def test_the_repaired_version_passes():
+    assert evaluate(Repaired, exercise="SwishTwice", seed=1).passed
