@@ -100,7 +100,8 @@ def paired(
     pairs = [
         (o, g)
         for o, g in zip(outputs, upstream, strict=False)
-        if g is not None and isinstance(o, Tensor) and o.requires_grad
+        # An output of the wrong shape has no upstream gradient: the shape is the finding.
+        if g is not None and isinstance(o, Tensor) and o.requires_grad and o.shape == g.shape
     ]
     return [o for o, _ in pairs], [g for _, g in pairs]
 

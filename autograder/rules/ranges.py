@@ -107,15 +107,21 @@ def _first_problem(
 @rule("fails-special-point", needs=_RIGHT)
 def special_points(ev: Evidence) -> Verdict:
     """Kinks, bounds and ties follow the stated convention."""
-    return _first_problem(
+    verdict = _first_problem(
         ev, list(ev.pairs("run", "function", role="special")), "fails-special-point",
         "Right almost everywhere, but not for {case}",
         "At such a point several answers are possible and the contract names one: compare < with <=, and "
         "look at what the reference does there.",
     )  # fmt: skip
+    if isinstance(verdict, Finding) and "nan" in str(verdict.evidence.get("actual", "")):
+        verdict.hint = (
+            "nan comes from 0/0, 0 · inf or inf − inf. Find the tensor that has the 0 or the infinity there, "
+            "and put an ordinary number in its place (torch.where) before you compute with it."
+        )
+    return verdict
 
 
-@rule("fails-noncontiguous", needs=_RIGHT)
+@rule("fails-noncontiguous", needs=(*_RIGHT, "batch_dimensions"))
 def other_strides(ev: Evidence) -> Verdict:
     """Tensors that are not contiguous work as well."""
     return _first_problem(
@@ -125,7 +131,7 @@ def other_strides(ev: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-@rule("fails-expanded-upstream", needs=_RIGHT)
+@rule("fails-expanded-upstream", needs=(*_RIGHT, "batch_dimensions"))
 def expanded_upstream(ev: Evidence) -> Verdict:
     """An expanded (stride-0) upstream gradient, as sum() gives it, works as well."""
     return _first_problem(
@@ -149,7 +155,7 @@ def empty_tensors(ev: Evidence) -> Verdict:
 def batch_dimensions(ev: Evidence) -> Verdict:
     """Any number of batch dimensions works."""
     verdict = _first_problem(
-        ev, list(ev.pairs("run", "function", role="batch")), "fails-batch-dims",
+        ev, list(ev.pairs("run", "function", role="batch", variant="")), "fails-batch-dims",
         "With {case}",
         "Use operations that work on the last dimensions (@, transpose(-1, -2)), and sum over all batch "
         "dimensions where one tensor serves the whole batch.",

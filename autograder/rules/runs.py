@@ -112,6 +112,13 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                     "Return the gradients as a tuple: return a, b, c.",
                     {"case": pair.where, "original": text[:300]},
                 )
+            if a.backward and a.backward[-1].returned_type == "NoneType":
+                return Finding(
+                    "gradient-missing",
+                    "backward returns nothing, so no gradient arrives.",
+                    "The last line of backward must be `return` and the gradients.",
+                    {"case": pair.where, "original": text[:300]},
+                )
             return Finding(
                 "gradient-count",
                 f"backward returns {_plural(got)}, but forward takes {wanted} "
