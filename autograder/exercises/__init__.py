@@ -13,6 +13,7 @@ from autograder.exercises.start import WARM_UP
 MODULES = {
     "01_template": "template",
     "02_sigmoid": "sigmoid",
+    "03_linear": "linear",
     "04_ste": "ste",
     "05_double_backward": "double_backward",
 }
