@@ -1,0 +1,714 @@
+# %% wrong[saves-too-much]: keeps the pre-activation
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, z)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, z = ctx.saved_tensors
+        mask = z > 0
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[saves-too-much]: keeps the output, as torch.relu does
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        out = torch.nn.functional.linear(x, weight, bias).relu()
+        ctx.save_for_backward(x, weight, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, out = ctx.saved_tensors
+        mask = out > 0
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[saves-too-much]: a float mask
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = (z > 0).to(z.dtype)
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[saves-too-much]: saves the bias as well
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, bias, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, bias, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-half|gradient-dtype|raises|fails-float32]: mask.float() with float64 and bfloat16 tensors
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask.float()
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises]: casts everything to float32
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = (grad_output * mask).float()
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value]: no mask at all
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value]: the mask inverted
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * ~mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value]: the mask is forgotten for the bias
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = grad_output.reshape(-1, weight.shape[0]).sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value]: the mask is forgotten for x
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value|saves-too-much]: multiplies by the output
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z.clamp(min=0)
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-special-point]: passes the gradient at a pre-activation of 0
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z >= 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-unsummed]: bias not summed
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = g
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-scale]: bias averaged
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.mean(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-transposed]: weight's gradient transposed
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = x.reshape(-1, weight.shape[1]).T @ flat
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-batch-dims]: two dimensions only
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = g.t() @ x
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-noncontiguous|fails-expanded-upstream]: view
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output.view(-1, weight.shape[0]) * mask.view(-1, weight.shape[0])
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = (g @ weight).view(x.shape)
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[mutates-upstream]: writes the mask into grad_output
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        grad_output[~mask] = 0
+        g = grad_output
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[forward-value]: no ReLU
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[forward-value]: bias behind the ReLU
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0) + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[ignores-needs-input-grad]: computes all three
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        return g @ weight, flat.T @ x.reshape(-1, weight.shape[1]), flat.sum(0)
+
+
+# %% wrong[gradient-count]: forgets the bias
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight
+
+
+# %% wrong[saves-on-ctx]: weight on ctx
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, mask)
+        ctx.weight = weight
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, mask = ctx.saved_tensors
+        weight = ctx.weight
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[double-backward-value|double-backward-missing]: detached weight
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        weight = weight.detach()
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[upstream-nonlinear|gradient-value]: a ReLU on grad_output
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output.clamp(min=0)
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: a bool mask
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: setup_context form, mask as a second look at the output
+class LinearReLU(Function):
+    @staticmethod
+    def forward(x, weight, bias):
+        return torch.relu(torch.nn.functional.linear(x, weight, bias))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, weight, _ = inputs
+        ctx.save_for_backward(x, weight, output > 0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: torch.where, einsum
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        mask = z > 0
+        ctx.save_for_backward(x, weight, mask)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        g = torch.where(mask, grad_output, 0.0)
+        needs = ctx.needs_input_grad
+        return (
+            torch.einsum("...o,oi->...i", g, weight) if needs[0] else None,
+            torch.einsum("...o,...i->oi", g, x) if needs[1] else None,
+            g.reshape(-1, g.shape[-1]).sum(0) if needs[2] else None,
+        )
+
+
+# %% wrong[saves-too-much]: keeps the bias to compute the mask again, where the mask alone is asked for
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight, bias)
+        return torch.nn.functional.linear(x, weight, bias).relu_()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, bias = ctx.saved_tensors
+        mask = torch.nn.functional.linear(x, weight, bias) > 0
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output * mask
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: mask as a private attribute, masked_fill
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = x @ weight.T + bias
+        ctx.save_for_backward(x, weight)
+        ctx.off = z <= 0
+        return z.masked_fill(ctx.off, 0.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        g = grad_output.masked_fill(ctx.off, 0.0)
+        flat = g.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = g @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias

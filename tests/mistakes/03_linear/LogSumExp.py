@@ -1,0 +1,519 @@
+# %% wrong[forward-unstable]: the formula as it stands
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = x.exp().sum(dim).log()
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[fails-special-point]: the usual max trick: NaN for a row of -inf
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[fails-special-point]: exp(x - out) without a thought for -inf
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = out.unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[fails-special-point]: softmax, which is NaN for a row of -inf
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        return grad_output.unsqueeze(ctx.dim) * x.softmax(ctx.dim), None
+
+
+# %% wrong[gradient-unstable|fails-special-point]: exp(x) / exp(x).sum() overflows
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        e = x.exp()
+        shares = e / e.sum(ctx.dim, keepdim=True).clamp(
+            min=1e-300 if x.dtype == torch.float64 else 1e-37
+        )
+        return grad_output.unsqueeze(ctx.dim) * shares, None
+
+
+# %% wrong[double-backward-value|double-backward-missing]: saves the softmax, an intermediate
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = torch.logsumexp(x, dim)
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(dim)
+        ctx.save_for_backward((x - safe).exp())
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (shares,) = ctx.saved_tensors
+        return grad_output.unsqueeze(ctx.dim) * shares, None
+
+
+# %% wrong[saves-too-much]: saves the softmax beside x
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = torch.logsumexp(x, dim)
+        ctx.save_for_backward(x, out, (x - x.amax(dim, keepdim=True)).exp())
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out, _ = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[gradient-value]: not divided by the sum
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - x.amax(ctx.dim, keepdim=True)).exp(), None
+
+
+# %% wrong[gradient-value]: log-softmax
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe), None
+
+
+# %% wrong[gradient-value]: exp of x
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * x.exp(), None
+
+
+# %% wrong[gradient-value]: the softmax is always over the last dimension
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        return grad_output.unsqueeze(ctx.dim) * x.softmax(-1), None
+
+
+# %% wrong[gradient-value]: evenly spread
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * torch.ones_like(x) / x.shape[ctx.dim], None
+
+
+# %% wrong[gradient-value]: a sum's backward
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * torch.ones_like(x), None
+
+
+# %% wrong[gradient-value]: the sign in the exponent
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (safe - x).exp(), None
+
+
+# %% wrong[raises]: no unsqueeze
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output * (x - safe).exp(), None
+
+
+# %% wrong[upstream-ignored]: the softmax alone
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return (x - safe).exp(), None
+
+
+# %% wrong[gradient-count]: one gradient only
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp()
+
+
+# %% wrong[forward-value]: the maximum is not added again
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log()
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[forward-value]: no logarithm
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim) * top.squeeze(dim).exp()
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[forward-shape|forward-value]: keeps the dimension
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim, keepdim=True).log() + top
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[saves-on-ctx]: the output as an attribute
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x)
+        ctx.out = out
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        out = ctx.out
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[saves-on-ctx|double-backward-value|double-backward-missing]: detaches
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = (t.detach() for t in ctx.saved_tensors)
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[mutates-upstream]: in place on grad_output
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        grad_output.mul_(1.0)
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[uses-autograd]: torch's own kernel
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        shares = torch.where(out.unsqueeze(ctx.dim) == -torch.inf, 0.0, x.softmax(ctx.dim))
+        g = grad_output.unsqueeze(ctx.dim).expand_as(x)
+        zero = torch.ops.aten._softmax_backward_data(g, torch.zeros_like(shares), ctx.dim, x.dtype)
+        return g * (
+            x - torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        ).exp() + zero, None
+
+
+# %% right: max trick, guarded
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% right: torch's forward, setup_context form
+class LogSumExp(Function):
+    @staticmethod
+    def forward(x, dim):
+        return torch.logsumexp(x, dim)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.dim = inputs
+        ctx.save_for_backward(x, output)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% right: saves x alone and recomputes
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.logsumexp(dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        empty = (x == -torch.inf).all(ctx.dim, keepdim=True)
+        shares = torch.softmax(x.masked_fill(empty, 0.0), ctx.dim).masked_fill(empty, 0.0)
+        return grad_output.unsqueeze(ctx.dim) * shares, None
+
+
+# %% right: a clamped maximum instead of where
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True).clamp(min=torch.finfo(x.dtype).min)
+        out = torch.log(torch.exp(x - top).sum(dim)) + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        floor = torch.finfo(x.dtype).min
+        shares = torch.exp(x - out.clamp(min=floor).unsqueeze(ctx.dim))
+        return shares * grad_output.unsqueeze(ctx.dim), None
+
+
+# %% right: nan_to_num on the softmax of saved x
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = (x - top).exp().sum(dim).log() + top.squeeze(dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        g = grad_output.unsqueeze(ctx.dim)
+        return g * torch.nan_to_num(x.softmax(ctx.dim), nan=0.0), None

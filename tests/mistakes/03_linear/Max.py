@@ -1,0 +1,536 @@
+# %% wrong[raises]: zeros in float32
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = torch.zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[raises]: backward takes one upstream gradient only
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[output-count]: returns the values only
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values
+
+    @staticmethod
+    def backward(ctx, grad_values):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[forward-dtype|forward-value]: returns them the wrong way round
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return indices, values
+
+    @staticmethod
+    def backward(ctx, grad_indices, grad_values):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[forward-dtype]: indices as floats
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        floats = indices.to(x.dtype)
+        ctx.mark_non_differentiable(floats)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, floats
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[gradient-value]: every element gets the gradient
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_values.unsqueeze(ctx.dim).expand(ctx.shape)
+        return grad_x, None
+
+
+# %% wrong[gradient-zero]: scatter is not in place, and its result is dropped
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[raises]: no unsqueeze
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices, grad_values)
+        return grad_x, None
+
+
+# %% wrong[gradient-value|raises]: always the first element
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(
+            ctx.dim, torch.zeros_like(indices).unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)
+        )
+        return grad_x, None
+
+
+# %% wrong[fails-special-point|saves-too-much]: a mask of all elements that equal the maximum
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(x == values.unsqueeze(dim))
+        ctx.dim = dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (mask,) = ctx.saved_tensors
+        return grad_values.unsqueeze(ctx.dim) * mask, None
+
+
+# %% wrong[fails-special-point]: shares the gradient between equal elements
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(x == values.unsqueeze(dim))
+        ctx.dim = dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (mask,) = ctx.saved_tensors
+        share = grad_values.unsqueeze(ctx.dim) / mask.sum(ctx.dim, keepdim=True)
+        return share * mask, None
+
+
+# %% wrong[fails-special-point|forward-value]: the last of equal elements
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        flipped, places = torch.max(x.flip(dim), dim)
+        indices = x.shape[dim] - 1 - places
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return flipped, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[saves-too-much]: saves x too
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(x, indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        x, indices = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[saves-too-much]: saves the values too
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(values, indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        values, indices = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[saves-on-ctx]: indices as an attribute
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.indices = indices
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        indices = ctx.indices
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[gradient-count]: one gradient only
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x
+
+
+# %% wrong[raises|gradient-value|gradient-zero]: uses the gradient of the indices
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(
+            ctx.dim, indices.unsqueeze(ctx.dim), grad_indices.unsqueeze(ctx.dim)
+        )
+        return grad_x, None
+
+
+# %% wrong[forward-value]: min
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.min(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[not-a-function]: marks the values as non-differentiable
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(values, indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[mutates-upstream]: in place on grad_values
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_values.mul_(1.0)
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% wrong[double-backward-missing|double-backward-value]: detaches
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(
+            ctx.dim, indices.unsqueeze(ctx.dim), grad_values.detach().unsqueeze(ctx.dim)
+        )
+        return grad_x, None
+
+
+# %% wrong[upstream-ignored]: scatters ones
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(
+            ctx.dim, indices.unsqueeze(ctx.dim), torch.ones_like(grad_values).unsqueeze(ctx.dim)
+        )
+        return grad_x, None
+
+
+# %% wrong[gradient-value|fails-batch-dims|raises]: one_hot always appends the classes at the end
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        chosen = torch.nn.functional.one_hot(indices, ctx.shape[ctx.dim]).to(grad_values.dtype)
+        return (chosen * grad_values.unsqueeze(-1)).reshape(ctx.shape), None
+
+
+# %% right: scatter
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% right: setup_context form
+class Max(Function):
+    @staticmethod
+    def forward(x, dim):
+        values, indices = x.max(dim)
+        return values, indices
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.dim = inputs
+        ctx.shape = x.shape
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
+
+    @staticmethod
+    def backward(ctx, grad_values, _):
+        (indices,) = ctx.saved_tensors
+        zeros = torch.zeros(ctx.shape, dtype=grad_values.dtype, device=grad_values.device)
+        places, values = indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)
+        return zeros.scatter_(ctx.dim, places, values), None
+
+
+# %% right: set_materialize_grads(False)
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.set_materialize_grads(False)
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        if grad_values is None:
+            return None, None
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% right: argmax and gather, a comparison with arange as the mask
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        indices = x.argmax(dim)
+        values = x.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        dim = ctx.dim % len(ctx.shape)
+        places = torch.arange(ctx.shape[dim], device=indices.device)
+        places = places.reshape([-1 if i == dim else 1 for i in range(len(ctx.shape))])
+        chosen = indices.unsqueeze(dim) == places
+        return torch.where(chosen, grad_values.unsqueeze(dim), 0.0), None
+
+
+# %% right: an integer output needs no mark: torch sees that it cannot be differentiated
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        grad_x = grad_x.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim))
+        return grad_x, None
+
+
+# %% right: index_add on moved dimensions is not needed: one_hot, moved back
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        dim = ctx.dim % len(ctx.shape)
+        chosen = torch.nn.functional.one_hot(indices, ctx.shape[dim]).movedim(-1, dim)
+        return chosen * grad_values.unsqueeze(dim), None

@@ -1,0 +1,411 @@
+# %% wrong[raises]: no unsqueeze
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[gradient-shape|raises|gradient-unsummed]: unsqueezes although keepdim kept the dimension
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[raises|gradient-shape|gradient-unsummed]: does not expand
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[gradient-value]: the first element gets everything
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        gradient = torch.zeros(ctx.shape, dtype=g.dtype, device=g.device)
+        gradient.narrow(ctx.dim, 0, 1).copy_(g / ctx.shape[ctx.dim])
+        return gradient, None, None
+
+
+# %% wrong[gradient-value|saves-too-much]: multiplies by x
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.save_for_backward(x)
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) * ctx.saved_tensors[0] / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[saves-too-much]: keeps x for its shape
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.save_for_backward(x)
+        ctx.dim, ctx.keepdim = dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(x.shape) / x.shape[ctx.dim], None, None
+
+
+# %% wrong[saves-on-ctx|saves-too-much]: keeps x on ctx for its shape
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.x, ctx.dim, ctx.keepdim = x, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.x.shape) / ctx.x.shape[ctx.dim], None, None
+
+
+# %% wrong[saves-too-much]: keeps a tensor of ones
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.save_for_backward(torch.ones_like(x))
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g * ctx.saved_tensors[0] / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[gradient-count]: one gradient only
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim]
+
+
+# %% wrong[upstream-ignored]: ones
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return torch.ones_like(g).expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[gradient-sign]: a minus
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return -g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[forward-shape]: keepdim is ignored
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[forward-shape|raises|forward-value]: sums everything
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[forward-value]: a sum
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.sum(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[gradient-scale]: the division is missing in backward
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape), None, None
+
+
+# %% wrong[gradient-scale]: divides by the number of all elements
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape.numel(), None, None
+
+
+# %% wrong[gradient-scale]: divides by the batch size
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[0], None, None
+
+
+# %% wrong[gradient-scale]: divides by the last size
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[-1], None, None
+
+
+# %% wrong[gradient-scale]: multiplies by the size
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) * ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[raises|fails-float32|gradient-dtype]: an expanded tensor that is always float32
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return (torch.ones(ctx.shape) * g.float()) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[fails-device]: ones on the CPU
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return (
+            (g * torch.ones(ctx.shape, dtype=g.dtype, device="cpu")) / ctx.shape[ctx.dim],
+            None,
+            None,
+        )
+
+
+# %% wrong[raises]: an int among the saved tensors
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.save_for_backward(dim)
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[double-backward-missing|double-backward-value]: a constant for second derivatives
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output.detach() if ctx.keepdim else grad_output.detach().unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[mutates-upstream|raises|gradient-shape]: resizes and scales grad_output in place
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_output.mul_(1.0)
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[gradient-missing]: returns None for x
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return None, None, None
+
+
+# %% right: attributes
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% right: setup_context form
+class Mean(Function):
+    @staticmethod
+    def forward(x, dim, keepdim=False):
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.dim, ctx.keepdim = inputs
+        ctx.shape = x.shape
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% right: multiplies with ones of the right dtype
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ones = grad_output.new_ones(ctx.shape)
+        if not ctx.keepdim:
+            grad_output = grad_output.unsqueeze(ctx.dim)
+        return ones * grad_output / ctx.shape[ctx.dim], None, None
+
+
+# %% right: repeat_interleave makes a real copy
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output
+        if not ctx.keepdim:
+            g = g.unsqueeze(ctx.dim)
+        return g.repeat_interleave(ctx.shape[ctx.dim], ctx.dim) / ctx.shape[ctx.dim], None, None
+
+
+# %% right: shape kept in another attribute, list indexing
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.meta = {"shape": tuple(x.shape), "dim": dim % x.dim(), "keep": bool(keepdim)}
+        return torch.mean(x, dim, keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        shape, dim = ctx.meta["shape"], ctx.meta["dim"]
+        kept = list(shape)
+        kept[dim] = 1
+        g = grad_output.reshape(kept) / shape[dim]
+        return g.expand(shape), None, None

@@ -1,0 +1,526 @@
+# %% wrong[gradient-unsummed]: forgets the sum
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = grad_output * b
+        if ctx.needs_input_grad[1]:
+            grad_b = grad_output * a
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-unsummed]: forgets the sum for b only
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = grad_output * a
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-value|gradient-swapped]: each with its own factor
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * a).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * b).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-value]: the backward of a sum
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-value]: multiplies by the output
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * a * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-swapped]: the wrong order
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_b, grad_a
+
+
+# %% wrong[gradient-shape|gradient-unsummed]: sums over dimension 0 whatever the shape
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum(0)
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-shape|gradient-value]: one total for everything
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum()
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum()
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-value]: the total in every element
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum().expand(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[gradient-value]: one copy of several
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        def first(g, shape):
+            while g.dim() > len(shape):
+                g = g[0]
+            for i, size in enumerate(shape):
+                if size == 1:
+                    g = g.narrow(i, 0, 1)
+            return g
+
+        a, b = ctx.saved_tensors
+        return (
+            first(grad_output * b, a.shape) if ctx.needs_input_grad[0] else None,
+            first(grad_output * a, b.shape) if ctx.needs_input_grad[1] else None,
+        )
+
+
+# %% wrong[ignores-needs-input-grad]: computes both always
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return (grad_output * b).sum_to_size(a.shape), (grad_output * a).sum_to_size(b.shape)
+
+
+# %% wrong[gradient-count]: one gradient only
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a
+
+
+# %% wrong[upstream-ignored]: forgets grad_output
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (torch.ones_like(grad_output) * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[upstream-nonlinear]: clips on the way
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output.clamp(-0.5, 0.5) * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[saves-too-much]: saves the output too
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        y = a * b
+        ctx.save_for_backward(a, b, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b, y = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[saves-too-much]: saves the expanded factors as new tensors
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        big_a, big_b = (t.contiguous().clone() for t in torch.broadcast_tensors(a, b))
+        ctx.save_for_backward(a, b, big_a, big_b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b, *_ = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[saves-on-ctx]: factors as attributes
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.a, ctx.b = a, b
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.a, ctx.b
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[double-backward-value|double-backward-missing|gradient-value]: divides the output by the factor it wants to leave out, detached
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = (t.detach() for t in ctx.saved_tensors)
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[mutates-upstream]: in place on grad_output
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = grad_output.mul_(1).mul(b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[fails-empty|fails-special-point]: a mistaken test for stretched dimensions
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        def down(g, shape):
+            while g.dim() > len(shape):
+                g = g.sum(0)
+            for i, size in enumerate(shape):
+                if size == 1 and g.shape[i] > 1:
+                    g = g.sum(i, keepdim=True)
+            return g
+
+        a, b = ctx.saved_tensors
+        return (
+            down(grad_output * b, a.shape) if ctx.needs_input_grad[0] else None,
+            down(grad_output * a, b.shape) if ctx.needs_input_grad[1] else None,
+        )
+
+
+# %% wrong[forward-value|forward-shape]: adds
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a + b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[fails-special-point|gradient-unstable|gradient-value]: divides the output by the factor
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        y = a * b
+        ctx.save_for_backward(a, b)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * (a * b) / a).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% wrong[raises]: a transposed matrix product
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output @ b.T).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% right: sum_to_size
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% right: setup_context form
+class Multiply(Function):
+    @staticmethod
+    def forward(a, b):
+        return a * b
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
+
+
+# %% right: loops of its own
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        def down(g, shape):
+            while g.dim() > len(shape):
+                g = g.sum(0)
+            for i, size in enumerate(shape):
+                if size == 1:
+                    g = g.sum(i, keepdim=True)
+            return g
+
+        a, b = ctx.saved_tensors
+        grad_a = down(grad_output * b, a.shape) if ctx.needs_input_grad[0] else None
+        grad_b = None
+        if ctx.needs_input_grad[1]:
+            grad_b = down(a * grad_output, b.shape)
+        return grad_a, grad_b
+
+
+# %% right: saves only what is needed
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        needs_a, needs_b = ctx.needs_input_grad
+        ctx.shapes = a.shape, b.shape
+        ctx.save_for_backward(a if needs_b else None, b if needs_a else None)
+        return torch.mul(a, b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        shape_a, shape_b = ctx.shapes
+        return (
+            None if b is None else (grad_output * b).sum_to_size(shape_a),
+            None if a is None else (grad_output * a).sum_to_size(shape_b),
+        )
+
+
+# %% right: vjp, and a wrapper
+class Product(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a.mul(b)
+
+    @staticmethod
+    def vjp(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        pairs = ((a, b, ctx.needs_input_grad[0]), (b, a, ctx.needs_input_grad[1]))
+        return tuple(
+            (grad_output * other).sum_to_size(own.shape) if needed else None
+            for own, other, needed in pairs
+        )
+
+
+def Multiply(a, b):
+    return Product.apply(a, b)

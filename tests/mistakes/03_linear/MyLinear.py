@@ -1,0 +1,854 @@
+# %% wrong[fails-batch-dims]: the two-dimensional formulas of most tutorials
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output.mm(weight)
+        if ctx.needs_input_grad[1]:
+            grad_weight = grad_output.t().mm(x)
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = grad_output.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-batch-dims]: sums the bias over the first dimension only
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = grad_output.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-batch-dims]: swaps the last two dimensions and forgets to sum the batches
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = grad_output.mT @ x
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises]: needs_input_grad[2] without asking whether there is a bias
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-unsummed]: forgets to sum the gradient of the bias
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = grad_output
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-scale]: takes the mean over the batch for the bias
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.mean(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-scale]: divides the gradient of weight by the batch size
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1]) / flat.shape[0]
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value]: sums the bias's gradient over everything
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum().expand(weight.shape[0])
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-value]: outer product of sums
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = torch.outer(flat.sum(0), x.reshape(-1, weight.shape[1]).sum(0))
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-transposed]: weight's gradient the wrong way round
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = x.reshape(-1, weight.shape[1]).T @ flat
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-swapped]: returns the gradients in another order
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_weight, grad_x, grad_bias
+
+
+# %% wrong[raises]: transposes weight in backward as well
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight.T
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[upstream-ignored]: the local derivative alone for x
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = torch.ones_like(grad_output) @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-missing]: thinks a parameter needs no gradient
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, None, grad_bias
+
+
+# %% wrong[gradient-count]: forgets the bias
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight
+
+
+# %% wrong[gradient-missing]: no return
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        ctx.done = True
+
+
+# %% wrong[gradient-sign]: a minus for the bias
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = -flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[ignores-needs-input-grad]: computes all three whatever is needed
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        flat = grad_output.reshape(-1, weight.shape[0])
+        grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) < 3 or not ctx.needs_input_grad[2]:
+            return grad_output @ weight, grad_weight, None
+        return grad_output @ weight, grad_weight, flat.sum(0)
+
+
+# %% wrong[saves-too-much]: saves the bias too, as the tutorials do
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight, bias)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, bias = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[saves-too-much]: saves the output too
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        y = torch.nn.functional.linear(x, weight, bias)
+        ctx.save_for_backward(x, weight, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, _ = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[saves-on-ctx]: keeps weight as an attribute
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x)
+        ctx.weight = weight
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        weight = ctx.weight
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises]: saves the batch size with the tensors
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight, x.shape[0])
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises]: two calls of save_for_backward
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x)
+        ctx.save_for_backward(weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[mutates-input|raises]: adds the bias's effect into x
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        x.mul_(1.0)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[mutates-upstream]: scales grad_output in place
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        grad_output.mul_(1.0)
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[double-backward-value|double-backward-missing]: detaches what it unpacks
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = (t.detach() for t in ctx.saved_tensors)
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[double-backward-value|double-backward-missing]: reads .data
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = (t.data for t in ctx.saved_tensors)
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-noncontiguous|fails-expanded-upstream]: view instead of reshape on grad_output
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.view(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[fails-half|gradient-dtype]: sums the bias in float32 for accuracy
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0, dtype=torch.promote_types(torch.float32, flat.dtype))
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises]: ones that are always float32
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = torch.ones(flat.shape[0]) @ flat
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[forward-value]: forgets the bias in forward
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises|forward-shape]: weight not transposed
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        y = x @ weight
+        return y if bias is None else y + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[raises]: bias added without asking whether it is there
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.T + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[not-a-function]: leaves it to autograd
+def MyLinear(x, weight, bias=None):
+    y = x @ weight.T
+    return y if bias is None else y + bias
+
+
+# %% wrong[uses-autograd]: asks autograd in backward
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        saved = [t.detach().requires_grad_() for t in ctx.saved_tensors]
+        with torch.enable_grad():
+            y = torch.nn.functional.linear(*saved)
+        found = torch.autograd.grad(y, saved, grad_output)
+        grads = [g if n else None for g, n in zip(found, ctx.needs_input_grad)]
+        if len(ctx.needs_input_grad) > 2:
+            bias = grad_output.reshape(-1, grad_output.shape[-1]).sum(0)
+            grads.append(bias if ctx.needs_input_grad[2] else None)
+        return tuple(grads)
+
+
+# %% wrong[shared-state]: keeps x and weight on the class
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        MyLinear.kept = (x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = MyLinear.kept
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: the older form
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: setup_context form: defaults are filled in there, so needs_input_grad has three entries
+class MyLinear(Function):
+    @staticmethod
+    def forward(x, weight, bias=None):
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, weight, _ = inputs
+        ctx.save_for_backward(x, weight)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: einsum for the weight, remembers whether there is a bias
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.has_bias = bias is not None
+        y = x @ weight.transpose(0, 1)
+        if bias is not None:
+            y += bias
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        grad_x = torch.einsum("...o,oi->...i", grad_output, weight) if needs[0] else None
+        grad_weight = torch.einsum("...o,...i->oi", grad_output, x) if needs[1] else None
+        batch = tuple(range(grad_output.dim() - 1))
+        grad_bias = None
+        if ctx.has_bias and needs[2]:
+            grad_bias = grad_output.sum(batch) if batch else grad_output
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: sums outer products, and bias with sum_to_size
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.shape = None if bias is None else bias.shape
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grads = [None, None, None]
+        if ctx.needs_input_grad[0]:
+            grads[0] = torch.matmul(grad_output, weight)
+        if ctx.needs_input_grad[1]:
+            grads[1] = (grad_output.unsqueeze(-1) * x.unsqueeze(-2)).sum_to_size(weight.shape)
+        if ctx.shape is not None and ctx.needs_input_grad[2]:
+            grads[2] = grad_output.sum_to_size(ctx.shape)
+        return tuple(grads)
+
+
+# %% right: flatten(0, -2) where there is a batch, prints and warns
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        print("x", tuple(x.shape))
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        if x.dim() == 1:
+            rows, upstream = x.unsqueeze(0), grad_output.unsqueeze(0)
+        else:
+            rows, upstream = x.flatten(0, -2), grad_output.flatten(0, -2)
+        needs = (*ctx.needs_input_grad, False)
+        return (
+            (upstream @ weight).reshape(x.shape) if needs[0] else None,
+            upstream.mT @ rows if needs[1] else None,
+            upstream.sum(dim=0) if needs[2] else None,
+        )

@@ -1,0 +1,178 @@
+# %% wrong[value]: only the new leading dimensions
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    return grad
+
+
+# %% wrong[value|raises]: only the stretched dimensions
+def unbroadcast(grad, shape):
+    for i, size in enumerate(shape):
+        if size == 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+
+
+# %% wrong[value|raises]: keepdim is forgotten
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i)
+    return grad
+
+
+# %% wrong[value]: a mean
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.mean(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.mean(i, keepdim=True)
+    return grad
+
+
+# %% wrong[value]: sums everything
+def unbroadcast(grad, shape):
+    return grad.sum().expand(tuple(shape))
+
+
+# %% wrong[value]: picks one copy
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad[0]
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.narrow(i, 0, 1)
+    return grad
+
+
+# %% wrong[value]: sums the last dimension instead of the first
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(-1)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+
+
+# %% wrong[value|raises]: reshapes
+def unbroadcast(grad, shape):
+    return grad.reshape(tuple(shape))
+
+
+# %% wrong[value]: expands the wrong way
+def unbroadcast(grad, shape):
+    return grad
+
+
+# %% wrong[value]: no return
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i, keepdim=True)
+    pass
+
+
+# %% wrong[gradient-missing|value]: detaches
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad.detach()
+
+
+# %% wrong[fails-empty]: looks for sizes that are larger than one
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] > 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+
+
+# %% wrong[raises|mutates-input]: writes into grad
+def unbroadcast(grad, shape):
+    grad.mul_(2)
+
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+
+
+# %% wrong[raises]: concatenates a list and a tuple
+def unbroadcast(grad, shape):
+    full = (1,) * (grad.dim() - len(shape)) + shape
+    dims = [i for i, size in enumerate(full) if size == 1 and grad.shape[i] != 1]
+    return (grad.sum(dims, keepdim=True) if dims else grad).reshape(shape)
+
+
+# %% wrong[value|raises|fails-special-point]: sum over an empty list of dimensions sums everything
+def unbroadcast(grad, shape):
+    extra = grad.dim() - len(shape)
+    dims = list(range(extra)) + [
+        i + extra for i, s in enumerate(shape) if s == 1 and grad.shape[i + extra] != 1
+    ]
+    return grad.sum(dims).reshape(tuple(shape))
+
+
+# %% wrong[raises]: not started
+def unbroadcast(grad, shape):
+    raise NotImplementedError()
+
+
+# %% right: two loops
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+
+
+# %% right: torch's own
+def unbroadcast(grad, shape):
+    return grad.sum_to_size(tuple(shape))
+
+
+# %% right: one sum over all dimensions at once
+def unbroadcast(grad, shape):
+    extra = grad.dim() - len(shape)
+    stretched = [
+        i + extra for i, size in enumerate(shape) if size == 1 and grad.shape[i + extra] != 1
+    ]
+    dims = tuple(range(extra)) + tuple(stretched)
+    if not dims:
+        return grad
+    return grad.sum(dims, keepdim=True).reshape(tuple(shape))
+
+
+# %% right: from the back, size 1 is always summed
+def unbroadcast(grad, shape):
+    for i in range(1, len(shape) + 1):
+        if shape[-i] == 1:
+            grad = grad.sum(-i, keepdim=True)
+    for _ in range(grad.dim() - len(shape)):
+        grad = grad.sum(dim=0)
+    return grad
+
+
+# %% right: recursive, copies
+def unbroadcast(grad, shape):
+    if grad.dim() > len(shape):
+        return unbroadcast(grad.sum(0), shape)
+    for i, size in enumerate(shape):
+        if size != grad.shape[i]:
+            return unbroadcast(grad.sum(i, keepdim=True), shape)
+    return grad.clone()
