@@ -95,6 +95,7 @@ class Reciprocal(Function):
         return grad_x
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-traced-reciprocal-twice", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
 print("first derivative, the ordinary way")
 torch.autograd.grad(Reciprocal.apply(x), x)
@@ -350,6 +351,7 @@ def reciprocal(save, read):
     return AnyReciprocal.apply
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-ways-to-lose-it-measured", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([0.5, -1.2, 2.0], dtype=torch.float64, requires_grad=True)
 ways = {
     "save y, return y": (lambda y: (y, y), lambda y: y),
@@ -359,8 +361,6 @@ ways = {
     "y.detach() in backward": (lambda y: (y, y), lambda y: y.detach()),
     "y.data in backward": (lambda y: (y, y), lambda y: y.data),
 }
-
-# %% nbgrader={"grade": false, "grade_id": "demo-ways-to-lose-it-measured", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for words, (save, read) in ways.items():
     f = reciprocal(save, read)
     print(f"{words:26} gradcheck {gradcheck(f, x)}", end="   ")
@@ -657,6 +657,7 @@ class J0(Function):
         return -grad_output * J1.apply(x)
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-bessel-slope", "locked": true, "schema_version": 3, "solution": false, "task": false}
 class J1(Function):
     """The Bessel function J₁ by SciPy, for x ≠ 0."""
 
@@ -952,6 +953,7 @@ def train_critic(activation):
     return critic, torch.tensor(history, dtype=torch.float64)
 
 
+# %% nbgrader={"grade": false, "grade_id": "finale-three-critics", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def plain_swish(x, beta):
     return x * torch.sigmoid(beta * x)
 
