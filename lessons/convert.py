@@ -143,6 +143,8 @@ def _environment(root: Path) -> Iterator[None]:
         os.environ["PATH"] = _in_front(Path(sys.executable).parent, before.get("PATH"))
         os.environ["PYTHONPATH"] = _in_front(root, before.get("PYTHONPATH"))
         os.environ["BACKWARD_BY_HAND_HOME"] = nobody
+        # tensors in lessons are small: threads would mostly wait for each other
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
         os.environ.pop("NBGRADER_EXECUTION", None)
         try:
             yield

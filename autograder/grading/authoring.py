@@ -48,9 +48,13 @@ class StripMarkers(CoursePreprocessor):
     """Takes instructors' BEGIN and END lines out of solutions, and keeps what stands between."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        lines = cell.source.split("\n")
-        cell.source = "\n".join(line for line in lines if not MARKER.search(line))
+        cell.source = without_markers(cell.source)
         return cell, resources
+
+
+def without_markers(source: str) -> str:
+    """A cell's text without its BEGIN and END lines."""
+    return "\n".join(line for line in source.split("\n") if not MARKER.search(line))
 
 
 class TidyOutputs(CoursePreprocessor):

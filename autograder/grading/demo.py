@@ -20,10 +20,10 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.grading.authoring import without_markers
+
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 LESSONS = ("01_template", "02_sigmoid")
-# What is copied: sources and configuration for the instructor, course and solutions to answer from.
-COPIED = ("nbgrader_config.py", "lessons", "course", "solutions")
 
 # Wrong answers to type in, by the exercise they are for: a forgotten factor and a flipped sign.
 WRONG_ANSWERS = {
@@ -58,6 +58,7 @@ class MySigmoid(torch.autograd.Function):
 ''',
 }
 
+# Gives what a learner hands in, from the notebook they got and the lesson it was made from.
 Answer = Callable[[NotebookNode, NotebookNode], NotebookNode]
 
 
@@ -65,14 +66,14 @@ class DemoError(Exception):
     """A step that did not work, with what the command said."""
 
 
-def untouched(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
+def untouched(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """The notebook as the learner got it."""
     return nbformat.from_dict(released)
 
 
-def right(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
+def right(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """The notebook with the solutions typed into the cells that ask for them."""
-    answers = {cell.id: cell.source for cell in solved.cells}
+    answers = {cell.id: without_markers(cell.source) for cell in lesson.cells}
     notebook = nbformat.from_dict(released)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
@@ -80,9 +81,9 @@ def right(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def wrong_backward(released: NotebookNode, solved: NotebookNode) -> NotebookNode:
+def wrong_backward(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """All right but one backward: a forgotten factor in lesson 01, a flipped sign in 02."""
-    notebook = right(released, solved)
+    notebook = right(released, lesson)
     for cell in notebook.cells:
         for name, answer in WRONG_ANSWERS.items():
             if (
@@ -97,26 +98,28 @@ LEARNERS: Mapping[str, Answer] = {"ada": right, "ben": untouched, "carla": wrong
 
 
 def prepare(repository: Path, folder: Path) -> None:
-    """Make `folder` a course folder with the lessons of `repository` in its gradebook."""
-    for name in COPIED:
-        source = repository / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.exists():
-            shutil.copy2(source, folder / name)
+    """Make `folder` a course folder: the lessons of `repository`, released and in a gradebook.
+
+    The notebooks are built here: those in the repository's course/ may hold somebody's answers.
+    """
+    shutil.copy2(repository / "nbgrader_config.py", folder)
+    no_caches = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(repository / "lessons", folder / "lessons", ignore=no_caches)
     run(folder, "lessons/build.py", "--gradebook")
+    shutil.copytree(folder / "build" / "release", folder / "course")
 
 
-def submit(folder: Path, lesson: str, learner: str, answer: Answer) -> None:
-    """Put a learner's notebook where nbgrader collects submissions."""
+def submit(folder: Path, lesson: str, learner: str, answer: Answer) -> Path:
+    """Put a learner's notebook where nbgrader collects submissions; gives its path."""
     name = f"{lesson}.ipynb"
-    released, solved = (
+    released, source = (
         nbformat.read(folder / part / lesson / name, as_version=4)
-        for part in ("course", "solutions")
+        for part in ("course", "build/source")
     )
     target = folder / "submitted" / learner / lesson / name
     target.parent.mkdir(parents=True)
-    nbformat.write(answer(released, solved), target)
+    nbformat.write(answer(released, source), target)
+    return target
 
 
 def grade(folder: Path, lesson: str) -> None:
@@ -134,11 +137,13 @@ def scores(folder: Path) -> list[dict[str, str]]:
 
 def run(folder: Path, *command: str) -> None:
     """Run this Python on a command in `folder`. Raises DemoError with the end of what it said."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}
+    # nbgrader calls `alembic` by its name
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,
-        env={**os.environ, "PATH": path},  # nbgrader calls `alembic` by its name
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

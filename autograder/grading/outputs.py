@@ -14,6 +14,7 @@ from autograder.grading.markdown import PICTURES, is_plain
 MOST_OUTPUTS = 100
 LONGEST_TEXT = 100_000
 LARGEST_PICTURE = 4_000_000
+LONGEST_HTML = LARGEST_PICTURE + LONGEST_TEXT  # our figures are pictures within HTML
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]*={0,2}\s*")
 
@@ -72,7 +73,9 @@ def _safe_data(data: dict[str, Any]) -> dict[str, str]:
         if kind == "text/plain":
             safe[kind] = _shortened(value)
         elif kind == "text/html":
-            safe[kind] = clean_html(_shortened(value))
+            html = clean_html(_shortened(value, LONGEST_HTML))
+            if html.strip():
+                safe[kind] = html
         elif kind in ("text/markdown", "text/latex") and is_plain(text := _shortened(value)):
             # formulas are shown the way our pages show Markdown's
             safe.setdefault("text/markdown", text)
@@ -103,8 +106,8 @@ def _is_picture(kind: str, data: Any) -> bool:
     )
 
 
-def _shortened(text: Any) -> str:
+def _shortened(text: Any, longest: int = LONGEST_TEXT) -> str:
     text = "".join(map(str, text)) if isinstance(text, list) else str(text)
-    if len(text) <= LONGEST_TEXT:
+    if len(text) <= longest:
         return text
-    return text[:LONGEST_TEXT] + f"\n… {len(text) - LONGEST_TEXT} more characters not shown"
+    return text[:longest] + f"\n… {len(text) - longest} more characters not shown"

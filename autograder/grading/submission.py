@@ -38,10 +38,12 @@ class RestoreLesson(CoursePreprocessor):
         lesson = lesson_of(self, resources)
         if lesson is None:
             return nb, resources
+        # A cell to try things in has a grade_id too, but nbgrader's gradebook does not know it.
         roles = {
-            cell.metadata.nbgrader.grade_id: cell.metadata.nbgrader
+            role.grade_id: role
             for cell in lesson.cells
-            if "nbgrader" in cell.metadata
+            if (role := cell.metadata.get("nbgrader"))
+            and (role.grade or role.solution or role.locked or role.task)
         }
         free = set(roles)
         for by in (_named_grade_id, _cell_id):
