@@ -123,6 +123,8 @@ def _as_released(ev: Evidence, pair: Pair) -> bool:
 
 def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> Finding:
     name = _name(ev, pair, place)
+    saves = ev.source.first_call("forward", "save_for_backward")
+    where = {"line": saves[0], "source": saves[1]} if saves else _backward_line(ev)
     return Finding(
         "double-backward-value",
         f"Here your repair of {ev.exercise.name} begins: the output and the first derivatives are right, "
@@ -134,7 +136,7 @@ def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object)
             "actual": show(got) if got is not None else "None",
             "expected": show(right) if right is not None else "0",
             "not_started": True,
-            **_backward_line(ev),
+            **where,
         },
     )
 
