@@ -251,16 +251,14 @@ def _function(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: An
     stage.name = "call"
     args = fresh_arguments(q)
     before = [a.detach().clone() if isinstance(a, Tensor) else a for a in args]
-    versions = [a._version if isinstance(a, Tensor) else 0 for a in args]
     output = sub(*args)
     answer.single = not isinstance(output, tuple | list)
     outputs = (output,) if answer.single else tuple(output)
     answer.outputs = tuple(plain(v) for v in outputs)
     answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)
+    # By value: a function may move its input and put it back (a Function may not: torch looks).
     answer.inputs_changed = tuple(
-        i
-        for i, a in enumerate(args)
-        if isinstance(a, Tensor) and (a._version != versions[i] or not same_values(a, before[i]))
+        i for i, a in enumerate(args) if isinstance(a, Tensor) and not same_values(a, before[i])
     )
     answer.data["grad_left"] = [
         i for i, a in enumerate(args) if isinstance(a, Tensor) and a.grad is not None

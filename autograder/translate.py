@@ -21,7 +21,7 @@ class Said:
 def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     """The headline and the next step for an exception in forward or backward."""
     name = ev.exercise.name
-    if failure.kind == "NotImplementedError":
+    if failure.kind == "NotImplementedError" and not re.search(_TORCHS_OWN, failure.message):
         return _not_implemented(failure, ev, name, method)
     known = (*_KNOWN_IN_FUNCTIONS, *_KNOWN) if ev.exercise.is_function else _KNOWN
     for pattern, message, hint in known:
@@ -64,6 +64,9 @@ def _not_implemented(failure: Failure, ev: Evidence, name: str, method: str) -> 
         return Said(f"{done[0]} is written; {stub} is not started yet.", _START, not_started=True)
     return Said(f"{name} is not started yet.", _START, not_started=True)
 
+
+# A NotImplementedError that torch raises for an operation; a stub raises one without such words.
+_TORCHS_OWN = r"not implemented for|Could not run"
 
 _START = (
     "Replace the line `raise NotImplementedError()` with your own code, run the cell, then run this "
@@ -152,6 +155,17 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         r"a leaf Variable that requires grad is being used in an in-place operation",
         "{method} writes in place to a leaf that requires grad.",
         "Compute a new tensor instead of writing to an input.",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "{method} asks a whole tensor for one yes or no (if, and, or, a < x < b).",
+        "Decide element by element: a mask such as (x > a) & (x < b), with torch.where. Each comparison "
+        "needs its brackets.",
+    ),
+    (
+        r"bitwise_(?:and|or)_\w+. not implemented for",
+        "{method} combines numbers with & or |, which is for masks.",
+        "Put each comparison in brackets: (x >= a) & (x <= b). Without them & comes first.",
     ),
     (
         r"view size is not compatible",
