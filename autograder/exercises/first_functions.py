@@ -98,7 +98,7 @@ MY_RELU = Exercise(
     signature="(x)",
     reference=torch.relu,
     cases=(
-        Case("a vector", lambda s: (s.away_from(6),), visible=True),
+        Case("a vector", lambda s: (s.away_from(10),), visible=True),
         Case("a matrix", lambda s: (s.away_from(3, 4),)),
         Case("a batch of matrices", lambda s: (s.away_from(2, 3, 2),)),
         Case("x = 0, the kink", lambda s: (_with_zeros(s),), role="special", visible=True),
