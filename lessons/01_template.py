@@ -358,6 +358,8 @@ check(Square, hidden=True)
 #
 # **What is saved, and why.** `x`, because the local derivative is made of it. The output would not do: from $y = x^2$ the sign of $x$ cannot be recovered.
 #
+# **Cost.** Each pass touches every element once: O(n) time. Memory: no copy is made, `x` is merely kept alive until backward has run or the graph is dropped.
+#
 # **Common mistakes.** Returning `2 * x` and forgetting `grad_output`: right only while the loss is `y.sum()`. Writing `x = ctx.saved_tensors` without unpacking the tuple. Saving `2 * x` instead of `x`: the first derivative is right, but to a *second* derivative the saved tensor is a constant, so it comes out wrong. Storing `ctx.x = x`: the next section shows what that costs.
 
 # %% [markdown]
@@ -797,7 +799,7 @@ print("\nand the form with ctx in forward:")
 attempt(torch.func.grad(lambda t: Sine.apply(t).sum()), x)
 
 # %% [markdown]
-# This is the form that torch recommends, and the only one that `torch.func` accepts. The older one is supported as well and has one advantage: it can save an intermediate result of forward, while `setup_context` sees nothing but inputs and output.
+# This is the form that torch recommends, and the only one that `torch.func` accepts (for `vmap` it also wants `generate_vmap_rule = True` in the class). The older one is supported as well and has one advantage: it can save an intermediate result of forward, while `setup_context` sees nothing but inputs and output.
 #
 # **You may hand in any exercise of this course in either form.** The lessons use the older one, because it is what you will meet in most code.
 
