@@ -1,0 +1,1443 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # One gradient per input
+#
+# A linear layer has three inputs: data, a weight matrix and a bias. So its backward returns three gradients, of three different shapes. Getting each of them right, shape and value, is what this lesson is about.
+#
+# At the end you will have written a linear layer, broadcasting, sums, means, maxima and a stable logarithm of a sum of exponentials. Together they make a classifier of handwritten digits, loss function included, that trains to the same losses as `torch.nn`, step by step.
+
+# %% [markdown]
+# **Time:** about 60 minutes: 25 to read and run, 30 for eight short exercises (two of them are twins), 5 for the quiz.
+#
+# **You need:** lessons 01 and 02, matrix products, and broadcasting as NumPy and torch have it.
+#
+# Stuck? `hint(MyLinear)` in a cell of your own gives one hint at a time.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import os
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch.autograd import Function, gradcheck, gradgradcheck
+
+from autograder import check, explain, hint, progress
+from widgets import palette, quiz, show
+
+_ = torch.manual_seed(3)
+
+# %% [markdown]
+# Two helpers for what follows: one prints an error and goes on, the other counts what is kept for backward (you met it in lesson 02).
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-helpers", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def attempt(action, *arguments):
+    """Call action(*arguments) and print what it gives, or the first line of the error it raises."""
+    try:
+        print("no error:", action(*arguments))
+    except Exception as error:
+        print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
+
+
+def kept_bytes(function, *inputs, free=()):
+    """Bytes of the distinct tensors kept for backward; those in ``free`` exist anyway."""
+    kept, known = {}, {tensor.data_ptr() for tensor in free}
+
+    def put_aside(tensor):
+        if tensor.data_ptr() not in known:
+            kept[tensor.data_ptr()] = tensor.nbytes
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(put_aside, lambda tensor: tensor):
+        result = function(*inputs)
+    del result
+    return sum(kept.values())
+
+
+# %% [markdown]
+# ## Why it matters
+#
+# So far each output element depended on one input element, and "upstream times local slope" was the whole story. In a linear layer **every output of a row depends on every input of that row, and on a whole row of weights**.
+#
+# The Jacobian is then no longer a diagonal. Here is that of a tiny layer with respect to its weights.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x, weight = torch.randn(4, 2), torch.randn(3, 2)
+jacobian = torch.autograd.functional.jacobian(lambda w: F.linear(x, w), weight)
+outputs, weights = 4 * 3, 3 * 2
+print("Jacobian:", outputs, "outputs ×", weights, "weights =", jacobian.numel(), "numbers,")
+print("of which", int((jacobian == 0).sum()), "are zero")
+
+batch, width = 128, 512
+numbers = (batch * width) * (width * width)
+print(f"A layer 512 → 512 with a batch of 128: {numbers * 4 / 2**30:.0f} GiB in float32")
+
+# %% [markdown]
+# Nobody ever builds that matrix. Backward computes the product $v^{\mathsf T} J$ directly, and for a linear layer that product is... another matrix product, as cheap as forward.
+#
+# To find it, you need one tool: indices.
+
+# %% [markdown]
+# ## The mathematics: write the indices
+#
+# Take $y = A v$ with a matrix $A$ of shape $(m, n)$ and a vector $v$ of $n$ numbers, so $y_i = \sum_j A_{ij} v_j$. Let $g_i = \partial L / \partial y_i$ arrive from above. Then
+#
+# $$\frac{\partial L}{\partial v_j} = \sum_i g_i \frac{\partial y_i}{\partial v_j} = \sum_i g_i A_{ij} = (A^{\mathsf T} g)_j,
+# \qquad
+# \frac{\partial L}{\partial A_{ij}} = g_i v_j .$$
+
+# %% [markdown]
+# Two questions give every gradient of this kind:
+#
+# * **Which outputs does this element touch?** $v_j$ touches all of them: a sum over $i$. $A_{ij}$ touches $y_i$ alone: no sum.
+# * **With which factor?** The one it was multiplied by.
+#
+# And the result has the **shape of the input it belongs to**: $A^{\mathsf T} g$ has $n$ numbers as $v$ has, and $g_i v_j$ fills a matrix of the shape of $A$.
+
+# %% [markdown]
+# ## A worked example, traced
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-mat-vec", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class MatVec(Function):
+    """y = A v for a matrix A (m, n) and a vector v (n)."""
+
+    @staticmethod
+    def forward(ctx, A, v):
+        ctx.save_for_backward(A, v)
+        return A @ v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        A, v = ctx.saved_tensors
+        grad_A = torch.outer(grad_output, v)
+        grad_v = A.T @ grad_output
+        print("g", tuple(grad_output.shape), "→ grad_A", tuple(grad_A.shape), end=" ")
+        print("and grad_v", tuple(grad_v.shape))
+        return grad_A, grad_v
+
+
+A = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+v = torch.tensor([1.0, 0.0, -1.0], requires_grad=True)
+y = MatVec.apply(A, v)
+y.backward(torch.tensor([1.0, 10.0]))
+print("grad_A =", A.grad.tolist())
+print("grad_v =", v.grad.tolist())
+
+# %% [markdown]
+# Read it with the formulas. $g = (1, 10)$ and $v = (1, 0, -1)$, so the rows of `grad_A` are $1 \cdot v$ and $10 \cdot v$.
+#
+# `grad_v` mixes the rows of $A$: $1 \cdot (1, 2, 3) + 10 \cdot (4, 5, 6)$.
+
+# %% [markdown]
+# ### Square shapes hide a transpose
+#
+# Now forget the transpose and write $A g$. With a matrix of shape (2, 3) torch complains. With a square one it does not.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-square", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Untransposed(Function):
+    """y = A v, with A in place of its transpose in backward."""
+
+    @staticmethod
+    def forward(ctx, A, v):
+        ctx.save_for_backward(A, v)
+        return A @ v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        A, v = ctx.saved_tensors
+        return torch.outer(grad_output, v), A @ grad_output
+
+
+oblong = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+square = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
+symmetric = (square + square.T).detach().requires_grad_()
+v = torch.randn(3, dtype=torch.float64, requires_grad=True)
+print("2 × 3:              ", end="")
+attempt(lambda: Untransposed.apply(oblong, v).sum().backward())
+print(
+    "3 × 3, random:      gradcheck says",
+    gradcheck(Untransposed.apply, (square, v), raise_exception=False),
+)
+print("3 × 3, symmetric:   gradcheck says", gradcheck(Untransposed.apply, (symmetric, v)))
+
+# %% [markdown]
+# A **square shape** silences torch, and a **symmetric value** (an identity, a matrix of ones) silences gradcheck as well. So test with sizes that are all different, and with random numbers. The checks of this course do.
+#
+# > **Habit.** Write the shapes beside each product before you run it. With all sizes different there is often only one product that fits.
+
+# %% [markdown]
+# ## The layer
+#
+# `F.linear` computes $y = x W^{\mathsf T} + b$, with $x$ of shape (batch, in), $W$ (out, in) and $b$ (out):
+#
+# $$y_{ro} = \sum_i x_{ri} W_{oi} + b_o .$$
+#
+# Ask the two questions three times. Which $y_{ro}$ does $x_{ri}$ touch? Which does $W_{oi}$? And which does $b_o$? The last one is used in **every row** of the batch.
+
+# %% [markdown]
+# ### Any number of batch dimensions
+#
+# `F.linear` does not mind whether `x` has the shape (in), (batch, in) or (batch, words, in): it works on the last dimension, and all others are "rows".
+#
+# In backward the rows disappear: weight and bias served all of them, so their gradients **sum over all of them**. The easy way is to flatten the rows first.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
+for shape in [(4,), (5, 4), (2, 3, 4), (2, 1, 3, 4)]:
+    x = torch.zeros(shape)
+    print(str(shape).ljust(14), "has the rows", tuple(x.reshape(-1, 4).shape))
+
+# %% [markdown]
+# ### An optional argument
+#
+# The bias may be left out. What does `ctx.needs_input_grad` look like then? It has one entry for each argument that was **really passed**:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-needs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Shift(Function):
+    """y = x · w, or x · w + b; prints what backward is told."""
+
+    @staticmethod
+    def forward(ctx, x, w, b=None):
+        ctx.save_for_backward(x, w)
+        return x * w if b is None else x * w + b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        print("needs_input_grad =", ctx.needs_input_grad)
+        return grad_output * w, grad_output * x, None
+
+
+x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+Shift.apply(x, w).sum().backward()  # two arguments
+Shift.apply(x, w, None).sum().backward()  # three
+
+# %% [markdown]
+# So `ctx.needs_input_grad[2]` is an `IndexError` when the bias was left out. Note in forward whether there is one, or look at the length first. (With `setup_context`, torch fills in the defaults, and there are always three entries.)
+#
+# A third `None` for a bias that was not passed is fine: torch forgives extra `None`s at the end.
+
+# %% [markdown]
+# `needs_input_grad` matters more here than it did before. The matrix products are where the time of training goes: one in forward, one for `x`, one for `weight`. torch can count their multiplications and additions:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-flops", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from torch.utils.flop_counter import FlopCounterMode
+
+weight = torch.randn(50, 40, requires_grad=True)
+for needs in (True, False):
+    x = torch.randn(30, 40, requires_grad=needs)
+    with FlopCounterMode(display=False) as forward:
+        y = F.linear(x, weight)
+    with FlopCounterMode(display=False) as backward:
+        y.sum().backward()
+    flops = forward.get_total_flops(), backward.get_total_flops()
+    print(f"x needs a gradient: {needs!s:5}   forward {flops[0]}, backward {flops[1]} operations")
+
+# %% [markdown]
+# Forward costs $2 \cdot \text{batch} \cdot \text{in} \cdot \text{out}$ operations, backward twice that, or **once** where the input is data and nobody asks for its gradient. A Function that computes it anyway wastes a third of the layer's work: torch throws the result away.
+
+# %% [markdown]
+# ## Exercise 1: MyLinear
+#
+# **Contract.** `MyLinear.apply(x, weight, bias=None)`; the reference is `F.linear`.
+#
+# * `x` (…, in) with any number of batch dimensions, none included; `weight` (out, in); `bias` (out), or `None`, or left out.
+# * Three gradients, each of **exactly** its input's shape, `None` where none is needed.
+# * Keep `x` and `weight` for backward. Does backward read the bias?
+#
+# Forward may call `F.linear`. In backward, three lines of mathematics are yours.
+
+
+# %% nbgrader={"grade": false, "grade_id": "my-linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class MyLinear(Function):
+    """x · weightᵀ + bias; x (…, in), weight (out, in), bias (out) or None. Keeps x and weight."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(x, weight)
+        ctx.has_bias = bias is not None
+        return F.linear(x, weight, bias)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        rows = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = rows.T @ x.reshape(-1, weight.shape[1])
+        if ctx.has_bias and ctx.needs_input_grad[2]:
+            grad_bias = rows.sum(0)
+        return grad_x, grad_weight, grad_bias
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "my-linear-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(MyLinear)
+
+# %% nbgrader={"grade": true, "grade_id": "my-linear-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of MyLinear run here when this notebook is graded.
+# You can run them now: check(MyLinear, hidden=True)
+### BEGIN HIDDEN TESTS
+check(MyLinear, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: MyLinear
+#
+# **Derivation.** From $y_{ro} = \sum_i x_{ri} W_{oi} + b_o$: $x_{ri}$ touches all outputs of its row, $\partial L/\partial x_{ri} = \sum_o g_{ro} W_{oi}$, which is $gW$. $W_{oi}$ touches output $o$ of every row, $\partial L/\partial W_{oi} = \sum_r g_{ro} x_{ri}$, which is $g^{\mathsf T} x$. $b_o$ is added in every row: $\sum_r g_{ro}$.
+#
+# **What is saved, and why.** $x$ (for the gradient of $W$) and $W$ (for that of $x$). No gradient contains $b$, so it is not saved; tutorials that save it keep a tensor for nothing and, worse, raise a false alarm (next section).
+#
+# **Common mistakes.** `weight.T` in backward, which fails only when `weight` is not square. `x.T @ g`, the transpose of the right gradient. `grad_output.sum(0)`, which leaves a dimension too many when `x` has three. `g.mean(0)`, as if the loss's mean belonged here. `needs_input_grad[2]` without a bias. `view` in place of `reshape`: the gradient that arrives need not be contiguous.
+#
+# **Another way.** `torch.einsum("...o,...i->oi", grad_output, x)` says the same with the indices of the derivation, for any number of batch dimensions.
+
+# %% nbgrader={"grade": false, "grade_id": "try-my-linear", "locked": false, "schema_version": 3, "solution": false, "task": false}
+x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+weight = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
+bias = torch.randn(5, dtype=torch.float64, requires_grad=True)
+upstream = torch.randn(2, 3, 5, dtype=torch.float64)
+mine = torch.autograd.grad(MyLinear.apply(x, weight, bias), (x, weight, bias), upstream)
+torchs = torch.autograd.grad(F.linear(x, weight, bias), (x, weight, bias), upstream)
+for name, a, b in zip(("x", "weight", "bias"), mine, torchs):
+    print(f"{name:6} {tuple(a.shape)!s:10} largest difference {(a - b).abs().max().item():.1e}")
+
+# %% [markdown]
+# ### Save what backward reads, and nothing else
+#
+# What happens if one saves the bias as well? It is a parameter, so it costs no memory. But whatever is saved is **watched**: somebody who edits the bias between forward and backward now gets an error, for a tensor that no gradient depends on.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-needless-save", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class AddBias(Function):
+    """x + bias; keeps the bias if ``needlessly`` is True."""
+
+    @staticmethod
+    def forward(ctx, x, bias, needlessly):
+        if needlessly:
+            ctx.save_for_backward(bias)
+        return x + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ctx.saved_tensors  # reading is what torch checks
+        return grad_output, grad_output.sum(0), None
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-needless-save-outcome", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def gradient_after_an_update(needlessly):
+    x, bias = torch.zeros(5, 2), torch.zeros(2, requires_grad=True)
+    y = AddBias.apply(x, bias, needlessly)
+    with torch.no_grad():
+        bias += 1.0  # between forward and backward
+    y.sum().backward()
+    return bias.grad.tolist()
+
+
+for needlessly in (False, True):
+    print("bias saved:" if needlessly else "not saved: ", end=" ")
+    attempt(gradient_after_an_update, needlessly)
+
+# %% [markdown]
+# ### A word on autocast
+#
+# Under `torch.autocast` matrix products run in bfloat16 (or float16). Forward of our Function runs under autocast, its backward does not. So `A` was saved in float32, and the gradient that arrives is bfloat16:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-autocast", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class AutocastMatVec(MatVec):
+    """MatVec with one autocast mode for both directions."""
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu")
+    def forward(ctx, A, v):
+        return MatVec.forward(ctx, A, v)
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx, grad_output):
+        return MatVec.backward(ctx, grad_output)
+
+
+def train_under_autocast(cls):
+    A, v = torch.ones(2, 3, requires_grad=True), torch.ones(3, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = cls.apply(A, v)
+    print(f"{cls.__name__}: the output is {y.dtype}")
+    y.sum().backward()
+    return f"A.grad is {A.grad.dtype}"
+
+
+attempt(train_under_autocast, MatVec)
+attempt(train_under_autocast, AutocastMatVec)
+
+# %% [markdown]
+# `custom_fwd` remembers whether autocast was on, and `custom_bwd` runs backward in the same mode. A Function that multiplies matrices and may meet autocast needs both. (`custom_fwd` does not go together with `setup_context`: use the form with `ctx` in forward.)
+
+# %% [markdown]
+# ## Broadcasting: used many times, summed once
+#
+# The bias is the simplest case of something that is everywhere in torch: a small tensor is **stretched** to the size of a large one. `a + b`, `a * b`, a mask, a scale per channel.
+#
+# Stretching means *using the same number several times*. And what is used several times collects a gradient from each use:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-broadcast-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
+grad = torch.tensor([[1.0, 2.0, 0.0, -1.0], [3.0, -1.0, 2.0, 1.0], [0.0, 1.0, 1.0, 2.0]])
+pictures = {
+    "upstream gradient,\nshape (3, 4)": grad,
+    "for b of shape (4,):\ncolumn sums": grad.sum_to_size(1, 4),
+    "for b of shape (3, 1):\nrow sums": grad.sum_to_size(3, 1),
+}
+fig, axes = plt.subplots(1, 3, figsize=(9, 2.6))
+for axis, (title, values) in zip(axes, pictures.items()):
+    axis.imshow(values, cmap="cividis", vmin=-1, vmax=5)
+    for (i, j), value in zip(
+        torch.cartesian_prod(*map(torch.arange, values.shape)), values.flatten()
+    ):
+        colour = "black" if value > 2.5 else "white"
+        axis.text(j, i, f"{value:g}", ha="center", va="center", color=colour)
+    axis.set(title=title, xlabel="column", ylabel="row")
+    axis.set_xticks(range(values.shape[1]))
+    axis.set_yticks(range(values.shape[0]))
+show(
+    fig,
+    alt="A 3 by 4 upstream gradient; the gradient of a row that was stretched downwards is its column "
+    "sums 4, 2, 3, 2; that of a column that was stretched sideways its row sums 2, 5, 4.",
+)
+
+# %% [markdown]
+# That is the whole rule:
+#
+# > **Broadcasting repeats. Its backward sums over what was repeated.** New dimensions in front are summed away; a dimension of size 1 that was stretched is summed and stays, with size 1.
+
+# %% [markdown]
+# ### What torch repairs behind your back
+#
+# Now something that most tutorials get wrong. They say that a gradient of the wrong shape is an error. Let us ask torch: `Returns` takes an `x` of shape (2, 3) and hands back whatever we like.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-repair", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def returns(gradient):
+    """A Function for y = x whose backward gives back the same fixed tensor, always."""
+
+    class Returns(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return gradient
+
+    return Returns
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-repair-outcome", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def leaf_gradient(gradient):
+    x = torch.zeros(2, 3, requires_grad=True)
+    returns(gradient).apply(x).sum().backward()
+    return f"x.grad {tuple(x.grad.shape)}, {x.grad.dtype}, its first entry is {x.grad[0, 0]}"
+
+
+for shape in [(2, 3), (3, 2), (1, 3), (), (5, 2, 3)]:
+    print(f"{shape!s:10}", end=" ")
+    attempt(leaf_gradient, torch.ones(shape))
+
+# %% [markdown]
+# Look at the last line. For an `x` of shape (2, 3), a gradient of shape (5, 2, 3) is **accepted and summed**: each entry is 5. torch only refuses a gradient that `x`'s shape cannot be *expanded* to.
+#
+# It repairs the dtype as well. Only the device is sacred:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-repair-dtype", "locked": true, "schema_version": 3, "solution": false, "task": false}
+print("float64:  ", end=" ")
+attempt(leaf_gradient, torch.ones(2, 3, dtype=torch.float64))
+print("elsewhere:", end=" ")
+attempt(leaf_gradient, torch.ones(2, 3, device="meta"))
+
+# %% [markdown]
+# So what if you **forget the sum** of a broadcast factor? Nothing happens. Not an error, not even from gradcheck, because gradcheck sees only what comes out of the engine:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-missing-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class ForgetsTheSum(Function):
+    """a · b; never sums down to the shape of a factor that was broadcast."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return grad_output * b, grad_output * a
+
+
+a = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+b = torch.randn(4, dtype=torch.float64, requires_grad=True)
+print("gradcheck    ", gradcheck(ForgetsTheSum.apply, (a, b)))
+print("gradgradcheck", gradgradcheck(ForgetsTheSum.apply, (a, b)))
+y = ForgetsTheSum.apply(a, b)
+raw = y.grad_fn.apply(torch.ones_like(y))
+print("but for b, of shape (4,), backward itself returned", tuple(raw[1].shape))
+
+# %% [markdown]
+# Why then write the sum? Because the repair has limits:
+#
+# * It happens in torch's engine. Call your backward from another backward (as a fused Function does) and nobody repairs anything.
+# * It cannot know what you meant: the 5 above may well have been a bug, and the engine made it look like a gradient.
+# * The formula is what you hand to the next reader. $\sum_r g_{ro}$ *has* a sum.
+#
+# The checks of this course therefore look at what **your** backward returns, before torch touches it. The verdict has a name:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-explain", "locked": true, "schema_version": 3, "solution": false, "task": false}
+explain("gradient-unsummed")
+
+# %% [markdown]
+# ## Exercise 2: unbroadcast
+#
+# The reverse of broadcasting, as a plain function you will use in a minute.
+#
+# **Contract.** `unbroadcast(grad, shape)` returns `grad` summed down to `shape`, a sequence of ints (tuple, list or `torch.Size`) that broadcasts to `grad.shape`.
+#
+# * New leading dimensions are summed away, stretched dimensions are summed and keep their size 1.
+# * Nothing to sum? Then `grad` itself may be returned.
+# * Ordinary torch operations, so that a gradient flows through it. An empty batch is fine too: a sum over nothing is 0.
+#
+# torch has this built in, as `grad.sum_to_size(shape)`. It is a good idea to write it once with `sum` alone.
+
+
+# %% nbgrader={"grade": false, "grade_id": "unbroadcast", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def unbroadcast(grad, shape):
+    """grad summed down to shape, which broadcasts to grad.shape: the reverse of broadcasting."""
+    ### BEGIN SOLUTION
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and grad.shape[i] != 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "unbroadcast-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(unbroadcast)
+
+# %% nbgrader={"grade": true, "grade_id": "unbroadcast-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of unbroadcast run here when this notebook is graded.
+# You can run them now: check(unbroadcast, hidden=True)
+### BEGIN HIDDEN TESTS
+check(unbroadcast, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: unbroadcast
+#
+# **Derivation.** Let $b$ be stretched to $\hat b$ with $\hat b_{rc} = b_c$. Then $\partial L/\partial b_c = \sum_r \partial L/\partial \hat b_{rc}$: the sum runs over exactly those indices of $\hat b$ that $b$ does not have. Broadcasting aligns shapes at the **end**, so extra dimensions are always in front.
+#
+# **Common mistakes.** Forgetting `keepdim=True`: (3, 1) becomes (3,), and the next size-1 dimension is looked for in the wrong place. Testing `grad.shape[i] > 1`: a dimension of size 1 stretched to size **0** (an empty batch) must be summed as well. `grad.sum(())` or `grad.sum([])` with an empty list of dimensions sums *everything*. Concatenating `shape` with a tuple fails for a list.
+#
+# **Why differentiable matters.** Your backward is differentiated again for second derivatives, and `unbroadcast` is part of it.
+
+# %% [markdown]
+# ### Try it
+#
+# The reverse of `expand`, asked of autograd itself. And a bias per channel of a batch of images, shape (images, channels, height, width):
+
+# %% nbgrader={"grade": false, "grade_id": "try-unbroadcast", "locked": false, "schema_version": 3, "solution": false, "task": false}
+for shape, large in [((4,), (3, 4)), ((3, 1), (3, 4)), ((2, 1, 1), (5, 2, 3, 3)), ((), (2, 2))]:
+    small = torch.randn(shape, requires_grad=True)
+    upstream = torch.randn(large)
+    (truth,) = torch.autograd.grad(small.expand(large), small, upstream)
+    close = torch.allclose(unbroadcast(upstream, shape), truth, atol=1e-6)
+    print(f"{large!s:14} down to {shape!s:10} agrees with autograd: {close}")
+
+# %% [markdown]
+# ## Exercise 3: Multiply
+#
+# **Contract.** `Multiply.apply(a, b)` is $a \cdot b$ for any two shapes that broadcast. **Either** may be the one that is stretched, or both: (3, 1) times (1, 4) is (3, 4).
+#
+# * Gradients of exactly the shapes of `a` and `b`; `None` for a factor that needs none.
+# * Keep `a` and `b`, nothing else.
+#
+# Use your `unbroadcast` (should the check of `Multiply` complain about a sum, look whether that of `unbroadcast` passes).
+
+
+# %% nbgrader={"grade": false, "grade_id": "multiply", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Multiply(Function):
+    """a · b for any two shapes that broadcast. Keeps a and b."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(a, b)
+        return a * b
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = unbroadcast(grad_output * b, a.shape)
+        if ctx.needs_input_grad[1]:
+            grad_b = unbroadcast(grad_output * a, b.shape)
+        return grad_a, grad_b
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "multiply-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(Multiply)
+
+# %% nbgrader={"grade": true, "grade_id": "multiply-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of Multiply run here when this notebook is graded.
+# You can run them now: check(Multiply, hidden=True)
+### BEGIN HIDDEN TESTS
+check(Multiply, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: Multiply
+#
+# **Derivation.** Two steps, each with its own backward: stretch both factors to one shape, then multiply element by element. Backward in reverse order: $g \cdot b$ and $g \cdot a$ (product rule), then sum over what was stretched.
+#
+# **What is saved, and why.** Each gradient needs the *other* factor. If only one factor needs a gradient, saving only the other one is enough: `ctx.needs_input_grad` can be read in forward too.
+#
+# **Common mistakes.** No sum (torch repairs it, your formula does not say it). `sum(0)` whatever the shape. The total `.sum()` for every element. Summing before multiplying: $\sum g \cdot \sum a$ is not $\sum g a$. Saving the expanded factors as new tensors.
+
+# %% [markdown]
+# ### The same idea once more: batched matrix products
+#
+# `A @ B` broadcasts too, over the batch dimensions. Multiply first, then sum down:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-matmul", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class MatMul(Function):
+    """A @ B for matrices with batch dimensions that broadcast."""
+
+    @staticmethod
+    def forward(ctx, A, B):
+        ctx.save_for_backward(A, B)
+        return A @ B
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        A, B = ctx.saved_tensors
+        grad_A = (grad_output @ B.mT).sum_to_size(A.shape)  # .mT transposes the last two
+        grad_B = (A.mT @ grad_output).sum_to_size(B.shape)
+        return grad_A, grad_B
+
+
+A = torch.randn(2, 1, 3, 2, dtype=torch.float64, requires_grad=True)
+B = torch.randn(2, 2, 3, dtype=torch.float64, requires_grad=True)
+y = MatMul.apply(A, B)
+print("A", tuple(A.shape), " B", tuple(B.shape), " A @ B", tuple(y.shape))
+print("gradcheck", gradcheck(MatMul.apply, (A, B)))
+print("backward itself:", [tuple(g.shape) for g in y.grad_fn.apply(torch.ones_like(y))])
+
+# %% [markdown]
+# ## Reductions: the mirror image
+#
+# A sum uses every element once, with the factor 1. So its backward hands the same number to each of them: **it stretches**. Broadcasting and summing are each other's backward.
+#
+# | forward | backward |
+# |---|---|
+# | stretch (`expand`) | sum |
+# | sum | stretch (`expand`) |
+
+# %% [markdown]
+# `expand` copies nothing: the new dimension has stride 0, all its "copies" are one memory cell. That is cheap, and has a consequence one should have seen once.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-stride-zero", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class ColumnSums(Function):
+    """The sums over dimension 0 of a matrix."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.sum(0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.expand(ctx.shape)
+
+
+x = torch.zeros(3, 4, requires_grad=True)
+(grad,) = torch.autograd.grad(ColumnSums.apply(x), x, torch.arange(4.0))
+print("shape", tuple(grad.shape), " strides", grad.stride(), end=" ")
+print(" memory:", grad.untyped_storage().nbytes(), "bytes for 12 floats")
+attempt(lambda: grad.add_(1.0))
+grad[0, 0] = 5.0  # one entry, we think
+print(grad)
+
+# %% [markdown]
+# This is why `grad_output` is not yours to write to, and why `view` may fail on it: the gradient of `loss = y.sum()` arrives in exactly this form. (`x.grad` itself is an ordinary tensor: torch copies before it stores.)
+
+# %% [markdown]
+# ### Which dimension is missing?
+#
+# `x.sum(1)` of a (3, 4) matrix has the shape (3,). To stretch that back you must say *where* the dimension was: `unsqueeze(1)` gives (3, 1), and `expand` does the rest. With `keepdim=True` it is there already.
+#
+# Forget the `unsqueeze`, and shapes will usually tell. Unless they are square:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-square-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
+g = torch.tensor([1.0, 2.0, 3.0])  # upstream of x.sum(1)
+print("right:          ", g.unsqueeze(1).expand(3, 3).tolist())
+print("no unsqueeze:   ", g.expand(3, 3).tolist())
+print("for a (3, 4) x: ", end="")
+attempt(lambda: g.expand(3, 4))
+
+# %% [markdown]
+# ## Exercise 4: Sum
+#
+# **Contract.** `Sum.apply(x, dim, keepdim=False)` is `torch.sum` over **one** dimension; `dim` an int, negative ones count from the end; `x` has at least one dimension.
+#
+# * No tensor is kept at all: what backward needs to know is a shape and two plain values.
+# * How many values does backward return?
+
+
+# %% nbgrader={"grade": false, "grade_id": "sum", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Sum(Function):
+    """torch.sum over one dimension; x with at least one dimension. Keeps no tensor."""
+
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ### BEGIN SOLUTION
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.sum(dim, keepdim=keepdim)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        grad = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return grad.expand(ctx.shape), None, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "sum-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(Sum)
+
+# %% nbgrader={"grade": true, "grade_id": "sum-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of Sum run here when this notebook is graded.
+# You can run them now: check(Sum, hidden=True)
+### BEGIN HIDDEN TESTS
+check(Sum, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: Sum
+#
+# **Derivation.** $y_r = \sum_c x_{rc}$, so $\partial L/\partial x_{rc} = g_r$ for every $c$.
+#
+# **What is saved, and why.** Only `x.shape`, as an attribute. Saving `x` for its shape would keep a whole tensor alive. `torch.sum` keeps none either.
+#
+# **Common mistakes.** `unsqueeze` although `keepdim` was True. No `unsqueeze` at all. Multiplying by `x`. `torch.ones(ctx.shape) * g`: float32 on the CPU whatever `x` is, and a full tensor where `expand` needs none. Negative dims need no care here: `unsqueeze(-2)` puts the dimension where `sum(-2)` took it from.
+
+# %% [markdown]
+# ## Exercise 5: Mean
+#
+# The twin: a mean is a sum divided by a number.
+#
+# **Contract.** `Mean.apply(x, dim, keepdim=False)` as `torch.mean` over one dimension. No tensor is kept.
+#
+# Which number exactly? In a batch of shape (2, 3, 4) with `dim=1` there are four candidates.
+
+
+# %% nbgrader={"grade": false, "grade_id": "mean", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Mean(Function):
+    """torch.mean over one dimension; x with at least one dimension. Keeps no tensor."""
+
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ### BEGIN SOLUTION
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        grad = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return grad.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "mean-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(Mean)
+
+# %% nbgrader={"grade": true, "grade_id": "mean-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of Mean run here when this notebook is graded.
+# You can run them now: check(Mean, hidden=True)
+### BEGIN HIDDEN TESTS
+check(Mean, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: Mean
+#
+# **Derivation.** $y_r = \frac1n \sum_c x_{rc}$ with $n$ the size of the dimension that is reduced, so each element gets $g_r / n$.
+#
+# **What is saved, and why.** As for `Sum`: a shape and two values.
+#
+# **Common mistakes.** No division in backward. Dividing by `x.shape[0]`, by the last size or by `numel()`: each is right for *some* shape and `dim`, which is why the checks use several. Dividing first and expanding then, `(grad / n).expand(...)`, is right and does less work.
+
+# %% [markdown]
+# ## Several outputs
+#
+# `torch.max(x, dim)` returns two tensors: values, and the indices where they were found. A Function may do the same: return a tuple. Then backward receives **one upstream gradient per output**.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-two-outputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class SineCosine(Function):
+    """(sin x, cos x) in one Function; prints which upstream gradients arrive."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sin(x), torch.cos(x)
+
+    @staticmethod
+    def backward(ctx, grad_sine, grad_cosine):
+        print("backward got", grad_sine, "and", grad_cosine)
+        (x,) = ctx.saved_tensors
+        return grad_sine * torch.cos(x) - grad_cosine * torch.sin(x)
+
+
+x = torch.tensor(0.0, requires_grad=True)
+sine, cosine = SineCosine.apply(x)
+(2 * sine + 3 * cosine).backward()
+sine, cosine = SineCosine.apply(x)
+sine.backward()  # nobody uses the cosine
+
+# %% [markdown]
+# An output that nobody used gets a gradient of zeros, made for the occasion. For a large output that is a wasted tensor. `ctx.set_materialize_grads(False)` in forward says: give me `None` instead. (Then backward has to cope with `None`.)
+#
+# Each output is a tensor of its own in the tuple. Tensors hidden inside a list or a dict are not tracked.
+
+# %% [markdown]
+# ### Outputs without a gradient
+#
+# Some outputs are information: a mask, a count, an index. Say so with `ctx.mark_non_differentiable`. Here is what happens without it, for a mask of floats:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-mark", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def relu_and_mask(mark):
+    """A Function for (relu(x), mask), which marks the mask as non-differentiable or does not."""
+
+    class ReLUAndMask(Function):
+        @staticmethod
+        def forward(ctx, x):
+            mask = (x > 0).to(x.dtype)
+            ctx.save_for_backward(mask)
+            if mark:
+                ctx.mark_non_differentiable(mask)
+            return x * mask, mask
+
+        @staticmethod
+        def backward(ctx, grad_output, grad_mask):
+            return grad_output * ctx.saved_tensors[0]
+
+    return ReLUAndMask
+
+
+for mark in (False, True):
+    _, mask = relu_and_mask(mark).apply(torch.tensor([-1.0, 2.0], requires_grad=True))
+    print(f"marked: {mark!s:5}  mask.requires_grad = {mask.requires_grad}")
+
+# %% [markdown]
+# Unmarked, the mask claims to be differentiable, and a gradient that flows into it **vanishes without a word**. Marked, it is honest: a loss made of the mask alone raises an error.
+#
+# Integer outputs cannot require grad anyway; torch sees that by itself. Marking them as well tells the reader what you mean, and backward still receives an entry for each output: count on it.
+
+# %% [markdown]
+# ### Ties
+#
+# When two elements share the maximum, who gets the gradient? torch has two conventions:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-ties", "locked": true, "schema_version": 3, "solution": false, "task": false}
+for words, function in (
+    ("x.max(dim=0), with indices", lambda t: t.max(0).values),
+    ("x.amax(dim=0), without", lambda t: t.amax(0)),
+):
+    x = torch.tensor([2.0, 2.0, 1.0], requires_grad=True)
+    function(x).backward()
+    print(f"{words:28} {x.grad.tolist()}")
+
+# %% [markdown]
+# Both are fair: at a tie there is no derivative, only a choice. With indices the choice has been made in forward, so everything goes to the element that the index names.
+
+# %% [markdown]
+# ## Exercise 6: Max
+#
+# **Contract.** `Max.apply(x, dim)` returns `(values, indices)` as `torch.max(x, dim)` does.
+#
+# * The indices are marked non-differentiable. The gradient goes to the chosen element only, at ties too.
+# * Keep the indices, nothing larger.
+# * Right in every dtype: a `torch.zeros(shape)` is float32, whatever `x` is. `grad_values.new_zeros(shape)` is not.
+#
+# `zeros.scatter(dim, index, src)` gives a copy of `zeros` in which `src` stands at the places `index`; both have the reduced dimension, with size 1.
+
+
+# %% nbgrader={"grade": false, "grade_id": "max", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Max(Function):
+    """(values, indices) of the largest element along dim, as torch.max. Keeps the indices."""
+
+    @staticmethod
+    def forward(ctx, x, dim):
+        ### BEGIN SOLUTION
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        ### BEGIN SOLUTION
+        (indices,) = ctx.saved_tensors
+        places, values = indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)
+        return grad_values.new_zeros(ctx.shape).scatter(ctx.dim, places, values), None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "max-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(Max)
+
+# %% nbgrader={"grade": true, "grade_id": "max-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of Max run here when this notebook is graded.
+# You can run them now: check(Max, hidden=True)
+### BEGIN HIDDEN TESTS
+check(Max, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: Max
+#
+# **Derivation.** Near a point without ties the maximum *is* one of the elements: slope 1 there, 0 elsewhere. The Jacobian has a single 1 in each row, and $v^{\mathsf T} J$ puts each upstream number in its place.
+#
+# **What is saved, and why.** The indices, which are an output. A mask `x == values` is as large as `x` and treats ties differently (each winner gets everything).
+#
+# **Common mistakes.** `torch.zeros(shape)`: "Expected self.dtype to be equal to src.dtype". A backward with one upstream parameter: "takes 2 positional arguments but 3 were given". Dropping the result of `scatter`, which is not in place. `F.one_hot(indices)`, which appends its classes at the end: right for the last dimension only, unless they are moved back.
+#
+# **Second derivative.** The maximum is piecewise linear, so it is zero in `x`. In `grad_values` backward is linear, and `scatter` is differentiable.
+
+# %% [markdown]
+# ## A soft maximum, and its stability
+#
+# The loss of every classifier contains $\operatorname{lse}(x) = \log \sum_j e^{x_j}$, the **soft maximum**. Its derivative is well known under another name:
+#
+# $$\frac{\partial}{\partial x_j} \log \sum_k e^{x_k} = \frac{e^{x_j}}{\sum_k e^{x_k}} = \operatorname{softmax}(x)_j .$$
+#
+# A hard maximum gives the whole gradient to one element. The soft one shares it out.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-soft-maximum", "locked": true, "schema_version": 3, "solution": false, "task": false}
+t = torch.linspace(-5, 5, 201, dtype=torch.float64, requires_grad=True)
+pair = torch.stack([t, torch.zeros_like(t)], dim=1)
+soft, hard = pair.logsumexp(1), pair.max(1).values
+(soft_slope,) = torch.autograd.grad(soft.sum(), t, retain_graph=True)
+(hard_slope,) = torch.autograd.grad(hard.sum(), t)
+fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
+for axis, smooth, sharp in ((left, soft, hard), (right, soft_slope, hard_slope)):
+    axis.plot(t.detach(), smooth.detach(), color=palette["blue"], label="log(eᵗ + e⁰)")
+    axis.plot(t.detach(), sharp.detach(), "--", color=palette["vermillion"], label="max(t, 0)")
+    axis.set(xlabel="t")
+    axis.legend()
+left.set(title="Value", ylabel="value of (t, 0)")
+right.set(title="Share of the gradient that t gets", ylabel="slope in t")
+show(
+    fig,
+    alt="Left: the logarithm of the sum of exponentials of t and 0 is a rounded version of max(t, 0). "
+    "Right: its slope in t rises smoothly from 0 to 1, where that of the maximum jumps at 0.",
+)
+
+# %% [markdown]
+# Written as it stands, the formula overflows. The cure is to shift by the maximum $m$ before exponentiating, which changes nothing on paper:
+#
+# $$\log \sum_j e^{x_j} = m + \log \sum_j e^{x_j - m}, \qquad m = \max_j x_j .$$
+
+# %% nbgrader={"grade": false, "grade_id": "demo-max-trick", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.tensor([1000.0, 999.0])
+m = x.max()
+print("as it stands:", torch.log(torch.exp(x).sum()).item())
+print("shifted:     ", (m + torch.log(torch.exp(x - m).sum())).item())
+
+# %% [markdown]
+# ### A row of −∞
+#
+# Masks set forbidden entries to $-\infty$, so that $e^{-\infty} = 0$. What if a whole row is forbidden? The sum is 0, its logarithm $-\infty$. And the shift computes $-\infty - (-\infty)$, which is NaN. `torch.logsumexp` knows that trap in forward. In backward it does not:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-infinite-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.full((2, 3), -torch.inf)
+x[0] = torch.tensor([0.5, -torch.inf, 1.0])
+x.requires_grad_()
+y = torch.logsumexp(x, 1)
+y[0].backward(retain_graph=True)
+print("value:                  ", y.tolist())
+print("gradient, ordinary loss:", x.grad.tolist())
+x.grad = None
+y.sum().backward()
+print("gradient, both rows:    ", x.grad.tolist())
+
+# %% [markdown]
+# A NaN for a row that cannot learn anything. Worse, in the first line of gradients nobody even asked about the second row: an upstream gradient of 0 times NaN is NaN. **Your** version will do better than torch's: a row that is $-\infty$ everywhere gets the gradient 0.
+
+# %% [markdown]
+# ## Exercise 7: LogSumExp
+#
+# **Contract.** `LogSumExp.apply(x, dim)`; the reference is `torch.logsumexp` over one dimension.
+#
+# * Finite value and gradient at ±1000 in float32; second derivatives right.
+# * A row of $-\infty$ gives the value $-\infty$ and the gradient **0**. (Rows with $+\infty$ are not judged.)
+# * Keep `x` and the output, nothing else. (The softmax itself would be an intermediate. Lesson 02!)
+#
+# Forward may call `torch.logsumexp`, or be your own shift. In backward: how do you get the softmax from `x` and the output?
+
+
+# %% nbgrader={"grade": false, "grade_id": "log-sum-exp", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LogSumExp(Function):
+    """log Σ exp(x) along dim; −inf with gradient 0 for a row of −inf. Keeps x and the output."""
+
+    @staticmethod
+    def forward(ctx, x, dim):
+        ### BEGIN SOLUTION
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)  # −inf − (−inf) would be NaN
+        out = top.squeeze(dim) + torch.exp(x - top).sum(dim).log()
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out)
+        share = torch.exp(x - safe.unsqueeze(ctx.dim))  # the softmax; 0 in a row of −inf
+        return grad_output.unsqueeze(ctx.dim) * share, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "log-sum-exp-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(LogSumExp)
+
+# %% nbgrader={"grade": true, "grade_id": "log-sum-exp-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of LogSumExp run here when this notebook is graded.
+# You can run them now: check(LogSumExp, hidden=True)
+### BEGIN HIDDEN TESTS
+check(LogSumExp, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: LogSumExp
+#
+# **Derivation.** $\partial\,\mathrm{out}/\partial x_j = e^{x_j}/\sum_k e^{x_k} = e^{x_j - \mathrm{out}}$, because $\sum_k e^{x_k} = e^{\mathrm{out}}$. The exponent is never positive, so nothing overflows.
+#
+# **What is saved, and why.** $x$ and the output: an input and an output, both known to autograd, so the second derivative $\operatorname{diag}(p) - p p^{\mathsf T}$ comes out right by itself. Saving $p$ would cost no more, pass gradcheck and lose the second derivative. Saving $x$ alone and calling `torch.softmax` again is right too.
+#
+# **The row of −inf.** There `out` is $-\infty$; with 0 in its place the exponent is $-\infty - 0$ and the share $e^{-\infty} = 0$.
+#
+# **Common mistakes.** Subtracting the maximum and not the output: shares that do not add up to 1. `x.softmax(-1)` whatever `dim` is. No `unsqueeze`. `nan_to_num` as a broom at the end works for the value here, but sweeps away real NaNs as well.
+#
+# **A limit worth knowing.** In float32 an output near 1000 is known to about $3 \cdot 10^{-5}$, so the shares $e^{x - \mathrm{out}}$ carry a relative error of that size. `torch.softmax`, which subtracts the maximum and divides, does not.
+
+# %% [markdown]
+# ## Two steps in one Function
+#
+# A layer is nearly always followed by an activation. Put both into one Function, and backward can choose what to keep. ReLU needs to know one thing about each element: was it positive? That is a **bool**.
+#
+# How large is a bool?
+
+# %% nbgrader={"grade": false, "grade_id": "demo-bool", "locked": true, "schema_version": 3, "solution": false, "task": false}
+mask = torch.rand(1000) > 0.5
+print("1000 bools: ", mask.nbytes, "bytes, that is", mask.element_size(), "byte each")
+print("1000 floats:", torch.rand(1000).nbytes, "bytes")
+
+# %% [markdown]
+# **One byte, not one bit.** A mask is a quarter of a float32 tensor (and half of a bfloat16 one). Texts that promise 1/32 are wrong.
+
+# %% [markdown]
+# ### Two traps of masks
+#
+# The first is the dtype. `mask.float()` is float32; times a bfloat16 gradient it gives float32, and the matrix product after it stops. `grad * mask` keeps the dtype.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-mask-dtype", "locked": true, "schema_version": 3, "solution": false, "task": false}
+g, weight = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(3, 4, dtype=torch.bfloat16)
+mask = torch.tensor([True, False, True])
+print("g * mask:        ", (g * mask).dtype)
+print("g * mask.float():", (g * mask.float()).dtype, end=", and then: ")
+attempt(lambda: (g * mask.float()) @ weight)
+
+# %% [markdown]
+# The second is infinity. A gradient that overflowed to `inf` should stop at a closed ReLU. Multiplied by 0 it becomes NaN; `torch.where` stops it.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-mask-inf", "locked": true, "schema_version": 3, "solution": false, "task": false}
+g, mask = torch.tensor([torch.inf, 2.0]), torch.tensor([False, True])
+print("g * mask:              ", (g * mask).tolist())
+print("torch.where(mask, g, 0):", torch.where(mask, g, 0.0).tolist())
+
+# %% [markdown]
+# ## Exercise 8: LinearReLU
+#
+# **Contract.** `LinearReLU.apply(x, weight, bias)` is `relu(F.linear(x, weight, bias))`, with `x` of any number of batch dimensions as in `MyLinear`; the bias is required.
+#
+# * Keep `x`, `weight` and a **bool mask**: one byte an output element instead of the pre-activation's four or eight.
+# * Gradient 0 where the pre-activation is exactly 0, as `torch.relu` has it.
+# * Works in bfloat16. `None` for inputs that need no gradient.
+#
+# Backward goes through the two steps in reverse.
+
+
+# %% nbgrader={"grade": false, "grade_id": "linear-relu", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LinearReLU(Function):
+    """relu(x · weightᵀ + bias); x (…, in). Keeps x, weight and one bool an output element."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ### BEGIN SOLUTION
+        out = F.linear(x, weight, bias).clamp(min=0)
+        ctx.save_for_backward(x, weight, out > 0)
+        return out
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        x, weight, open_ = ctx.saved_tensors
+        grad = torch.where(open_, grad_output, 0.0)
+        rows = grad.reshape(-1, weight.shape[0])
+        grad_x = grad_weight = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = rows.T @ x.reshape(-1, weight.shape[1])
+        if ctx.needs_input_grad[2]:
+            grad_bias = rows.sum(0)
+        return grad_x, grad_weight, grad_bias
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "linear-relu-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(LinearReLU)
+
+# %% nbgrader={"grade": true, "grade_id": "linear-relu-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of LinearReLU run here when this notebook is graded.
+# You can run them now: check(LinearReLU, hidden=True)
+### BEGIN HIDDEN TESTS
+check(LinearReLU, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# ### Solution note: LinearReLU
+#
+# **Derivation.** With $z = xW^{\mathsf T} + b$ and $y = \max(z, 0)$: first $\tilde g = g \cdot [z > 0]$, then the three gradients of the linear layer with $\tilde g$ in place of $g$.
+#
+# **What is saved, and why.** The mask is an intermediate, and here that does no harm: it is piecewise constant, its derivative is 0, so the second derivative is right. Whether it *saves* memory is another question (next section).
+#
+# **Common mistakes.** `mask.float()`, which stops in bfloat16. The mask forgotten for one of the three gradients. `z >= 0`. Writing `grad_output[~mask] = 0`, into a tensor that belongs to torch. Keeping the pre-activation, or the output, which is what torch does and costs four times as much in float32.
+
+# %% [markdown]
+# ### Is it faster? Does it save memory?
+#
+# You will read that such a Function is *fused*. Let us list the operations that really run in forward.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-nothing-fused", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class ListOperations(TorchDispatchMode):
+    """Notes the name of every operation that torch runs in the block."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(str(function).removeprefix("aten.").removesuffix(".default"))
+        return function(*args, **(kwargs or {}))
+
+
+x, weight, bias = torch.randn(8, 3), torch.randn(4, 3, requires_grad=True), torch.randn(4)
+with ListOperations() as yours:
+    LinearReLU.apply(x, weight, bias)
+with ListOperations() as torchs:
+    torch.relu(F.linear(x, weight, bias))
+print("yours: ", ", ".join(yours.names))
+print("torch's:", ", ".join(torchs.names))
+
+# %% [markdown]
+# (`t` and `detach` are views: they compute nothing.) **Nothing is fused.** A Function in Python runs the operations you call, one after the other; yours has at least one more, for the mask. Fusing needs a kernel of its own (C++, CUDA, Triton) or `torch.compile`.
+#
+# And the memory? `torch.relu` keeps its *output*. In a stack of layers that output is the next layer's input and is kept anyway, so it costs nothing. The mask comes on top. Count:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-mask-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def stack(layer, depth, width=64, batch=32):
+    """Kibibytes kept for backward by ``depth`` layers, without the data and the parameters."""
+    x, weights = torch.randn(batch, width), []
+    for _ in range(depth):
+        weights.append((torch.randn(width, width) / 8, torch.zeros(width)))
+    parameters = [p.requires_grad_() for pair in weights for p in pair]
+
+    def run():
+        h = x
+        for weight, bias in weights:
+            h = layer(h, weight, bias)
+        return h
+
+    return kept_bytes(run, free=[x, *parameters]) / 1024
+
+
+depths = [1, 2, 4, 8, 12, 16]
+with_mask = [stack(LinearReLU.apply, n) for n in depths]
+with_output = [stack(lambda h, w, b: torch.relu(F.linear(h, w, b)), n) for n in depths]
+print("layers      ", *(f"{n:6}" for n in depths))
+print("LinearReLU  ", *(f"{k:6.0f}" for k in with_mask), " KiB")
+print("F.linear+relu", *(f"{k:5.0f}" for k in with_output), " KiB")
+
+# %% nbgrader={"grade": false, "grade_id": "demo-mask-memory-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
+fig, axis = plt.subplots(figsize=(7, 3))
+axis.plot(depths, with_mask, "o-", color=palette["blue"], label="LinearReLU, keeps a mask")
+axis.plot(depths, with_output, "s--", color=palette["vermillion"], label="F.linear and torch.relu")
+axis.set(title="A mask pays only at the end of the chain", xlabel="layers in the stack")
+axis.set(ylabel="kept for backward (KiB)")
+axis.legend()
+show(
+    fig,
+    alt="Kept memory over the number of stacked layers. The mask is cheaper for one and two layers, "
+    "equal at four, and dearer from there on: "
+    + "; ".join(
+        f"{n} layers {a:.0f} against {b:.0f} KiB" for n, a, b in zip(depths, with_mask, with_output)
+    ),
+)
+
+# %% [markdown]
+# The mask wins where **nothing else keeps the output**: in the last layer, or before an operation that does not save its input. In a plain stack of more than four layers it loses.
+#
+# The lesson is not that masks are bad. It is that memory is *measured*, for the whole network, not argued for one Function.
+
+# %% [markdown]
+# ## Finale: read handwriting with your own gradients
+#
+# 1797 handwritten digits, 8 × 8 pixels each, come with scikit-learn. We train a classifier in which **every** operation with a gradient is yours: a gain per pixel (`Multiply`, with broadcasting), a hidden layer (`LinearReLU`), an output layer (`MyLinear`), and the cross-entropy loss
+#
+# $$\frac1n \sum_r \Bigl( \log \sum_c e^{z_{rc}} - z_{r, \text{label}(r)} \Bigr)$$
+#
+# from `LogSumExp`, `Multiply`, `Sum` and `Mean`. `Max` reads the answer.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-data", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from sklearn.datasets import load_digits
+
+digits = load_digits()
+order = torch.randperm(len(digits.target), generator=torch.Generator().manual_seed(0))
+pixels = torch.tensor(digits.data / 16, dtype=torch.float64)[order]  # from 0 (paper) to 1 (ink)
+labels = torch.tensor(digits.target, dtype=torch.int64)[order]
+train_x, train_y, test_x, test_y = pixels[:1300], labels[:1300], pixels[1300:], labels[1300:]
+fig, axes = plt.subplots(1, 10, figsize=(9, 1.3))
+for digit, axis in enumerate(axes):
+    axis.imshow(train_x[train_y == digit][0].reshape(8, 8), cmap="gray_r")
+    axis.set_title(str(digit))
+    axis.axis("off")
+show(fig, alt="One handwritten example of each digit from 0 to 9, eight by eight pixels.")
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-networks", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Classifier(torch.nn.Module):
+    """The parameters of both networks: 64 pixels → 32 hidden units → 10 scores."""
+
+    def __init__(self):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.ones(64))
+        self.hidden, self.scores = torch.nn.Linear(64, 32), torch.nn.Linear(32, 10)
+
+
+class TorchsClassifier(Classifier):
+    def forward(self, x):
+        return self.scores(torch.relu(self.hidden(x * self.gain)))
+
+
+class YourClassifier(Classifier):
+    def forward(self, x):
+        x = Multiply.apply(x, self.gain)
+        x = LinearReLU.apply(x, self.hidden.weight, self.hidden.bias)
+        return MyLinear.apply(x, self.scores.weight, self.scores.bias)
+
+
+def your_loss(scores, target):
+    """Mean over the rows of logsumexp(scores) minus the score of the right class."""
+    chosen = Sum.apply(Multiply.apply(scores, F.one_hot(target, 10).to(scores.dtype)), 1)
+    return Mean.apply(LogSumExp.apply(scores, 1) - chosen, 0)
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
+SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
+STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else round(400 * SCALE)
+
+
+def train(network_class, loss_function, dtype):
+    """Losses of STEPS steps on batches of 100, and the trained network; same start, same batches."""
+    torch.manual_seed(0)
+    network = network_class().to(dtype)
+    optimiser = torch.optim.SGD(network.parameters(), lr=0.2, momentum=0.9)
+    losses = []
+    for _ in range(STEPS):
+        batch = torch.randint(len(train_x), (100,))
+        loss = loss_function(network(train_x[batch].to(dtype)), train_y[batch])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return torch.tensor(losses, dtype=torch.float64), network
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
+results = {}
+for dtype in (torch.float32, torch.float64):
+    yours, your_network = train(YourClassifier, your_loss, dtype)
+    torchs, torchs_network = train(TorchsClassifier, torch.nn.CrossEntropyLoss(), dtype)
+    results[dtype] = yours, torchs, your_network
+    worst = (yours - torchs).abs().max().item()
+    pairs = zip(your_network.parameters(), torchs_network.parameters())
+    apart = max((a - b).abs().max().item() for a, b in pairs)
+    print(f"{dtype}: last loss, yours {yours[-1]:.6f}, torch.nn {torchs[-1]:.6f}")
+    print(f"               largest difference of the losses at any step {worst:.1e}")
+    print(f"               largest difference of any weight at the end  {apart:.1e}")
+
+# %% [markdown]
+# The same losses, and even the same weights. What is left is rounding: in float64 the differences are smaller by about the factor that the numbers are more precise. **A bug would not shrink with the dtype.** That makes this comparison one of the best tests there are.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-losses-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
+fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.4))
+yours, torchs, _ = results[torch.float32]
+every = max(1, STEPS // 25)
+left.semilogy(torchs, color=palette["orange"], label="torch.nn")
+left.semilogy(
+    range(0, STEPS, every), yours[::every], "o", mfc="none", color=palette["blue"], label="yours"
+)
+left.set(title="Training loss", xlabel="step", ylabel="cross-entropy (nats)")
+left.legend()
+for (dtype, (mine, theirs, _)), style in zip(results.items(), (("o", "blue"), ("x", "vermillion"))):
+    gap = (mine - theirs).abs()
+    gap[gap == 0] = torch.nan  # exactly equal: no place on a log scale
+    name = str(dtype).removeprefix("torch.")
+    right.semilogy(gap, style[0], markersize=3, color=palette[style[1]], label=name)
+right.set(
+    title="Yours minus torch.nn, where not equal", xlabel="step", ylabel="|difference| (nats)"
+)
+right.legend()
+show(
+    fig,
+    alt="Left: the training loss falls; the circles of your network lie on the line of torch.nn. "
+    "Right: the difference of the two losses on a log scale, small in float32 and far smaller "
+    "in float64.",
+)
+
+# %% [markdown]
+# Now let it read. `Max` gives the highest score and, in its second output, the digit it belongs to.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-reading", "locked": true, "schema_version": 3, "solution": false, "task": false}
+network = results[torch.float64][2]
+with torch.no_grad():
+    scores = network(test_x)
+    best, answer = Max.apply(scores, 1)
+    certainty = torch.exp(best - LogSumExp.apply(scores, 1))  # the probability of the answer
+right_ones = (answer == test_y).double().mean().item()
+print(f"{right_ones:.1%} of {len(test_y)} digits it has never seen are read correctly")
+
+hardest = certainty.argsort()[:8]
+fig, axes = plt.subplots(1, 8, figsize=(9.5, 1.8))
+told = []
+for axis, i in zip(axes, hardest.tolist()):
+    axis.imshow(test_x[i].reshape(8, 8), cmap="gray_r")
+    told.append(f"{test_y[i]} read as {answer[i]} ({certainty[i]:.0%})")
+    axis.set_title(told[-1].replace(" read", "\nread"), fontsize=8)
+    axis.axis("off")
+fig.suptitle("The eight it is least certain of")
+show(fig, alt="The eight test digits with the least certain answers: " + "; ".join(told) + ".")
+
+# %% [markdown]
+# And the gain per pixel, the parameter that was broadcast over every batch and whose gradient your `unbroadcast` summed:
+
+# %% nbgrader={"grade": false, "grade_id": "finale-gain", "locked": true, "schema_version": 3, "solution": false, "task": false}
+gain = network.gain.detach().reshape(8, 8)
+ink = train_x.mean(0).reshape(8, 8)
+fig, axes = plt.subplots(1, 2, figsize=(7, 2.9), layout="constrained")
+for axis, values, title in zip(axes, (ink, gain), ("mean ink", "learned gain (start: 1)")):
+    image = axis.imshow(values, cmap="cividis")
+    axis.set(title=title, xlabel="column", ylabel="row")
+    fig.colorbar(image, ax=axis)
+print("pixels that are never inked keep the gain 1 exactly:", bool((gain[ink == 0] == 1).all()))
+show(
+    fig,
+    alt="Left: the mean ink of each of the 64 pixels, highest in the middle columns. Right: the "
+    "learned gain of each pixel, 1 where there never is ink and different from 1 elsewhere.",
+)
+
+# %% [markdown]
+# Where there never is ink, the gradient of the gain is a sum of zeros: it cannot learn, and stays at exactly 1. A gradient is a statement about the data, too.
+
+# %% [markdown]
+# ### An honest word
+#
+# `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them. You wrote your own so that on the day when your operation is *not* there, with four inputs, two of them broadcast and one of them optional, you know what to do: write the indices, sum what was repeated, and check with sizes that are all different.
+
+# %% [markdown]
+# ## Quiz
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
+quiz("linear")
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-linear-answers", "locked": true, "schema_version": 3, "solution": false, "task": false} tags=["solution-note"]
+from widgets import quiz_answers
+
+quiz_answers("linear")
+
+# %% [markdown]
+# ## Summary
+#
+# | forward | backward | keep |
+# |---|---|---|
+# | $xW^{\mathsf T} + b$ | $gW$, $g^{\mathsf T}x$, $\sum_r g_r$ | $x$, $W$; not $b$ |
+# | $a \cdot b$ with broadcasting | $g b$ and $g a$, each summed to its shape | $a$, $b$ |
+# | sum, mean over `dim` | stretch, divide by the size of `dim` | a shape |
+# | max over `dim` | scatter to the chosen element | the indices |
+# | log Σ exp | $g \cdot e^{x - \text{out}}$ | $x$, the output |
+# | relu of a linear layer | mask, then the layer's three | $x$, $W$, a mask |
+#
+# * **Write the indices.** Which outputs does this element touch, and with which factor?
+# * What is used several times gets a **sum**. torch repairs a missing one silently; gradcheck does not see it.
+# * Test with sizes that are **all different** and values that are random.
+# * `needs_input_grad` has one entry per argument that was passed. Skip what nobody needs.
+# * Several outputs: one upstream gradient each. Mark what has no gradient.
+# * A bool is a byte. A Python Function fuses nothing. Measure.
+
+# %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
+progress()
+
+# %% [markdown]
+# ## Where to go next
+#
+# **Lesson 04, Gradients that are not derivatives.** What if the true gradient is zero almost everywhere, as for rounding or a sign? Then one puts another gradient in its place, on purpose, and trains networks whose weights are one bit each.
