@@ -61,6 +61,8 @@ WEIGHTED_SUM = Exercise(
         Case("two vectors", lambda s: _two_branches(s, 5), visible=True),
         Case("two matrices", lambda s: _two_branches(s, 3, 4)),
         Case("whole numbers as weights", lambda s: (s.normal(2, 3), s.normal(2, 3), 3, -2)),
+        Case("weights of 1 and −1", lambda s: (s.normal(4), s.normal(4), 1.0, -1.0)),
+        Case("weights of −1 and 1", lambda s: (s.normal(3), s.normal(3), -1, 1)),
         Case("a weight of 0", lambda s: (s.normal(4), s.normal(4), 0.0, 1.5), role="special"),
         Case("inputs of ±1000", lambda s: (large(s), -large(s), 0.5, 2.0), role="extreme"),
         Case("empty tensors", lambda s: _two_branches(s, 0, 3), role="empty"),
