@@ -17,6 +17,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.lab import CHROMIUM_FLAGS, Lab, find_chromium, is_local, running_lab
+from tests.nbgrader.classes import guarded_class, real_class, stock_class
+
+__all__ = ["guarded_class", "real_class", "stock_class"]
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is in the extra `test`")
 

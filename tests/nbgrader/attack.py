@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 
 import nbformat
 from nbformat import NotebookNode
@@ -31,8 +32,8 @@ CHANGE_GRADES = f"""
 
 
 def says(name: str) -> str:
-    """JavaScript that leaves `name` in the page, without quotes that HTML attributes would end at."""
-    return f"(window.top.pwned=window.top.pwned||[]).push(`{name}`)"
+    """JavaScript that leaves `name` in the page, without quotes of any kind."""
+    return f"(window.top.pwned=window.top.pwned||[]).push(/{name}/.source)"
 
 
 OVERLAY = '<div style="position:fixed;inset:0;z-index:9999;background:white">All is well.</div>'
@@ -42,7 +43,6 @@ SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{says("svg")}"><script>{
 HTML_VECTORS = {
     "script": f"<script>{says('script')}; {CHANGE_GRADES}</script>",
     "event": f'<img src="missing" onerror="{says("event")}">',
-    "broken-out-event": f'<svg><style><img src="missing" onerror="{says("broken-out-event")}">',
     "link": f'<a class="bait" href="javascript:{says("link")}">my plot</a>',
     "entity-link": f'<a class="bait" href="java&#09;script:{says("entity-link")}">my table</a>',
     "frame": f'<iframe srcdoc="<script>{says("frame")}</script>"></iframe>',
@@ -52,12 +52,17 @@ HTML_VECTORS = {
     "focus": f'<input autofocus onfocus="{says("focus")}">',
     "animation": '<style>@keyframes x{}</style>'
     f'<b style="animation:x 1s" onanimationstart="{says("animation")}">b</b>',
-    "math": f'<math><mtext><table><mglyph><style><img src="missing" onerror="{says("math")}">',
     "overlay": OVERLAY,
     "form": FORM,
     "pixel": f'<img src="{ELSEWHERE}/pixel.png">',
     "sheet": f'<link rel="stylesheet" href="{ELSEWHERE}/sheet.css">',
     "style": f"<style>body{{background:url({ELSEWHERE}/style.png)}}</style>",
+}  # fmt: skip
+
+# These leave elements open and swallow what comes after them.
+UNCLOSED_VECTORS = {
+    "broken-out-event": f'<svg><style><img src="missing" onerror="{says("broken-out-event")}">',
+    "math": f'<math><mtext><table><mglyph><style><img src="missing" onerror="{says("math")}">',
 }  # fmt: skip
 
 MARKDOWN_VECTORS = {
@@ -80,8 +85,7 @@ def hostile(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """The lesson as it was handed out, with every vector in it."""
     notebook = untouched(released, lesson)
     v4 = nbformat.v4
-    shows = [f"display({{'text/html': {html!r}}}, raw=True)" for html in HTML_VECTORS.values()]
-    notebook.cells.append(v4.new_code_cell("\n".join(shows)))
+    notebook.cells.append(_showing(HTML_VECTORS.values()))
     notebook.cells.append(v4.new_code_cell(_other_kinds_of_output()))
     for text in MARKDOWN_VECTORS.values():
         notebook.cells.append(v4.new_markdown_cell(text))
@@ -109,8 +113,15 @@ def hostile(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
             }
         },
     )
-    notebook.cells.append(v4.new_code_cell(f"display({{'text/html': {REFRESH!r}}}, raw=True)"))
+    notebook.cells.append(_showing([REFRESH]))
+    notebook.cells.append(_showing(UNCLOSED_VECTORS.values()))
     return notebook
+
+
+def _showing(pieces: Iterable[str]) -> NotebookNode:
+    """A cell whose outputs are these pieces of HTML."""
+    lines = [f"display({{'text/html': {html!r}}}, raw=True)" for html in pieces]
+    return nbformat.v4.new_code_cell("\n".join(lines))
 
 
 def _other_kinds_of_output() -> str:
