@@ -49,7 +49,8 @@ help:  ## Show this list
 	@echo "Settings, given after the target or in the environment:"
 	@sed -n 's/^#: \{0,1\}/  /p' Makefile
 
-start: environment $(START_PAGE)  ## Install what is missing and open the course in JupyterLab
+start: environment  ## Install what is missing and open the course in JupyterLab
+	@test -f $(START_PAGE) || $(VENV_PYTHON) lessons/build.py
 	@$(VENV_PYTHON) autograder/setup/serve.py $(LAB_ARGS)
 
 test: lint browser-tools  ## Install what is missing, lint, check types and run every test
@@ -91,7 +92,3 @@ browser-tools:  ## Fetch axe-core, which tests accessibility in the browser (nee
 .PHONY: have-python
 have-python:
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { echo "$$NO_PYTHON" >&2; exit 1; }
-
-# Only where it is missing: course/ comes with the clone, and building never replaces a learner's work.
-$(START_PAGE):
-	$(VENV_PYTHON) lessons/build.py

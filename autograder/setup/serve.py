@@ -13,7 +13,8 @@ from problem import SetupProblem, report
 
 ROOT = Path(__file__).resolve().parents[2]
 START_PAGE = Path("00_start_here") / "00_start_here.ipynb"
-# Settings that keep JupyterLab from asking the internet for news, updates and extensions.
+# Settings that keep JupyterLab from asking the internet for news, updates and extensions, and hide
+# nbgrader's panel for writing assignments, with which a learner could only do harm.
 OFFLINE_SETTINGS = Path(__file__).resolve().parent / "jupyter"
 
 
@@ -40,6 +41,7 @@ def lab_command(root: Path, arguments: Sequence[str], is_root: bool) -> list[str
         sys.executable,
         "-m",
         "jupyterlab",
+        "--Application.log_level=WARN",  # leaves the address and what is wrong
         f"--ServerApp.root_dir={root / 'course'}",
         f"--LabApp.default_url=/lab/tree/{START_PAGE.as_posix()}",
     ]

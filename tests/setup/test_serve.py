@@ -71,3 +71,9 @@ def test_jupyterlab_reads_the_offline_settings(tmp_path: Path) -> None:
         "fetchNews": "false",
         "checkForUpdates": False,
     }
+
+
+def test_the_panel_for_writing_assignments_is_hidden(tmp_path: Path) -> None:
+    question = "import json; from jupyterlab_server.config import get_static_page_config as get;"
+    page = ask_jupyter(tmp_path, "-c", question + "print(json.dumps(get()))")
+    assert page["disabledExtensions"] == {"@jupyter/nbgrader:create-assignment": True}
