@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.compare import close, mismatch, number, ratio, shape_words, where_wrong
+from autograder.compare import close, first_difference, mismatch, ratio, shape_words, where_wrong
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.plan import expect, expected_upstream, reference_arguments, reference_outputs
 
@@ -165,7 +165,10 @@ def _upstream_ignored(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]
     if first is None or first.raw(i) is None or not bool(first.raw(i).any()):
         return None
     a, b = first.raw(i), second.raw(i)
-    if isinstance(b, Tensor) and a.shape == b.shape and torch.equal(a, b):
+    # All three: two upstream gradients of few elements can share their signs by chance.
+    both = [p.raw(i) for p in every if p.question.id.startswith("combination:")]
+    same = [isinstance(t, Tensor) and a.shape == t.shape and torch.equal(a, t) for t in (b, *both)]
+    if all(same):
         ones = [
             None if g is None else torch.ones_like(g, dtype=torch.float64)
             for g in first.question.upstream
@@ -355,18 +358,19 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
             f"The gradient for {name} is right for {good.where}, but wrong for {pair.where}.",
             "Ask what differs between the two: shapes, broadcasting, optional arguments.",
         )
+    mine, right_one = _apart(got, right)
     if not ev.exercise.gradcheck:
         return Finding(
             "gradient-value",
             f"The gradient for {name} is not the one that the contract states.",
-            f"The contract is: {ev.exercise.summary} backward gives {_first(got)} where {_first(right)} "
+            f"The contract is: {ev.exercise.summary} backward gives {mine} where {right_one} "
             "is right.",
         )
     return Finding(
         "gradient-value",
         f"The gradient for {name} is not the derivative of forward times grad_output.",
-        f"Derive it on paper for one number, then compare: backward gives {_first(got)} where "
-        f"{_first(right)} is right.",
+        f"Derive it on paper for one number, then compare: backward gives {mine} where "
+        f"{right_one} is right.",
     )
 
 
@@ -378,8 +382,17 @@ def _region(pair: Pair, i: int) -> str | None:
     return where_wrong(pair.question.args[i], mismatch(pair.raw(i), right))
 
 
-def _first(tensor: Tensor) -> str:
-    return number(float(tensor.reshape(-1)[0])) if tensor.numel() else "nothing"
+def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
+    """Both values where they differ most, with as many digits as it takes to tell them apart."""
+    difference = first_difference(got, right)
+    if difference is None:
+        return "nothing", "nothing"
+    _, a, b = difference
+    for digits in range(4, 17):
+        words = f"{a:.{digits}g}", f"{b:.{digits}g}"
+        if words[0] != words[1]:
+            break
+    return words
 
 
 CANDIDATES = (

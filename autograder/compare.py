@@ -101,7 +101,7 @@ def number(value: Any) -> str:
         return str(value)
     if isinstance(value, int):
         return str(value)
-    return f"{value:.4g}"
+    return f"{value + 0.0:.4g}"  # + 0.0: a zero without a sign
 
 
 def shape_words(shape: Any) -> str:

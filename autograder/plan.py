@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -131,8 +131,19 @@ class _Planner:
         return [self.question(f"run:{i}", "run", i, case, visible=case.visible)]
 
     def function(self, i: int, case: Case) -> list[Question]:
-        q = self.question(f"run:{i}", "function", i, case, visible=case.visible)
-        return [q]
+        made = [self.question(f"run:{i}", "function", i, case, visible=case.visible)]
+        if self.exercise.noncontiguous and case.role == "main":
+            made.append(
+                self.question(
+                    f"transposed:{i}",
+                    "function",
+                    i,
+                    case,
+                    layout="transposed",
+                    variant="transposed",
+                )
+            )
+        return made
 
     def first_case(self, i: int, case: Case) -> list[Question]:
         """What is asked once: linearity in the upstream gradient, shared state, structure."""
@@ -147,8 +158,10 @@ class _Planner:
         )
         combination.more = {"weights": [2.0, -3.0]}
         made.append(combination)
-        other = cast(case.make(self.sampler(f"other:{i}")), torch.float64)
-        made.append(self.question(f"interleave:{i}", "interleave", i, case, args=other))
+        for later in (False, True):
+            q = self.question(f"interleave:{i}:{int(later)}", "interleave", i, case, later=later)
+            q.more["args"] = self.another(i, case, q)
+            made.append(q)
         if exercise.expanded:
             made.append(
                 self.question(
@@ -156,6 +169,19 @@ class _Planner:
                 )
             )
         return made
+
+    def another(self, i: int, case: Case, like: Question) -> tuple[Any, ...]:
+        """Other arguments for the same case, with other gradients: two equal masks hide shared state."""
+        right = expect(self.exercise, like).gradients or ()
+        for attempt in range(8):
+            args = cast(case.make(self.sampler(f"other:{i}:{attempt}")), torch.float64)
+            found = expect(self.exercise, replace(like, args=args)).gradients or ()
+            pairs = [
+                (a, b) for a, b in zip(right, found, strict=True) if a is not None and b is not None
+            ]
+            if all(a.shape != b.shape or not torch.equal(a, b) for a, b in pairs):
+                break
+        return args
 
     def layouts(self, i: int, case: Case) -> list[Question]:
         """Other strides and a stride-0 upstream: view on two dimensions works by luck, on three not."""

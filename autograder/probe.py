@@ -184,12 +184,17 @@ def _needs(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) 
 
 
 def _interleave(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) -> None:
-    """Two forwards, then the backward of the first: nothing may be shared between the calls."""
-    args, others = fresh_arguments(q), fresh_arguments(q, q.more["args"])
-    outputs, wanted = call(sub, args, answer)
-    ignored = Answer()
-    call(sub, others, ignored)
+    """Two forwards, then both backwards: nothing may be shared between the calls."""
+    mine, other = fresh_arguments(q), fresh_arguments(q, q.more["args"])
+    ignored, later = Answer(), bool(q.more.get("later"))
+    if later:
+        other_outputs, other_wanted = call(sub, other, ignored)
+    outputs, wanted = call(sub, mine, answer)
+    if not later:
+        other_outputs, other_wanted = call(sub, other, ignored)
     stage.name = "backward"
+    if later:
+        gradients_of(other_outputs, fresh_upstream(q, other_outputs), other_wanted)
     answer.gradients = tuple(map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted)))
 
 

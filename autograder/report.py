@@ -77,7 +77,7 @@ class Report:
             return f"{self.exercise}: all checks pass ({_count(len(self.held), 'check')})."
         first = self.findings[0]
         said = TITLES.get(first.rule, first.message) if self.discreet else first.message
-        return f"{self.exercise}: {said}"
+        return said if said.startswith(f"{self.exercise} ") else f"{self.exercise}: {said}"
 
     @property
     def mark(self) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -177,6 +178,36 @@ def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str,
             yield from tensors_within(inner, name, depth + 1)
 
 
+def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the parameters of ``user`` that hands them on to ``call``.
+
+    ``apply(x, scale=2.0)`` is legal since torch 2.13, which reads the names from the code of forward;
+    a wrapper that takes ``*args, **kwargs`` has none.
+    """
+    code = getattr(user, "__code__", None)
+    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if code is None or code.co_kwonlyargcount or code.co_flags & variable:
+        return call
+    names = code.co_varnames[: code.co_argcount]
+    defaults = getattr(user, "__defaults__", None) or ()
+    plain = len(names) - len(defaults)
+    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
+    left_out = object()
+
+    def hand_on(*values: Any) -> Any:
+        # What was left out stays left out: the learner's own default holds, and inputs are counted right.
+        while values and values[-1] is left_out:
+            values = values[:-1]
+        filled = [
+            defaults[i - plain] if value is left_out else value for i, value in enumerate(values)
+        ]
+        return call(*filled)
+
+    space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
+    exec(f"def made({', '.join(given)}): return _call({', '.join(names)})", space)
+    return functools.update_wrapper(space["made"], user)
+
+
 class _Recorder:
     """Wraps one set of classes and fills a Trace."""
 
@@ -279,7 +310,7 @@ class _Recorder:
                 self.guarded(self.finish, app, args[0], inputs, output)
             return output
 
-        return staticmethod(forward)
+        return staticmethod(same_parameters(user, forward))
 
     def wrap_setup(self, cls: type, user: Callable[..., Any]) -> Any:
         @functools.wraps(user)

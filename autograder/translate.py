@@ -168,6 +168,11 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "Put each comparison in brackets: (x >= a) & (x <= b). Without them & comes first.",
     ),
     (
+        r"only one element tensors can be converted to Python scalars",
+        "{method} turns a whole tensor into one Python number.",
+        "Use the functions of torch (torch.exp), not those of math, and no float() or .item().",
+    ),
+    (
         r"view size is not compatible",
         "{method} calls view on a tensor whose memory layout does not allow it.",
         "grad_output need not be contiguous: use reshape instead of view.",

@@ -119,7 +119,7 @@ def keeps_calls_apart(ev: Evidence) -> Verdict:
         if wrong:
             return Finding(
                 "shared-state",
-                "When the Function is applied twice before backward runs, the first gradient comes out wrong: "
+                "When the Function is applied twice before backward runs, a gradient comes out wrong: "
                 "the two calls share something.",
                 "Keep what backward needs on ctx (save_for_backward), which is new for each call; a global, "
                 "a class attribute or a default argument is shared by all calls.",

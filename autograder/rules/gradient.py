@@ -16,7 +16,7 @@ from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _BEFORE = (
     "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
-    "one_gradient_an_argument",
+    "one_gradient_an_argument", "leaves_inputs", "leaves_saved", "leaves_upstream",
 )  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def special_points(ev: Evidence) -> Verdict:
 def other_strides(ev: Evidence) -> Verdict:
     """Tensors that are not contiguous work as well."""
     return _first_problem(
-        ev, list(ev.pairs("run", variant="transposed")), "fails-noncontiguous",
+        ev, list(ev.pairs("run", "function", variant="transposed")), "fails-noncontiguous",
         "With the same values stored in another order (a transposed tensor)",
         "Use reshape instead of view, and do not rely on the order in memory.",
     )  # fmt: skip
@@ -151,7 +151,7 @@ def empty_tensors(ev: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-@rule("fails-batch-dims", needs=("forward_runs",))
+@rule("fails-batch-dims", needs=_RIGHT)
 def batch_dimensions(ev: Evidence) -> Verdict:
     """Any number of batch dimensions works."""
     verdict = _first_problem(

@@ -130,3 +130,22 @@ def test_it_degrades_with_torch_func():
         grad = torch.func.grad(lambda x: ModernSigmoid.apply(x).sum())(torch.zeros(2))
     assert torch.allclose(grad, torch.full((2,), 0.25))
     assert [app.style for app in trace.applications] == ["setup_context"]
+
+
+def test_arguments_by_name_stay_legal():
+    class Scaled(Function):
+        @staticmethod
+        def forward(ctx, x, scale=2.0):
+            ctx.scale = scale
+            return x * scale
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.scale, None
+
+    x = torch.ones(2, requires_grad=True)
+    with record(Scaled) as trace:
+        assert Scaled.apply(x, scale=3.0).tolist() == [3.0, 3.0]
+        Scaled.apply(x).sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+    assert [len(app.saved) for app in trace.applications] == [0, 0]
