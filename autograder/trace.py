@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,21 +20,25 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from autograder.calls import same_parameters
+from autograder.engine import Engine, Event, Node
+from autograder.snapshot import Snapshot, changed, snapshot, storage_of, tensors_within, who_is
 
-@dataclass
-class Snapshot:
-    """A tensor as it was at one moment. ``values`` is a detached copy, or None if not kept."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    bytes: int
-    storage: int
-    storage_bytes: int
-    version: int
-    requires_grad: bool
-    contiguous: bool
-    values: Tensor | None = None
+__all__ = [
+    "Application",
+    "Backward",
+    "Event",
+    "Node",
+    "Saved",
+    "Snapshot",
+    "Trace",
+    "functions",
+    "record",
+    "snapshot",
+    "storage_of",
+    "tensors_within",
+    "who_is",
+]
 
 
 @dataclass
@@ -63,7 +67,7 @@ class Backward:
 
 @dataclass
 class Application:
-    """One ``apply`` of one class."""
+    """One ``apply`` of one class. ``context`` is the id of its ctx, which is its node in the graph."""
 
     order: int
     cls: type
@@ -79,14 +83,21 @@ class Application:
     inputs_changed: list[int] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
     error: str | None = None
+    context: int = 0
+    marked_dirty: int = 0
 
 
 @dataclass
 class Trace:
-    """Everything that was recorded, in order. ``notes`` are what the tracer could not see, and why."""
+    """Everything that was recorded, in order. ``notes`` are what the tracer could not see, and why.
+
+    ``nodes`` and ``events`` are what the engine did, where ``record`` was asked to watch it.
+    """
 
     applications: list[Application] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     clock: int = 0
 
     def tick(self) -> int:
@@ -101,111 +112,6 @@ def functions(root: type = Function) -> Iterator[type]:
         if not (cls.__module__ or "").startswith("torch."):
             yield cls
         yield from functions(cls)
-
-
-def unwrapped(tensor: Tensor) -> Tensor:
-    """The plain tensor inside torch.func's wrappers (GradTrackingTensor, BatchedTensor)."""
-    functorch = torch._C._functorch
-    while functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = functorch.get_unwrapped(tensor)
-    return tensor
-
-
-def storage_of(tensor: Tensor) -> tuple[int, int]:
-    """(identity of the storage, its bytes); (0, 0) for tensors without one."""
-    try:
-        storage = unwrapped(tensor).untyped_storage()
-        return storage._cdata, storage.nbytes()
-    except Exception:
-        return 0, 0
-
-
-def snapshot(value: Any, keep: int | None = 12) -> Any:
-    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
-    if not isinstance(value, Tensor):
-        return (
-            value
-            if isinstance(value, bool | int | float | str) or value is None
-            else repr(value)[:80]
-        )
-    plain = unwrapped(value).detach()
-    storage, storage_bytes = storage_of(value)
-    values = None
-    if plain.layout == torch.strided and not plain.is_meta:
-        # Inside a torch.func transform every operation would wrap its result again.
-        with torch.no_grad(), torch._C._DisableFuncTorch():
-            values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
-    try:
-        version = plain._version
-    except RuntimeError:  # inference tensors do not track versions
-        version = 0
-    return Snapshot(
-        tuple(value.shape), str(value.dtype).removeprefix("torch."), str(value.device),
-        value.numel() * value.element_size(), storage, storage_bytes, version,
-        value.requires_grad, value.is_contiguous(), values,
-    )  # fmt: skip
-
-
-def who_is(tensor: Tensor, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> str:
-    """input[i] or output[i] by identity, else "view of …" by storage, else "intermediate"."""
-    named = [(f"input[{i}]", t) for i, t in enumerate(inputs)]
-    named += [(f"output[{i}]", t) for i, t in enumerate(outputs)]
-    for name, other in named:
-        if other is tensor:
-            return name
-    storage = storage_of(tensor)
-    for name, other in named:
-        if isinstance(other, Tensor) and storage[1] and storage_of(other) == storage:
-            return f"view of {name}"
-    return "intermediate"
-
-
-def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
-    """(path, tensor) for every tensor inside lists, tuples, sets, dicts and plain objects."""
-    if isinstance(value, Tensor):
-        yield path, value
-    elif depth < 4:
-        if isinstance(value, dict):
-            items = [(f"{path}[{k!r}]", v) for k, v in value.items()]
-        elif isinstance(value, list | tuple | set | frozenset):
-            items = [(f"{path}[{i}]", v) for i, v in enumerate(value)]
-        elif callable(value) and getattr(value, "__closure__", None):
-            cells = [c.cell_contents for c in value.__closure__ if c != type(c)()]
-            items = [(f"{path} (closure)", v) for v in cells]
-        else:
-            items = []
-        for name, inner in items:
-            yield from tensors_within(inner, name, depth + 1)
-
-
-def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the parameters of ``user`` that hands them on to ``call``.
-
-    ``apply(x, scale=2.0)`` is legal since torch 2.13, which reads the names from the code of forward;
-    a wrapper that takes ``*args, **kwargs`` has none.
-    """
-    code = getattr(user, "__code__", None)
-    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    if code is None or code.co_kwonlyargcount or code.co_flags & variable:
-        return call
-    names = code.co_varnames[: code.co_argcount]
-    defaults = getattr(user, "__defaults__", None) or ()
-    plain = len(names) - len(defaults)
-    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
-    left_out = object()
-
-    def hand_on(*values: Any) -> Any:
-        # What was left out stays left out: the learner's own default holds, and inputs are counted right.
-        while values and values[-1] is left_out:
-            values = values[:-1]
-        filled = [
-            defaults[i - plain] if value is left_out else value for i, value in enumerate(values)
-        ]
-        return call(*filled)
-
-    space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
-    exec(f"def made({', '.join(given)}): return _call({', '.join(names)})", space)
-    return functools.update_wrapper(space["made"], user)
 
 
 class _Recorder:
@@ -236,13 +142,15 @@ class _Recorder:
 
     def finish(self, app: Application, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         ctx = getattr(ctx, "_pt_inner_ctx", ctx)  # torch.func wraps the context
+        app.context = id(ctx)
+        app.marked_dirty = len(getattr(ctx, "dirty_tensors", None) or ())
         app.single = not isinstance(output, tuple | list)
         outputs = (output,) if app.single else tuple(output)
         app.outputs = [self.shot(v) for v in outputs]
         app.inputs_changed = [
             i
             for i, (before, now) in enumerate(zip(app.inputs, inputs, strict=False))
-            if isinstance(now, Tensor) and _changed(before, now)
+            if isinstance(now, Tensor) and changed(before, now)
         ]
         to_save = getattr(ctx, "to_save", None) or ()
         for i, tensor in enumerate(to_save):
@@ -287,10 +195,10 @@ class _Recorder:
         values = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
         call.returned = [self.shot(v) for v in values]
         for i, (old, now) in enumerate(zip(call.received, grads, strict=False)):
-            if isinstance(now, Tensor) and _changed(old, now):
+            if isinstance(now, Tensor) and changed(old, now):
                 call.upstream_changed.append(i)
         for i, (old, now) in enumerate(zip(before, held, strict=False)):
-            if isinstance(now, Tensor) and _changed(old, now):
+            if isinstance(now, Tensor) and changed(old, now):
                 call.saved_changed.append(i)
 
     # ---- wrappers --------------------------------------------------------------------------
@@ -343,30 +251,19 @@ class _Recorder:
         return staticmethod(backward)
 
 
-def _changed(before: Any, now: Tensor) -> bool:
-    """Whether a tensor was written to since its snapshot: by version, or (past .data) by value."""
-    if not isinstance(before, Snapshot):
-        return False
-    after = snapshot(now, None)
-    if after.version != before.version:
-        return True
-    if before.values is None or after.values is None:
-        return False
-    values = after.values
-    if before.values.shape != values.shape:
-        values = values.reshape(-1)[: before.values.numel()]
-    return not torch.equal(before.values.nan_to_num(nan=0.123), values.nan_to_num(nan=0.123))
-
-
 @contextlib.contextmanager
-def record(*classes: type, keep: int | None = 12, hold: bool = False) -> Iterator[Trace]:
+def record(
+    *classes: type, keep: int | None = 12, hold: bool = False, engine: bool = False
+) -> Iterator[Trace]:
     """Record every application of ``classes`` (default: every Function there is) in the block.
 
-    keep  values kept of each tensor; None keeps full copies
-    hold  keep the saved tensors alive, so that writes to them in backward are seen
+    keep    values kept of each tensor; None keeps full copies
+    hold    keep the saved tensors alive, so that writes to them in backward are seen
+    engine  record what autograd's engine does too: order of nodes, gradients, leaves
     """
     trace = Trace()
     recorder = _Recorder(trace, keep, hold)
+    nothing: AbstractContextManager[Any] = contextlib.nullcontext()
     undo: list[tuple[type, str, Any]] = []
     patches: list[tuple[type, str, Any]] = []
     for cls in dict.fromkeys(classes or functions()):
@@ -383,7 +280,8 @@ def record(*classes: type, keep: int | None = 12, hold: bool = False) -> Iterato
         for cls, name, new in patches:
             undo.append((cls, name, vars(cls).get(name)))
             setattr(cls, name, new)
-        yield trace
+        with Engine(trace, recorder.shot, recorder.guarded).watched() if engine else nothing:
+            yield trace
     finally:
         for cls, name, old in reversed(undo):
             if old is None:

@@ -1,0 +1,38 @@
+"""Wrapping a function so that it can still be called in all the ways it could be before."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the parameters of ``user`` that hands them on to ``call``.
+
+    ``apply(x, scale=2.0)`` is legal since torch 2.13, which reads the names from the code of forward;
+    a wrapper that takes ``*args, **kwargs`` has none.
+    """
+    code = getattr(user, "__code__", None)
+    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if code is None or code.co_kwonlyargcount or code.co_flags & variable:
+        return call
+    names = code.co_varnames[: code.co_argcount]
+    defaults = getattr(user, "__defaults__", None) or ()
+    plain = len(names) - len(defaults)
+    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
+    left_out = object()
+
+    def hand_on(*values: Any) -> Any:
+        # What was left out stays left out: the learner's own default holds, and inputs are counted right.
+        while values and values[-1] is left_out:
+            values = values[:-1]
+        filled = [
+            defaults[i - plain] if value is left_out else value for i, value in enumerate(values)
+        ]
+        return call(*filled)
+
+    space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
+    exec(f"def made({', '.join(given)}): return _call({', '.join(names)})", space)
+    return functools.update_wrapper(space["made"], user)

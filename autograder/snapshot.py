@@ -1,0 +1,116 @@
+"""Tensors as they were at one moment, and what a tensor is to the call it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass
+class Snapshot:
+    """A tensor as it was at one moment. ``values`` is a detached copy, or None if not kept."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    bytes: int
+    storage: int
+    storage_bytes: int
+    version: int
+    requires_grad: bool
+    contiguous: bool
+    values: Tensor | None = None
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """The plain tensor inside torch.func's wrappers (GradTrackingTensor, BatchedTensor)."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def storage_of(tensor: Tensor) -> tuple[int, int]:
+    """(identity of the storage, its bytes); (0, 0) for tensors without one."""
+    try:
+        storage = unwrapped(tensor).untyped_storage()
+        return storage._cdata, storage.nbytes()
+    except Exception:
+        return 0, 0
+
+
+def snapshot(value: Any, keep: int | None = 12) -> Any:
+    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+    if not isinstance(value, Tensor):
+        return (
+            value
+            if isinstance(value, bool | int | float | str) or value is None
+            else repr(value)[:80]
+        )
+    plain = unwrapped(value).detach()
+    storage, storage_bytes = storage_of(value)
+    values = None
+    if plain.layout == torch.strided and not plain.is_meta:
+        # Inside a torch.func transform every operation would wrap its result again.
+        with torch.no_grad(), torch._C._DisableFuncTorch():
+            values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
+    try:
+        version = plain._version
+    except RuntimeError:  # inference tensors do not track versions
+        version = 0
+    return Snapshot(
+        tuple(value.shape), str(value.dtype).removeprefix("torch."), str(value.device),
+        value.numel() * value.element_size(), storage, storage_bytes, version,
+        value.requires_grad, value.is_contiguous(), values,
+    )  # fmt: skip
+
+
+def who_is(tensor: Tensor, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> str:
+    """input[i] or output[i] by identity, else "view of …" by storage, else "intermediate"."""
+    named = [(f"input[{i}]", t) for i, t in enumerate(inputs)]
+    named += [(f"output[{i}]", t) for i, t in enumerate(outputs)]
+    for name, other in named:
+        if other is tensor:
+            return name
+    storage = storage_of(tensor)
+    for name, other in named:
+        if isinstance(other, Tensor) and storage[1] and storage_of(other) == storage:
+            return f"view of {name}"
+    return "intermediate"
+
+
+def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """(path, tensor) for every tensor inside lists, tuples, sets, dicts and plain objects."""
+    if isinstance(value, Tensor):
+        yield path, value
+    elif depth < 4:
+        if isinstance(value, dict):
+            items = [(f"{path}[{k!r}]", v) for k, v in value.items()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            items = [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+        elif callable(value) and getattr(value, "__closure__", None):
+            cells = [c.cell_contents for c in value.__closure__ if c != type(c)()]
+            items = [(f"{path} (closure)", v) for v in cells]
+        else:
+            items = []
+        for name, inner in items:
+            yield from tensors_within(inner, name, depth + 1)
+
+
+def changed(before: Any, now: Tensor) -> bool:
+    """Whether a tensor was written to since its snapshot: by version, or (past .data) by value."""
+    if not isinstance(before, Snapshot):
+        return False
+    after = snapshot(now, None)
+    if after.version != before.version:
+        return True
+    if before.values is None or after.values is None:
+        return False
+    values = after.values
+    if before.values.shape != values.shape:
+        values = values.reshape(-1)[: before.values.numel()]
+    return not torch.equal(before.values.nan_to_num(nan=0.123), values.nan_to_num(nan=0.123))
