@@ -18,7 +18,7 @@ TEST_ARGS ?=
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help start test build update demo lint format clean environment everything browser-tools
+.PHONY: help start test build gradebook update demo lint format clean environment everything browser-tools
 
 # Everything runs through this one name, which has no spaces in it wherever the clone is.
 VENV_PYTHON := .venv/bin/python
@@ -58,6 +58,9 @@ test: lint browser-tools  ## Install what is missing, lint, check types and run 
 
 build: environment  ## Build course/ and solutions/ from lessons/
 	$(VENV_PYTHON) lessons/build.py
+
+gradebook: environment  ## Put the lessons into nbgrader's gradebook, before grading a class
+	$(VENV_PYTHON) lessons/build.py --gradebook
 
 update: environment  ## Take the course's fixes; your own work is backed up first and kept
 	@$(VENV_PYTHON) autograder/setup/update.py

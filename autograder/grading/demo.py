@@ -21,6 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading.authoring import without_markers
+from autograder.grading.repair import DropStart
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 LESSONS = ("01_template", "02_sigmoid")
@@ -73,7 +74,8 @@ def untouched(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
 
 def right(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """The notebook with the solutions typed into the cells that ask for them."""
-    answers = {cell.id: without_markers(cell.source) for cell in lesson.cells}
+    without_broken_versions, _ = DropStart().preprocess(nbformat.from_dict(lesson), {})
+    answers = {cell.id: without_markers(cell.source) for cell in without_broken_versions.cells}
     notebook = nbformat.from_dict(released)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):

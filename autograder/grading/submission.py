@@ -61,9 +61,8 @@ class SanitisePage(CoursePreprocessor):
     """For a page about to be shown: no output, raw cell or metadata that could act."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        nb.metadata = NotebookNode(
-            kernelspec=_safe_kernelspec(nb.metadata), language_info={"name": "python"}
-        )
+        kernel = _safe_kernelspec(nb.metadata.get("kernelspec"))
+        nb.metadata = NotebookNode(language_info={"name": "python"}, **kernel)
         return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
@@ -164,12 +163,13 @@ def _cell_id(cell: NotebookNode) -> str | None:
 
 def _safe_role(given: Any) -> dict[str, Any] | None:
     """nbgrader's metadata with values of the right kind only: its pages write them unescaped."""
-    if not isinstance(given, dict) or not GRADE_ID.fullmatch(str(given.get("grade_id", ""))):
+    grade_id = given.get("grade_id") if isinstance(given, dict) else None
+    if not isinstance(grade_id, str) or not GRADE_ID.fullmatch(grade_id):
         return None
     role: dict[str, Any] = {
         name: given.get(name) is True for name in ("grade", "solution", "locked", "task")
     }
-    role |= {"grade_id": str(given["grade_id"]), "schema_version": 3}
+    role |= {"grade_id": grade_id, "schema_version": 3}
     points = given.get("points")
     if isinstance(points, int | float) and math.isfinite(points):
         role["points"] = points
@@ -179,11 +179,9 @@ def _safe_role(given: Any) -> dict[str, Any] | None:
     return role
 
 
-def _safe_kernelspec(metadata: Any) -> dict[str, str]:
-    given = metadata.get("kernelspec", {})
-    given = given if isinstance(given, dict) else {}
-    return {
-        name: value
-        for name in ("name", "display_name", "language")
-        if isinstance(value := given.get(name), str)
-    }
+def _safe_kernelspec(given: Any) -> dict[str, Any]:
+    """The kernelspec as an entry of metadata; no entry where it is incomplete."""
+    needed = ("name", "display_name")
+    if not isinstance(given, dict) or not all(isinstance(given.get(one), str) for one in needed):
+        return {}
+    return {"kernelspec": {name: given[name] for name in needed} | {"language": "python"}}
