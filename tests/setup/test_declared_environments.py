@@ -12,7 +12,8 @@ from packaging.specifiers import SpecifierSet
 
 from tests.setup.conftest import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
 WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
 EVERY_PYTHON = [f"3.{minor}" for minor in range(40)] + ["4.0"]
@@ -123,6 +124,20 @@ def test_every_dependency_says_why_it_is_there() -> None:
     for requirement in [*PROJECT["dependencies"], *(line for extra in extras for line in extra)]:
         Requirement(requirement)
         assert re.search(rf'"{re.escape(requirement)}",\s+# \S.{{10,}}\n', text), requirement
+
+
+def test_files_that_are_not_python_are_installed_too() -> None:
+    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["*"]
+    installed = {pattern.removeprefix("**/*") for pattern in patterns}
+    files = [path for name in ("autograder", "widgets") for path in (ROOT / name).rglob("*.*")]
+    others = {p.suffix for p in files if p.is_file() and p.suffix not in (".py", ".pyc")}
+    assert others <= installed
+
+
+def test_citation_names_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
 
 
 def test_ci_calls_make_test_with_the_torch_of_the_facts() -> None:
