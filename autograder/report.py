@@ -97,7 +97,7 @@ class Report:
             rows.append(("Next", first.hint))
         if self.not_started:
             return rows
-        rows.append(("Rule", f'{first.rule} – explain("{first.rule}") says more'))
+        rows.append(("Rule", f'{first.rule} – `explain("{first.rule}")` says more'))
         others = [f.rule for f in self.findings[1:]]
         if others:
             rows.append(("Also", ", ".join(dict.fromkeys(others)) + " (look again after this one)"))
@@ -119,7 +119,7 @@ class Report:
                 )
             )
         if self.seed is not None and not self.graded and not self.passed:
-            rows.append(("Again", f"seed={self.seed} repeats exactly this check"))
+            rows.append(("Again", f"`seed={self.seed}` repeats exactly this check"))
         return rows
 
     def __str__(self) -> str:
