@@ -10,6 +10,9 @@ NAME = "installed.json"
 # There only while pip works: when it is still there, somebody pulled the plug.
 UNFINISHED = "unfinished"
 
+# What of [project] pip acts on; the rest describes the project to people.
+INSTALLED_FROM = ("name", "version", "dependencies", "optional-dependencies", "scripts")
+
 
 @dataclass(frozen=True)
 class Stamp:
@@ -30,9 +33,10 @@ class Stamp:
 
 
 def digest_of_project(pyproject: Path) -> str:
-    """A digest of the parts of pyproject.toml that installing depends on (not of tool settings)."""
+    """A digest of the parts of pyproject.toml that installing depends on (not of the rest)."""
     content = tomllib.loads(pyproject.read_text(encoding="utf-8"))
-    parts = [content["project"], content["build-system"], content.get("tool", {}).get("setuptools")]
+    parts = [content["project"].get(key) for key in INSTALLED_FROM]
+    parts += [content["build-system"], content.get("tool", {}).get("setuptools")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
