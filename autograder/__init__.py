@@ -1,6 +1,7 @@
 """Checks a hand-written torch.autograd.Function and names the root cause of what is wrong."""
 
-from autograder.api import CheckFailed, check, evaluate, explain, hint, install_name_help
+from autograder.api import CheckFailed, check, evaluate, hint, install_name_help
+from autograder.explanations.reading import explain
 from autograder.progress import progress
 
 install_name_help()

@@ -94,8 +94,8 @@ def _named(space: dict[str, Any], name: str, file: Path) -> Any:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from autograder.api import explain
     from autograder.explanations import TITLES
+    from autograder.explanations.reading import explain
 
     if options.rule:
         explain(options.rule)

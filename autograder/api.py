@@ -1,4 +1,4 @@
-"""check, evaluate, hint and explain: what notebooks call."""
+"""check, evaluate and hint: what notebooks call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from autograder.containment import contained
 from autograder.evidence import Evidence, Finding
 from autograder.exercise import Exercise
 from autograder.exercises import find
-from autograder.explanations import TITLES
 from autograder.observation import Answer, Observation
 from autograder.plan import make_plan
 from autograder.probe import probe
@@ -132,18 +131,6 @@ def hint(submission: Any) -> None:
     print(f"Hint {level + 1} of {len(asked.hints)} for {asked.name}: {asked.hints[level]}")
     if level == len(asked.hints) - 1 and asked.lesson:
         print(f"That was the last hint. The worked answer stands in solutions/{asked.lesson}.")
-
-
-def explain(rule: str) -> None:
-    """Say what a rule such as "gradient-sign" means. ValueError lists the closest names."""
-    import difflib
-
-    if rule not in TITLES:
-        close = difflib.get_close_matches(rule, list(TITLES), n=3, cutoff=0.3)
-        raise ValueError(
-            f"There is no rule called {rule!r}. Closest names: {', '.join(close) or 'none'}."
-        )
-    print(f"{rule}: {TITLES[rule]}")
 
 
 # ---- helpers -------------------------------------------------------------------------------

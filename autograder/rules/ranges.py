@@ -21,7 +21,7 @@ def _problem(
         place: dict[str, object] = {}
         if failure.own_frame:
             place = {"line": failure.line, "source": failure.source}
-        first = failure.message.splitlines()[0][:160] if failure.message else ""
+        first = failure.message.splitlines()[0][:160].rstrip(".") if failure.message else ""
         return f"it stops with {failure.kind}: {first}", place
     outputs = pair.answer.outputs or ()
     want = pair.question.args[pair.question.wants[0]].dtype if pair.question.wants else dtype

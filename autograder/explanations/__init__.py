@@ -1,6 +1,13 @@
-"""Every rule's name with the sentence that says, without values, what its failing means."""
+"""Every rule's name with the sentence that says, without values, what its failing means.
+
+Each rule also has a page, ``pages/<rule>.md``, which is read only when somebody asks for it.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
+
+PAGES = Path(__file__).parent / "pages"
 
 TITLES: dict[str, str] = {
     "raises": "The code stops with an error.",
@@ -14,8 +21,8 @@ TITLES: dict[str, str] = {
     "forward-value": "The output of forward is wrong.",
     "forward-unstable": "forward gives nan, inf or nonsense where the right value is finite.",
     "gradient-missing": "A gradient that is needed is missing.",
-    "gradient-shape": "A gradient has not the shape of its argument.",
-    "gradient-dtype": "A gradient has not the dtype of its argument.",
+    "gradient-shape": "A gradient does not have the shape of its argument.",
+    "gradient-dtype": "A gradient does not have the dtype of its argument.",
     "gradient-zero": "A gradient is zero everywhere.",
     "gradient-sign": "A gradient has the wrong sign.",
     "gradient-scale": "A gradient is off by a factor.",
@@ -55,3 +62,8 @@ TITLES: dict[str, str] = {
     "temporary-too-large": "A temporary tensor is larger than it may be.",
     "too-slow": "It takes far longer than the method needs.",
 }
+
+
+def page(rule: str) -> str:
+    """The Markdown page of a rule: what it means, an example, how to find it in one's own code."""
+    return (PAGES / f"{rule}.md").read_text(encoding="utf-8")
