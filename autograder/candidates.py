@@ -362,15 +362,15 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
     if not ev.exercise.gradcheck:
         return Finding(
             "gradient-value",
-            f"The gradient for {name} is not the one that the contract states.",
-            f"The contract is: {ev.exercise.summary} backward gives {mine} where {right_one} "
-            "is right.",
+            f"The gradient for {name} is not the one that the contract states: it is {mine} where "
+            f"{right_one} is right.",
+            f"The contract is: {ev.exercise.summary}",
         )
     return Finding(
         "gradient-value",
-        f"The gradient for {name} is not the derivative of forward times grad_output.",
-        f"Derive it on paper for one number, then compare: backward gives {mine} where "
-        f"{right_one} is right.",
+        f"The gradient for {name} is not the derivative of forward times grad_output: it is {mine} "
+        f"where {right_one} is right.",
+        "Derive it on paper for one number, and compare what backward gives there.",
     )
 
 
