@@ -1,10 +1,11 @@
-"""What the lessons import to show things: figures with alternative text, and quizzes.
+"""What the lessons import to show things: figures with alternative text, quizzes, live widgets.
 
-`widgets.quiz` is also the name of the function below, so import names from its module with
-`from widgets.quiz import …`.
+`widgets.quiz` and `widgets.xray` are also the names of functions below, so import names from their
+modules with `from widgets.quiz import …`.
 """
 
 from widgets.figure import palette, show
 from widgets.quiz import quiz, quiz_answers
+from widgets.xray import xray
 
-__all__ = ["palette", "quiz", "quiz_answers", "show"]
+__all__ = ["palette", "quiz", "quiz_answers", "show", "xray"]

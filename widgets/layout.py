@@ -17,7 +17,7 @@ BOX_HEIGHT = 38
 BELOW_BOX = 34  # room under a box for the two lines of values
 ROW = BOX_HEIGHT + BELOW_BOX + 14
 BETWEEN_LAYERS = 56
-LEAST_WIDTH = 104  # values under a box are wider than most labels
+LEAST_WIDTH = 138  # values under a box are wider than most labels
 MARGIN = 14
 SWEEPS = 6
 
@@ -129,7 +129,8 @@ def _placed(
     height = rows * ROW - (ROW - BOX_HEIGHT - BELOW_BOX) + 2 * MARGIN if rows else 2 * MARGIN
     middle = (height - BELOW_BOX) / 2
     boxes: dict[str, Box] = {}
-    spots: dict[Node, tuple[float, float, float]] = {}  # x and y of the centre, width to cross
+    # x and y of the centre, width of the box (none for a passing line), width of its column
+    spots: dict[Node, tuple[float, float, float, float]] = {}
     left: float = MARGIN
     for column in columns:
         widths = [max(LEAST_WIDTH, _width(labels[n])) for n in column if isinstance(n, str)]
@@ -138,9 +139,9 @@ def _placed(
             x, y = left + room / 2, middle + _height(i, column) * ROW
             if isinstance(node, str):
                 boxes[node] = Box(x, y, max(72, _width(labels[node])))
-                spots[node] = (x, y, boxes[node].width)
+                spots[node] = (x, y, boxes[node].width, room)
             else:
-                spots[node] = (x, y, room)
+                spots[node] = (x, y, room, room)
         left += room + BETWEEN_LAYERS
     width = max(left - BETWEEN_LAYERS, MARGIN) + MARGIN
     lines = {edge: _points(stations, spots) for edge, stations in routes.items()}
@@ -152,15 +153,18 @@ def _width(label: str) -> float:
 
 
 def _points(
-    stations: list[Node], spots: Mapping[Node, tuple[float, float, float]]
+    stations: list[Node], spots: Mapping[Node, tuple[float, float, float, float]]
 ) -> list[tuple[float, float]]:
-    """From the right edge of the first box to the left edge of the last, straight through layers."""
+    """From the right edge of the first box to the left edge of the last.
+
+    Level within a column, where boxes of several widths stand, and aslant only between columns.
+    """
     points: list[tuple[float, float]] = []
     last = len(stations) - 1
     for i, station in enumerate(stations):
-        x, y, width = spots[station]
+        x, y, width, room = spots[station]
         if i > 0:
-            points.append((x - width / 2, y))
+            points += [(x - room / 2, y), (x - width / 2, y)]
         if i < last:
-            points.append((x + width / 2, y))
-    return points
+            points += [(x + width / 2, y), (x + room / 2, y)]
+    return list(dict.fromkeys(points))

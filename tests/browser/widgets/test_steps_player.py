@@ -1,0 +1,209 @@
+"""Walking step by step as a learner does it: keys, words, colours; in the static player."""
+
+import pytest
+import torch
+
+from tests.browser.axe import axe_violations
+from tests.widgets.functions import MySigmoid, Scaled, Stub
+from widgets.live import script
+from widgets.static_player import page as player_page
+from widgets.steps import Part, Step, StepThrough, Walk
+from widgets.xray import xray
+
+pytestmark = pytest.mark.browser
+
+
+def make(step=0):
+    view = xray(MySigmoid)
+    view.step = step
+    return view
+
+
+def shown(page):
+    return int(page.locator(".bbh-steps").get_attribute("data-step"))
+
+
+def status(page):
+    return page.get_by_role("status").inner_text()
+
+
+def test_buttons_move_by_enter_and_space_and_keep_the_focus(play):
+    page = play(make())
+    page.get_by_role("button", name="Next").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert shown(page) == 2
+    page.get_by_role("button", name="Back").press("Enter")
+    assert shown(page) == 1
+    assert page.evaluate("() => model.get('step')") == 1
+    assert "Back" in page.evaluate("() => document.activeElement.textContent")
+
+
+def test_the_slider_moves_by_arrows_home_and_end(play):
+    page = play(make())
+    last = len(xray(MySigmoid).walk.steps) - 1
+    slider = page.get_by_role("slider", name="Step")
+    slider.focus()
+    for key, place in [
+        ("ArrowRight", 1),
+        ("ArrowUp", 2),
+        ("ArrowLeft", 1),
+        ("End", last),
+        ("Home", 0),
+    ]:
+        page.keyboard.press(key)
+        assert shown(page) == place
+    assert slider.get_attribute("aria-valuetext") == f"Step 1 of {last + 1}: Forward"
+
+
+def test_one_polite_status_line_tells_each_step(play):
+    page = play(make())
+    assert page.get_by_role("status").count() == 1
+    page.get_by_role("button", name="Next").click()
+    step = xray(MySigmoid).walk.steps[1]
+    assert status(page) == f"Step 2 of 7 · {step.phase}. {step.text}"
+
+
+def test_it_opens_where_something_is_wrong_and_says_so_in_words(play):
+    page = play(xray(MySigmoid))
+    assert shown(page) == 5
+    assert "✗ Backward." in status(page)
+    assert "Expected for x is" in status(page)
+    assert page.locator(".bbh-box.bbh-wrong .bbh-label").inner_html() == "MySigmoid"
+
+
+def test_boxes_keep_what_earlier_steps_wrote(play):
+    page = play(make())
+    under = "() => [...document.querySelectorAll('.bbh-forward')].map((t) => t.textContent)"
+    assert sum(map(bool, page.evaluate(under))) == 1
+    page.get_by_role("slider").press("End")
+    assert sum(map(bool, page.evaluate(under))) == 2
+    page.get_by_role("slider").press("Home")
+    assert sum(map(bool, page.evaluate(under))) == 1
+
+
+def test_play_walks_to_the_end_and_pause_stops(play):
+    page = play(make())
+    page.clock.install()
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    button = page.get_by_role("button", name="Play")
+    button.press("Enter")
+    page.clock.run_for(3000)
+    assert shown(page) == 2
+    page.get_by_role("button", name="Pause").press("Space")
+    page.clock.run_for(5000)
+    assert shown(page) == 2
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(60_000)
+    assert shown(page) == 6
+    page.get_by_role("button", name="Play").click()  # from the end it starts anew
+    assert shown(page) == 0
+
+
+def test_moving_by_hand_stops_play(play):
+    page = play(make())
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Next").click()
+    assert page.get_by_role("button", name="Play").count() == 1
+
+
+def test_a_second_view_follows(play):
+    page = play(make())
+    page.evaluate("() => model.set('step', 4)")
+    assert shown(page) == 4
+
+
+def test_new_steps_from_the_kernel_are_shown(play):
+    page = play(make())
+    page.evaluate(
+        "() => { model.set('step', 0); model.set('steps', [{phase: 'New', text: 'Only one.'}]); }"
+    )
+    assert status(page) == "Step 1 of 1 · New. Only one."
+
+
+def test_tables_and_warnings_stand_under_the_step(play):
+    view = xray(Scaled, torch.ones(2), 2.0)
+    view.step = 2
+    page = play(view)
+    table = page.get_by_role("table", name="What is kept for backward")
+    assert table.get_by_role("rowheader", name="saved[1]").count() == 1
+    assert page.locator(".bbh-warnings li").count() == 2
+    assert page.locator(".bbh-warnings code").first.inner_text() == "saved[1]"
+
+
+def test_every_focusable_element_keeps_its_keys_from_the_notebook(play):
+    page = play(make())
+    focusable = page.locator("#widget :is(a, button, input, select, textarea, [tabindex])")
+    assert focusable.count() == 5
+    for element in focusable.all():
+        assert element.get_attribute("data-lm-suppress-shortcuts") == "true"
+
+
+def test_texts_are_shown_and_never_run(play):
+    attack = "<img src=x onerror='window.attacked = true'></script><script>window.attacked=true"
+    step = Step(attack, attack, "a", forward={"a": attack}, warnings=(attack,))
+    page = play(StepThrough(Walk(attack, (Part("a", attack),), (), (step,))))
+    assert attack in status(page)
+    assert page.evaluate("() => window.attacked") is None
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("forced_colours", ["none", "active"])
+def test_axe_finds_nothing(play, colour_scheme, forced_colours):
+    page = play(xray(MySigmoid), colour_scheme, forced_colors=forced_colours)
+    assert axe_violations(page) == []
+    scaled = xray(Scaled, torch.ones(2), 2.0)
+    scaled.step = 2
+    page = play(scaled, colour_scheme, forced_colors=forced_colours)
+    assert axe_violations(page) == []
+
+
+def test_axe_would_find_a_planted_violation(play):
+    page = play(make())
+    page.evaluate("document.querySelector('.bbh-bar label').remove()")
+    assert any(found.startswith("label ") for found in axe_violations(page))
+
+
+CONTRAST = """() => {
+  const rgb = (colour) => {
+    const canvas = document.createElement("canvas");
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const light = (c) => c.slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ratio = (a, b) => {
+    const [high, low] = [light(a), light(b)].sort((x, y) => y - x);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const under = rgb(getComputedStyle(document.querySelector(".bbh-end rect")).fill);
+  const own = rgb(getComputedStyle(document.querySelector(".bbh-own rect")).fill);
+  const ink = (name) => rgb(getComputedStyle(document.querySelector(name)).fill);
+  return [ratio(ink(".bbh-forward"), under), ratio(ink(".bbh-backward"), under), ratio(ink(".bbh-label"), own)];
+}"""
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_words_in_the_drawing_have_contrast(play, colour_scheme):
+    """axe does not look at SVG."""
+    assert min(play(make(), colour_scheme).evaluate(CONTRAST)) >= 4.5
+
+
+def test_nothing_is_asked_of_the_network_and_no_error_happens(play, outside):
+    page = play(xray(Stub, torch.ones(2)))
+    page.get_by_role("button", name="Back").click()
+    assert outside(page) == []
+    assert page.errors == []
+
+
+def test_the_page_can_be_read_on_a_narrow_screen(play):
+    page = play(make(), viewport={"width": 360, "height": 700})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_module_is_small():
+    assert len(script("steps.js").encode()) <= 30_000
+    assert "steps" in player_page(make(), "x")

@@ -1,0 +1,140 @@
+"""From a trace to the boxes and lines of its graph, in the direction of the forward pass."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import networkx as nx
+from torch import Tensor
+
+from autograder.trace import Node, Snapshot, Trace
+from widgets.steps import END, LEAF, OWN, TORCH, Part
+from widgets.xray_dangers import name_at
+
+MOST_BOXES = 30  # more are hard to read: then torch's own nodes are left out
+
+
+@dataclass(frozen=True)
+class XRayGraph:
+    """Boxes and lines, and which box shows which node or application. Left-out nodes have none."""
+
+    parts: tuple[Part, ...]
+    edges: tuple[tuple[str, str], ...]
+    of_node: Mapping[int, str]
+    of_application: Mapping[int, str]
+    of_input: Mapping[tuple[int, int], str]
+    ends: Mapping[int, str]
+
+
+def graph_of(trace: Trace, names: list[list[str]], leaf_name: Mapping[int, str]) -> XRayGraph:
+    """The graph of what was recorded.
+
+    Args:
+        trace: recorded with engine=True.
+        names: the argument names of each application's forward.
+        leaf_name: names of leaf tensors, by the number of their node.
+    """
+    graph = nx.DiGraph()
+    parts: dict[str, Part] = {}
+    of_node: dict[int, str] = {}
+    of_application: dict[int, str] = {}
+
+    def add(key: str, label: str, kind: str) -> str:
+        parts.setdefault(key, Part(key, label, kind))
+        graph.add_node(key)
+        return key
+
+    leaves: dict[int, str] = {}  # one box a leaf, however many passes end in it
+    for node in trace.nodes:
+        if node.application is not None:
+            app = trace.applications[node.application]
+            key = add(f"f{node.application}", app.name, OWN)
+            of_application[node.application] = key
+        elif node.leaf is not None:
+            tensor = node.leaf()
+            same = id(tensor) if tensor is not None else -node.number - 1
+            key = add(leaves.setdefault(same, f"n{node.number}"), leaf_name[node.number], LEAF)
+        else:
+            key = add(f"n{node.number}", node_name(node), TORCH)
+        of_node[node.number] = key
+    for node in trace.nodes:
+        for after in filter(None, node.next):
+            graph.add_edge(of_node[after[0]], of_node[node.number])
+    of_input = _seen_in_forward_only(trace, names, of_application, add, graph)
+    ends = {}
+    for event in trace.events:
+        for root in event.roots if event.kind == "starts" else ():
+            key = add(f"end-{of_node[root]}", "output", END)
+            ends[root] = key
+            graph.add_edge(of_node[root], key)
+    if len(graph) > MOST_BOXES:
+        _leave_out_torchs_own(graph, parts)
+    here = {number: key for number, key in of_node.items() if key in graph}
+    return XRayGraph(
+        tuple(part for key, part in parts.items() if key in graph),
+        tuple(graph.edges),
+        here,
+        of_application,
+        of_input,
+        ends,
+    )
+
+
+def node_name(node: Node) -> str:
+    """What people call a node: "MulBackward0" → "Mul"."""
+    return re.sub(r"Backward\d*$", "", node.name.rsplit("::", 1)[-1]) or node.name
+
+
+def leaf_names(trace: Trace, known: Mapping[str, object]) -> dict[int, str]:
+    """A name for each leaf: the variable that holds it, else "leaf 1", "leaf 2", …"""
+    found: dict[int, str] = {}
+    numbers: dict[int, int] = {}
+    for node in trace.nodes:
+        if node.leaf is None:
+            continue
+        tensor = node.leaf()
+        held = [name for name, value in known.items() if value is tensor and tensor is not None]
+        # A notebook's _ and _12 hold outputs; such a name says nothing.
+        held.sort(key=lambda name: (name.startswith("_"), len(name)))
+        if held:
+            found[node.number] = held[0]
+        else:
+            number = numbers.setdefault(id(tensor) if tensor is not None else -node.number, 0)
+            number = number or max(numbers.values()) + 1
+            numbers[id(tensor) if tensor is not None else -node.number] = number
+            found[node.number] = f"leaf {number}"
+    return found
+
+
+def tensors_named(values: Mapping[str, object]) -> dict[str, Tensor]:
+    """The tensors among variables, and the parameters of modules among them, by name."""
+    found: dict[str, Tensor] = {}
+    for name, value in values.items():
+        if isinstance(value, Tensor):
+            found[name] = value
+        elif hasattr(value, "named_parameters") and not isinstance(value, type):
+            found.update({f"{name}.{inner}": p for inner, p in value.named_parameters()})
+    return found
+
+
+def _seen_in_forward_only(trace, names, of_application, add, graph) -> dict[tuple[int, int], str]:  # type: ignore[no-untyped-def]
+    """Boxes of applications that no backward reached, with a box for each tensor they got."""
+    inputs: dict[tuple[int, int], str] = {}
+    for index, app in enumerate(trace.applications):
+        if index in of_application:
+            continue
+        of_application[index] = add(f"f{index}", app.name, OWN)
+        for position, shot in enumerate(app.inputs):
+            if isinstance(shot, Snapshot):
+                key = add(f"f{index}-{position}", name_at(names[index], position), LEAF)
+                inputs[index, position] = key
+                graph.add_edge(key, of_application[index])
+    return inputs
+
+
+def _leave_out_torchs_own(graph: nx.DiGraph, parts: Mapping[str, Part]) -> None:
+    """Join what comes before and after each of torch's own nodes, and take the node out."""
+    for key in [key for key in graph if parts[key].kind == TORCH]:
+        before, after = list(graph.predecessors(key)), list(graph.successors(key))
+        graph.add_edges_from((b, a) for b in before for a in after)
+        graph.remove_node(key)
