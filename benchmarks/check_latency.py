@@ -86,10 +86,16 @@ def _options() -> argparse.Namespace:
 def _fresh_kernel(name: str) -> None:
     code = FRESH.format(root=str(Path(__file__).parent.parent), name=name)
     runs = [
-        json.loads(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            ).stdout
+        )
         for _ in range(3)
     ]
-    torch_s, autograder_s, first_s = (statistics.median(column) for column in zip(*runs, strict=True))
+    torch_s, autograder_s, first_s = (
+        statistics.median(column) for column in zip(*runs, strict=True)
+    )
     print(f"import torch {torch_s:.2f} s; import autograder after it {autograder_s:.2f} s more")
     print(f"first visible check in a fresh process ({name}): {first_s:.2f} s")
 
@@ -110,7 +116,9 @@ def _median(run: Callable[[], Any], repeats: int) -> float:
 
 def _bare(submission: Any, exercise: Exercise, repeats: int) -> float:
     """Milliseconds of gradcheck + gradgradcheck as a notebook would call them; 0 where they do not apply."""
-    plan = [q for q in make_plan(exercise, 1, True) if q.kind == "gradcheck" and q.more["order"] == 1]
+    plan = [
+        q for q in make_plan(exercise, 1, True) if q.kind == "gradcheck" and q.more["order"] == 1
+    ]
     if not plan:
         return 0.0
     call, question = Submission(submission), plan[0]
