@@ -1,0 +1,217 @@
+"""Experiments of lesson 07 that cases cannot say: what runs, and how it is judged.
+
+Every ``run_…`` gets the submission and a Sampler in the learner's process and returns plain data;
+every ``judge_…`` gets that data and returns None, or (message, hint, evidence).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+from autograder.compare import close, show
+from autograder.exercise import Sampler
+from autograder.exercises.second_order import Verdict
+from autograder.observation import Answer
+from autograder.structure import look_inside
+from autograder.trace import functions, storage_of
+
+_QUERIES, _KEYS, _BLOCK = 24, 20, 4  # L, S and a block size well below both
+
+# ---- second derivatives in every loss ------------------------------------------------------
+
+# In each of them the upstream gradient of the output is a constant or depends on the output only:
+# the cases' own second derivatives have one that requires grad, which once_differentiable notices.
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "Σ out": lambda out, q: out.sum(),
+    "Σ out + Σ q³": lambda out, q: out.sum() + (q**3).sum(),
+    "Σ out²": lambda out, q: (out**2).sum(),
+    "Σ out² + Σ q³": lambda out, q: (out**2).sum() + (q**3).sum(),
+}
+
+
+def _again(
+    function: Callable[..., Any], loss: str, tensors: list[Tensor], more: tuple[Any, ...],
+    by_backward: bool,
+) -> Tensor | None:  # fmt: skip
+    """Σ of the gradients for q, k and v, differentiated again by q."""
+    q, k, v = (t.detach().clone().requires_grad_(True) for t in tensors)
+    total = LOSSES[loss](function(q, k, v, *more), q)
+    first = torch.autograd.grad(total, (q, k, v), create_graph=True)
+    contraction = sum(((g * (i + 1)).sum() for i, g in enumerate(first)), torch.zeros(()))
+    if by_backward:
+        contraction.backward()
+        return q.grad
+    return torch.autograd.grad(contraction, q)[0]
+
+
+def run_attempts(*more: Any) -> Callable[[Callable[..., Any], Sampler], dict[str, Any]]:
+    """A run that takes second derivatives of several losses; ``more`` follows q, k, v."""
+
+    def run(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+        tensors = [s.normal(3, 2), s.normal(4, 2), s.normal(4, 3)]
+        outcomes = []
+        for loss in LOSSES:
+            for by_backward in (False, True):
+                outcome: dict[str, Any] = {
+                    "loss": loss, "value": None, "error": "", "refused": False,
+                    "how": ".backward()" if by_backward else "torch.autograd.grad",
+                }  # fmt: skip
+                try:
+                    value = _again(submission, loss, tensors, more, by_backward)
+                    outcome["value"] = None if value is None else value.detach().clone()
+                except Exception as error:  # which kind of error it is, is what is judged
+                    outcome["error"] = f"{type(error).__name__}: {error}"
+                    outcome["refused"] = isinstance(error, RuntimeError)
+                outcomes.append(outcome)
+        return {"tensors": tensors, "outcomes": outcomes}
+
+    return run
+
+
+def judge_attempts(
+    reference: Callable[..., Tensor], *more: Any, may_be_right: bool
+) -> Callable[[dict[str, Any]], Verdict]:
+    """A judge of those outcomes: RuntimeError, or (where allowed) the right number."""
+
+    def judge(data: dict[str, Any]) -> Verdict:
+        for outcome in data["outcomes"]:
+            if outcome["refused"]:
+                continue
+            if outcome["error"]:
+                return (
+                    f"A second derivative is refused with {outcome['error'].split(':')[0]}; the "
+                    "contract asks for RuntimeError.",
+                    'raise RuntimeError("…") with a sentence that says why.',
+                    {"original": outcome["error"][:300]},
+                )
+            right = _again(reference, outcome["loss"], data["tensors"], more, False)
+            got = outcome["value"]
+            is_right = close(got, right)
+            if is_right and may_be_right:
+                continue
+            return _silent(outcome, got, right, is_right)
+        return None
+
+    return judge
+
+
+def _silent(outcome: dict[str, Any], got: Any, right: Any, is_right: bool) -> Verdict:
+    words = "a right" if is_right else "a wrong"
+    message = f"For the loss {outcome['loss']} {words} second derivative comes out, and no error."
+    if is_right:
+        message += " First order only means that every attempt is refused."
+    return (
+        message,
+        "With create_graph=True grad mode is on while backward runs. Begin backward with "
+        "`if torch.is_grad_enabled(): raise RuntimeError(...)`. once_differentiable alone is silent in "
+        "sums with other functions of the input.",
+        {
+            "taken with": outcome["how"],
+            "actual": "None" if got is None else show(got),
+            "expected": f"RuntimeError (the true value is {show(right)})",
+        },
+    )
+
+
+# ---- what is kept, and what is ever made ---------------------------------------------------
+
+
+def run_kept(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """One forward and backward with L = 24, S = 20; gives every tensor kept in between."""
+    args: list[Any] = [s.normal(_QUERIES, 2), s.normal(_KEYS, 2), s.normal(_KEYS, 2)]
+    for tensor in args:
+        tensor.requires_grad_(True)
+    mask = s.uniform(_QUERIES, _KEYS) < 0.8
+    mask[:, 0] = True
+    args.append(mask)
+    upstream, answer = s.normal(_QUERIES, 2), Answer()
+
+    def backward(outputs: tuple[Any, ...]) -> None:
+        torch.autograd.grad(outputs, args[:3], upstream)
+
+    classes = getattr(submission, "classes", ()) or tuple(functions())
+    look_inside(answer, args, classes, lambda: (submission(*args),), backward)
+    return {"kept": [[k.holder, k.dtype, list(k.shape)] for k in answer.kept]}
+
+
+def judge_kept(data: dict[str, Any]) -> Verdict:
+    """No floating-point tensor of L×S elements stays alive between forward and backward."""
+    for holder, dtype, shape in data["kept"]:
+        if "float" in dtype and math.prod(shape) >= _QUERIES * _KEYS:
+            place = "outside ctx" if holder == "hidden" else holder
+            return (
+                f"A {dtype} tensor of shape {tuple(shape)} stays alive for backward, in {place}: with "
+                f"L = {_QUERIES} and S = {_KEYS} that is a whole matrix of scores.",
+                "Keep q, k, v, the output and one logsumexp a row; compute the weights again in backward.",
+                {"shape": list(shape)},
+            )
+    return None
+
+
+class _Largest(TorchDispatchMode):
+    """The largest result of any operation: elements in memory, shape, operation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements = 0
+        self.shape: tuple[int, ...] = ()
+        self.operation = ""
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for value in tree_iter(result):
+            if isinstance(value, Tensor):
+                # An expanded tensor has many elements and few cells: what counts is memory.
+                cells = storage_of(value)[1] // value.element_size()
+                elements = min(value.numel(), cells)
+                if elements > self.elements:
+                    self.elements, self.shape = elements, tuple(value.shape)
+                    self.operation = str(func).removesuffix(".default")
+        return result
+
+
+def run_largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """Forward and backward with block_size 4, causal and not; the largest tensor of each pass."""
+    found = []
+    for causal in (False, True):
+        tensors = [s.normal(_QUERIES, 3), s.normal(_KEYS, 3), s.normal(_KEYS, 2)]
+        for tensor in tensors:
+            tensor.requires_grad_(True)
+        upstream = s.normal(_QUERIES, 2)
+        with _Largest() as forward:
+            out = submission(*tensors, causal, _BLOCK)
+        with _Largest() as backward:
+            torch.autograd.grad(out, tensors, upstream)
+        for name, seen in (("forward", forward), ("backward", backward)):
+            found.append([name, causal, seen.elements, list(seen.shape), seen.operation])
+    return {"largest": found}
+
+
+def judge_largest(data: dict[str, Any]) -> Verdict:
+    """No tensor of L×S elements is made, not even for a moment."""
+    whole = _QUERIES * _KEYS
+    for name, causal, elements, shape, operation in data["largest"]:
+        if elements < whole:
+            continue
+        return (
+            f"{name} makes a tensor of {elements} elements, shape {tuple(shape)}, with causal={causal}: "
+            f"for L = {_QUERIES}, S = {_KEYS}, block_size = {_BLOCK} no tensor of L·S = {whole} elements "
+            "may exist, not even for a moment.",
+            "Work on one tile at a time: block_size queries against block_size keys. A causal mask too is "
+            "made for one tile only, from the positions of its rows and columns.",
+            {"operation": operation, "shape": list(shape), "elements": elements},
+        )
+    return None

@@ -1,0 +1,281 @@
+"""Lesson 07: attention on whole matrices, ``ScaledDotProductAttention`` and ``LeanAttention``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.exercise import Case, Exercise, ForwardSlip, Sampler, Scenario, bytes_of
+from autograder.exercises import attention_experiments as experiments
+from autograder.exercises.attention_formulas import (
+    ATTENTION_OPERATIONS,
+    LESSON,
+    attention,
+    attention_weights,
+    scale_of,
+)
+from autograder.exercises.attention_mistakes import backward_mistakes
+
+
+def heads(s: Sampler, batch: tuple[int, ...], queries: int, keys: int, e: int, ev: int) -> Any:
+    """q (…, L, E), k (…, S, E) and v (…, S, Ev)."""
+    return s.normal(*batch, queries, e), s.normal(*batch, keys, e), s.normal(*batch, keys, ev)
+
+
+def some_mask(s: Sampler, *shape: int) -> Tensor:
+    """A bool mask with at least one True and one False in every row (the last dimension)."""
+    mask = s.uniform(*shape) < 0.6
+    mask[..., 0], mask[..., -1] = True, False
+    return mask
+
+
+def _whole(
+    name: str, sizes: tuple[int, int, int, int], *, batch: tuple[int, ...] = (),
+    mask: tuple[int, ...] | None = None, scale: tuple[float, ...] = (), **more: Any,
+) -> Case:  # fmt: skip
+    """sizes (L, S, E, Ev); mask is its shape; with a scale and no mask the mask is passed as None."""
+
+    def make(s: Sampler) -> tuple[Any, ...]:
+        tensors = heads(s, batch, *sizes)
+        rest = () if mask is None else (some_mask(s, *mask),)
+        return (*tensors, *(rest or ((None,) if scale else ())), *scale)
+
+    return Case(name, make, **more)
+
+
+def _nothing_to_attend_to(s: Sampler) -> tuple[Any, ...]:
+    mask = some_mask(s, 4, 5)
+    mask[1] = mask[3] = False
+    return *heads(s, (), 4, 5, 3, 2), mask
+
+
+def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
+    """A mask of one column: each query attends to all keys or to none."""
+    mask = torch.tensor([[True], [False], [True]])
+    return *heads(s, (2,), 3, 4, 2, 5), mask
+
+
+def large_scores(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k, v with E = 4 whose scores reach ±1000 and are exact in float32."""
+    q = [[1000.0, 1.0, 0.0, 0.0], [-1000.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
+    k = [[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, -1.0, 0.0, 0.0]]
+    return torch.tensor(q).double(), torch.tensor(k).double(), s.normal(4, 2)
+
+
+def _row_bytes(args: tuple[Any, ...]) -> tuple[int, int]:
+    """(bytes of one number a query, bytes of a whole (…, L, S) bool mask if there is a mask)."""
+    q, k = args[0], args[1]
+    rows = q.numel() // max(q.shape[-1], 1)
+    masked = len(args) > 3 and args[3] is not None
+    return rows * q.element_size(), rows * k.shape[-2] if masked else 0
+
+
+def _with_weights(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    row, mask = _row_bytes(args)
+    return bytes_of(*args[:3]) + row * args[1].shape[-2] + mask
+
+
+def _with_logsumexp(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    row, mask = _row_bytes(args)
+    return bytes_of(*args[:3], outputs[0]) + row + mask
+
+
+def _scores(q: Tensor, k: Tensor, scale: float | None) -> Tensor:
+    return q @ k.transpose(-1, -2) * scale_of(q, scale)
+
+
+def _zeroed_scores(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
+    scores = _scores(q, k, scale)
+    return torch.softmax(scores if mask is None else scores * mask, -1) @ v
+
+
+def _masked_afterwards(
+    q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None
+) -> Tensor:
+    weights = attention_weights(q, k, None, scale)
+    return (weights if mask is None else weights * mask) @ v
+
+
+def _added_mask(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
+    scores = _scores(q, k, scale)
+    return torch.softmax(scores if mask is None else scores + mask.to(q.dtype), -1) @ v
+
+
+def _over_queries(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
+    scores = _scores(q, k, scale)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, -2) @ v
+
+
+FORWARD_SLIPS = (
+    ForwardSlip(
+        "The scale is missing.",
+        "Multiply q · kᵀ by scale, or by 1/√E where scale is None.",
+        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask, 1.0),
+    ),
+    ForwardSlip(
+        "The scale that is given is ignored.",
+        "1/√E is only for scale=None.",
+        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask),
+    ),
+    ForwardSlip(
+        "The scores are divided by E, not by √E.",
+        "scale=None means 1/√E.",
+        lambda q, k, v, mask=None, scale=None: attention(
+            q, k, v, mask, 1 / q.shape[-1] if scale is None else scale
+        ),
+    ),
+    ForwardSlip(
+        "The scores are multiplied by √E, not divided by it.",
+        "scale=None means 1/√E.",
+        lambda q, k, v, mask=None, scale=None: attention(
+            q, k, v, mask, q.shape[-1] ** 0.5 if scale is None else scale
+        ),
+    ),
+    ForwardSlip(
+        "The scores are divided by √Ev, the width of v.",
+        "E is the width of q and k: q.shape[-1].",
+        lambda q, k, v, mask=None, scale=None: attention(
+            q, k, v, mask, v.shape[-1] ** -0.5 if scale is None else scale
+        ),
+    ),
+    ForwardSlip(
+        "The scores are divided by the scale that is given.",
+        "scale is a factor: multiply.",
+        lambda q, k, v, mask=None, scale=None: attention(
+            q, k, v, mask, None if scale is None else 1 / scale
+        ),
+    ),
+    ForwardSlip(
+        "The mask is ignored.",
+        "Where the mask is False the score becomes −inf, so that the weight is 0.",
+        lambda q, k, v, mask=None, scale=None: attention(q, k, v, None, scale),
+    ),
+    ForwardSlip(
+        "The mask is the wrong way round.",
+        "True means attend. masked_fill fills where its mask is True: pass it ~mask.",
+        lambda q, k, v, mask=None, scale=None: attention(
+            q, k, v, None if mask is None else ~mask, scale
+        ),
+    ),
+    ForwardSlip(
+        "Masked scores become 0, which is a score like any other.",
+        "e⁰ = 1: a masked key would still get weight. Use −inf.",
+        _zeroed_scores,
+    ),
+    ForwardSlip(
+        "The mask is applied after the softmax: the remaining weights no longer add up to 1.",
+        "Set the masked scores to −inf before the softmax.",
+        _masked_afterwards,
+    ),
+    ForwardSlip(
+        "The bool mask is added to the scores as 0 and 1.",
+        "Adding is for float masks with 0 and −inf. Here: masked_fill(~mask, -inf).",
+        _added_mask,
+    ),
+    ForwardSlip(
+        "The softmax runs over the queries.",
+        "The weights of one query over all keys add up to 1: dim=-1.",
+        _over_queries,
+    ),
+    ForwardSlip(
+        "The softmax is missing.",
+        "The weights of a row are not negative and add up to 1.",
+        lambda q, k, v, mask=None, scale=None: _scores(q, k, scale) @ v,
+    ),
+)
+
+_CASES = (
+    _whole("one head without a mask", (4, 5, 3, 2), visible=True),
+    _whole("a batch with a mask", (3, 5, 4, 2), batch=(2,), mask=(2, 3, 5), visible=True),
+    _whole("scale given", (3, 4, 2, 5), batch=(2,), scale=(0.7,), visible=True),
+    _whole("one mask for all heads of a batch", (4, 3, 5, 2), batch=(2, 3), mask=(4, 3)),
+    _whole(
+        "a mask of keys, and a scale", (3, 4, 2, 5), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
+    ),
+    Case("rows with nothing to attend to", _nothing_to_attend_to, role="special", visible=True),
+    Case("a mask of one column, False in a row", _nothing_at_all, role="special"),
+    _whole("scale=0.0, a scale like any other", (3, 4, 2, 5), scale=(0.0,), role="special"),
+    _whole("a mask of one dimension", (3, 4, 2, 5), mask=(4,), role="batch"),
+    _whole("one head, no batch dimension", (2, 4, 3, 5), role="batch"),
+    _whole("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), role="batch", visible=True),
+    _whole("no keys at all (S = 0)", (3, 0, 2, 4), role="empty"),
+    _whole("no queries (L = 0)", (0, 3, 2, 4), role="empty"),
+    _whole("an empty batch", (3, 4, 2, 5), batch=(0,), role="empty"),
+    Case(
+        "scores of ±1000 in float32",
+        lambda s: (*large_scores(s), None, 1.0),
+        role="extreme",
+        visible=True,
+    ),
+)  # fmt: skip
+
+_ATTEMPTS = Scenario(
+    "second derivatives are right or refused in every loss",
+    "double-backward-value",
+    experiments.run_attempts(),
+    experiments.judge_attempts(attention, may_be_right=True),
+    visible=True,
+    needs=("output_value", "gradients_agree", "second_derivatives"),
+)
+
+SCALED_DOT_PRODUCT_ATTENTION = Exercise(
+    name="ScaledDotProductAttention",
+    lesson=LESSON,
+    summary="softmax(scale · q · kᵀ) · v with a bool mask; rows with nothing to attend to give 0.",
+    signature="(q, k, v, mask=None, scale=None)",
+    reference=attention,
+    forbidden=ATTENTION_OPERATIONS,
+    second_order="right-or-refused",
+    cases=_CASES,
+    budget=_with_weights,
+    budget_words="q, k, v, the weights and the mask",
+    hints=(
+        "Three links: scores = scale · q · kᵀ, weights = softmax(scores), out = weights · v. Go through "
+        "them in reverse. Two of them are matrix products, and you have done the third one already. "
+        "What does a row of −inf do to a softmax?",
+        "For a product C = A·B: grad_A = grad_C · Bᵀ and grad_B = Aᵀ · grad_C, transposing the last two "
+        "dimensions only. Save q, k, v and the weights: they have their zeros, so backward needs no "
+        "mask. Rows without any True: replace the whole row of weights by 0.",
+        "grad_v = weightsᵀ · g; t = g · vᵀ; grad_scores = weights · (t − (t · weights).sum(-1, "
+        "keepdim=True)) · scale; grad_q = grad_scores · k; grad_k = grad_scoresᵀ · q. The weights are an "
+        "intermediate: refuse a second derivative with `if torch.is_grad_enabled(): raise "
+        "RuntimeError(…)`. One value an argument: count them by len(ctx.needs_input_grad).",
+    ),
+    misconceptions=backward_mistakes(),
+    forward_slips=FORWARD_SLIPS,
+    scenarios=(_ATTEMPTS,),
+)
+
+LEAN_ATTENTION = replace(
+    SCALED_DOT_PRODUCT_ATTENTION,
+    name="LeanAttention",
+    summary="the same attention, keeping no L×S float tensor: the weights are computed again.",
+    budget=_with_logsumexp,
+    budget_words="q, k, v, the output, one logsumexp a row and the mask",
+    hints=(
+        "The weights are a function of q and k, which are kept anyway. Which single number of each row "
+        "turns its scores back into its weights, without computing maximum and sum again?",
+        "weights = exp(scores − logsumexp), one logsumexp a row. And the sum in the softmax's backward, "
+        "Σ weights · (g · vᵀ), is Σ out · g over the width of v: it needs no L×S tensor. For a row with "
+        "nothing to attend to the logsumexp is −inf: put 0 in its place, and the weights come out 0 "
+        "because the scores are −inf.",
+        "Backward: scores as in forward, masked; weights = (scores − lse).exp(); grad_v = weightsᵀ · g; "
+        "delta = (g · out).sum(-1, keepdim=True); grad_scores = weights · (g · vᵀ − delta) · scale. The "
+        "logsumexp is an intermediate: refuse second derivatives.",
+    ),
+    scenarios=(
+        _ATTEMPTS,
+        Scenario(
+            "no L×S float tensor is kept for backward",
+            "saves-too-much",
+            experiments.run_kept,
+            experiments.judge_kept,
+            needs=("output_value", "gradients_agree", "keeps_within_budget"),
+        ),
+    ),
+)

@@ -1,0 +1,2479 @@
+# %% right: tiles of queries outside, tiles of keys inside
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% right: tiles of keys outside in backward, no tile skipped
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for cols in blocks(k.shape[-2], ctx.block_size):
+            for rows in blocks(q.shape[-2], ctx.block_size):
+                g = grad_output[..., rows, :]
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% right: blocks of keys only, all queries at once, logaddexp
+class FlashAttention(Function):
+    @staticmethod
+    def block(q, k, start, size, causal):
+        s = q @ k[..., start : start + size, :].mT / q.shape[-1] ** 0.5
+        if causal:
+            i = torch.arange(s.shape[-2], device=q.device)[:, None]
+            j = torch.arange(start, start + s.shape[-1], device=q.device)
+            s = torch.where(j <= i, s, -torch.inf)
+        return s
+
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        lse = torch.full_like(q[..., :1], -torch.inf)
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        for start in range(0, k.shape[-2], block_size):
+            s = FlashAttention.block(q, k, start, block_size, causal)
+            new = torch.logaddexp(lse, torch.logsumexp(s, -1, keepdim=True))
+            out = out * (lse - new).exp() + (s - new).exp() @ v[..., start : start + block_size, :]
+            lse = new
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        if torch.is_grad_enabled():
+            raise RuntimeError("FlashAttention: first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        scale, need = q.shape[-1] ** -0.5, ctx.needs_input_grad
+        delta = torch.einsum("...v,...v->...", g, out).unsqueeze(-1)
+        dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        for a in range(0, k.shape[-2], ctx.size):
+            b = min(a + ctx.size, k.shape[-2])
+            p = (FlashAttention.block(q, k, a, ctx.size, ctx.causal) - lse).exp()
+            dv[..., a:b, :] = p.mT @ g
+            ds = p * (g @ v[..., a:b, :].mT - delta) * scale
+            dk[..., a:b, :] = ds.mT @ q
+            dq += ds @ k[..., a:b, :]
+        grads = [d if n else None for d, n in zip((dq, dk, dv), need)]
+        return (*grads, None, None)
+
+
+# %% right: lists of tiles, put together by cat
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        outs, sums = [], []
+        for rows in blocks(q.shape[-2], block_size):
+            top = q.new_full((*q.shape[:-2], rows.stop - rows.start, 1), -torch.inf)
+            total, gathered = torch.zeros_like(top), torch.zeros_like(top)
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    continue
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.max(-1, keepdim=True).values)
+                e = torch.exp(scores - new)
+                total = total * torch.exp(top - new) + e.sum(-1, keepdim=True)
+                gathered = gathered * torch.exp(top - new) + e @ v[..., cols, :]
+                top = new
+            empty = total == 0
+            outs.append((gathered / total.masked_fill(empty, 1.0)).expand(*top.shape[:-1], v.shape[-1]))
+            sums.append(top + total.log())
+        out = torch.cat(outs, -2) if outs else q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = torch.cat(sums, -2) if sums else q.new_zeros(*q.shape[:-1], 1)
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% right: the setup_context form, prints on the way
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def run(q, k, v, causal, block_size):
+        out, lse = q.new_empty(*q.shape[:-1], v.shape[-1]), q.new_empty(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -1e30)
+            total, gathered = torch.zeros_like(top), torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                e = (scores - new).exp()
+                total = total * (top - new).exp() + e.sum(-1, keepdim=True)
+                gathered = gathered * (top - new).exp() + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / total.clamp(min=1e-30)
+            lse[..., rows, :] = top + total.clamp(min=1e-30).log()
+        return out, lse
+
+    @staticmethod
+    def forward(q, k, v, causal, block_size):
+        print("forward")
+        return FlashAttention.run(q, k, v, causal, block_size)[0]
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        q, k, v, ctx.causal, ctx.block_size = inputs
+        ctx.save_for_backward(q, k, v, output)
+        ctx.lse = FlashAttention.run(*inputs)[1]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("no second derivative here")
+        q, k, v, out = ctx.saved_tensors
+        lse = ctx.lse
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[temporary-too-large]: whole matrices in forward
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        if causal:
+            row = torch.arange(q.shape[-2], device=q.device).unsqueeze(1)
+            scores = scores.masked_fill(torch.arange(k.shape[-2], device=q.device) > row, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        out = torch.softmax(scores, -1) @ v
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[temporary-too-large]: whole matrices in backward
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        rows, cols = slice(0, q.shape[-2]), slice(0, k.shape[-2])
+        weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse).exp()
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        grad_scores = weights * (grad_output @ v.transpose(-1, -2) - delta) * q.shape[-1] ** -0.5
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        grad_q = grad_scores @ k if need_q else None
+        grad_k = grad_scores.transpose(-1, -2) @ q if need_k else None
+        grad_v = weights.transpose(-1, -2) @ grad_output if need_v else None
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[temporary-too-large]: a whole causal mask
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        whole = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[temporary-too-large]: block_size is ignored: blocks of 128
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], 128):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], 128):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], 128):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], 128):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: the output is not rescaled
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: the sum is not rescaled
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: never divided by the sum
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: rescaled by new - top
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (new - top).exp().nan_to_num(posinf=0.0), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: the causal mask leaves out the diagonal
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column >= row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: causal is aligned bottom-right
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row + k.shape[-2] - q.shape[-2], -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: causal by positions inside the tile
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.stop - rows.start, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.stop - cols.start, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: causal is ignored
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if False:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if False and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if False and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value]: no scale
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2)
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-value|forward-shape]: the last block is dropped
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count - count % size, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[forward-unstable]: no maximum at all
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.zeros_like(scores[..., :1])
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: grad_k and grad_v assigned, not added
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] = weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] = grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: grad_q assigned, not added
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] = grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: delta of one tile only
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - (weights * grad_weights).sum(-1, keepdim=True)) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: delta is missing
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * grad_weights * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: delta without grad_output
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = out.sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-scale]: the scale is missing in backward
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :])
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: the maximum is saved for the logsumexp
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: causal is forgotten in backward
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                weights = (tile_scores(q, k, rows, cols, False) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-empty]: divides by a sum of 0 where there are no keys
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / total
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[double-backward-value]: no guard
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[double-backward-value]: once asked of grad_output
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output.requires_grad:
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[refuses]: refuses with TypeError
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise TypeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[saves-too-much]: keeps maximum and sum apart
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        sums = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :], sums[..., rows, :] = top, total
+        ctx.save_for_backward(q, k, v, out, lse, sums)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse, sums = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp() / sums[..., rows, :]
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[saves-too-much]: keeps all tiles of weights for backward
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        tiles = []
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                tiles.append((e, new))
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.tiles = tiles
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[uses-builtin]: F.scaled_dot_product_attention in forward
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[saves-on-ctx]: the inputs as attributes
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.inputs = q, k, v
+        ctx.save_for_backward(out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        (q, k, v), (out, lse) = ctx.inputs, ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[ignores-needs-input-grad]: computes every gradient
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-count]: three values for five arguments
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v
+
+
+# %% wrong[fails-float32|fails-half|forward-dtype|raises]: new tensors in float64
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = torch.zeros(*q.shape[:-1], v.shape[-1], dtype=torch.float64)
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-device]: positions on the CPU
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
