@@ -39,7 +39,7 @@ def second_derivatives(ev: Evidence) -> Verdict:
         if failure is not None:
             if may_refuse and failure.is_runtime_error:
                 continue
-            return _refused(ev, pair)
+            return _wrong_error(pair) if may_refuse else _refused(ev, pair)
         wrong = _wrong(pair)
         if wrong is None:
             continue
@@ -154,13 +154,19 @@ def _must_refuse(pairs: list[Pair]) -> Verdict:
                 {"case": pair.where, "mixed": bool(pair.question.more.get("mixed"))},
             )
         if not failure.is_runtime_error:
-            return Finding(
-                "refuses",
-                f"A second derivative is refused with {failure.kind}; it should be a RuntimeError.",
-                "Raise RuntimeError with a sentence that says why.",
-                {"case": pair.where, "original": failure.message[:300]},
-            )
+            return _wrong_error(pair)
     return None
+
+
+def _wrong_error(pair: Pair) -> Finding:
+    failure = pair.answer.failure
+    assert failure is not None
+    return Finding(
+        "refuses",
+        f"A second derivative is refused with {failure.kind}; it should be a RuntimeError.",
+        "Raise RuntimeError with a sentence that says why.",
+        {"case": pair.where, "original": failure.message[:300]},
+    )
 
 
 def _backward_line(ev: Evidence) -> dict[str, object]:
