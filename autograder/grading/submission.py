@@ -45,15 +45,17 @@ class RestoreLesson(CoursePreprocessor):
             if (role := cell.metadata.get("nbgrader"))
             and (role.grade or role.solution or role.locked or role.task)
         }
-        free = set(roles)
-        for by in (_named_grade_id, _cell_id):
+        ours: dict[str, NotebookNode] = {}
+        for name_of in (_named_grade_id, _cell_id):
+            known = {id(cell) for cell in ours.values()}
             for cell in reversed(nb.cells):
-                if (name := by(cell)) in free:
-                    free.remove(name)
-                    cell.metadata = NotebookNode(nbgrader={**roles[name]}, restored=True)
+                name = name_of(cell)
+                if name and name in roles and name not in ours and id(cell) not in known:
+                    ours[name] = cell
         for cell in nb.cells:
-            if not cell.metadata.pop("restored", False):
-                cell.metadata = NotebookNode()
+            cell.metadata = NotebookNode()
+        for name, cell in ours.items():
+            cell.metadata = nbformat.from_dict({"nbgrader": roles[name]})
         return nb, resources
 
 
@@ -67,7 +69,7 @@ class SanitisePage(CoursePreprocessor):
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
         role = _safe_role(cell.metadata.get("nbgrader"))
-        cell.metadata = NotebookNode(nbgrader=role) if role else NotebookNode()
+        cell.metadata = nbformat.from_dict({"nbgrader": role} if role else {})
         if cell.cell_type == "code":
             cell.outputs = safe_outputs(cell.get("outputs", []))
             if not isinstance(cell.get("execution_count"), int):
@@ -158,7 +160,7 @@ def _named_grade_id(cell: NotebookNode) -> str | None:
 
 
 def _cell_id(cell: NotebookNode) -> str | None:
-    return None if cell.metadata.get("restored") else cell.get("id")
+    return cell.get("id")
 
 
 def _safe_role(given: Any) -> dict[str, Any] | None:

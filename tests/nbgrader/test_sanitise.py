@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import nbformat
 import pytest
 from hypothesis import given, settings
@@ -12,8 +14,10 @@ from autograder.grading.html import clean_html
 from autograder.grading.markdown import as_typed, is_plain, safe_html
 from autograder.grading.mathml import tex_to_mathml
 from autograder.grading.outputs import LONGEST_TEXT, MOST_OUTPUTS, safe_outputs, safe_pictures
-from autograder.grading.submission import SanitisePage, SanitiseSubmission
+from autograder.grading.submission import RestoreLesson, SanitisePage, SanitiseSubmission
 from autograder.report import Report
+from lessons.source import read_lesson
+from tests.build.mini_course import NAME, write_mini_course
 from tests.nbgrader.attack import HTML_VECTORS, MARKDOWN_VECTORS, UNCLOSED_VECTORS
 from tests.nbgrader.test_feedback import BeautifulSoup, what_it_loads_or_runs
 
@@ -254,3 +258,50 @@ def test_formgraders_own_scripts_are_known() -> None:
     hashes = formgrader_scripts().split()
     assert len(hashes) == 3, "the tooltips, show name, hide name"
     assert all(one.startswith("'sha256-") and one.endswith("='") for one in hashes)
+
+
+@pytest.fixture
+def roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Gives, by cell id, the grade_id that each cell of a submission to the mini lesson gets."""
+    course = write_mini_course(tmp_path / "course")
+    lesson = read_lesson(course / "lessons" / f"{NAME}.py").notebook
+    monkeypatch.setattr("autograder.grading.submission.lesson_of", lambda step, resources: lesson)
+
+    def of(*cells: nbformat.NotebookNode) -> dict[str, str | None]:
+        notebook, _ = RestoreLesson().preprocess(v4.new_notebook(cells=list(cells)), {})
+        return {
+            cell.id: cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells
+        }
+
+    return of
+
+
+def code(name: str, grade_id: str | None = None, **more) -> nbformat.NotebookNode:
+    metadata = {"nbgrader": {"grade_id": grade_id, **more}} if grade_id else {}
+    return v4.new_code_cell("1", id=name, metadata={**metadata, "restored": True})
+
+
+def test_a_cell_is_known_by_its_grade_id_or_else_by_its_id(roles) -> None:
+    assert roles(code("moved", "double"), code("double-check"), code("mine")) == {
+        "moved": "double", "double-check": "double-check", "mine": None,
+    }  # fmt: skip
+
+
+def test_of_a_copied_cell_the_last_counts(roles) -> None:
+    assert roles(code("double", "double"), code("copy", "double")) == {
+        "double": None,
+        "copy": "double",
+    }
+
+
+def test_a_role_cannot_be_claimed(roles) -> None:
+    assert roles(code("a", "nobody-knows"), code("b", ["double"]), code("double-check", "double")) == {
+        "a": None, "b": None, "double-check": "double",
+    }  # fmt: skip
+
+
+def test_points_and_flags_are_the_lessons(tmp_path: Path, roles) -> None:
+    claimed = code("double-check", "double-check", points=9999, solution=True, grade=False)
+    roles(claimed)
+    role = claimed.metadata.nbgrader
+    assert (role.points, role.grade, role.solution) == (2, True, False)
