@@ -211,8 +211,11 @@ class Exercise:
         return tuple(p.split("=")[0].strip(" *") for p in inner.split(",") if p.strip())
 
     def argument(self, position: int) -> str:
-        """The name of one argument, by position."""
+        """The name of one argument, by position; args[0], args[1], … for those of "*args"."""
         names = self.argument_names
+        starred = "*" in self.signature and position >= len(names) - 1
+        if starred:
+            return f"{names[-1]}[{position - len(names) + 1}]"
         return names[position] if position < len(names) else f"argument {position + 1}"
 
     def __post_init__(self) -> None:

@@ -85,8 +85,8 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     answer, stage = Answer(), _Stage()
     trace = Trace()
     keep_rng = torch.get_rng_state()
-    # The two kinds that measure are left alone: recording would show among what they measure.
-    watching = question.kind not in ("structure", "gradcheck")
+    # The kinds that measure are left alone: recording would show among what they measure.
+    watching = question.kind not in ("structure", "gradcheck", "scenario")
     recording = record(*submission.classes, keep=None, hold=question.kind == "run")
     try:
         with recording if watching else contextlib.nullcontext(trace) as trace:
@@ -128,6 +128,8 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
                 )
             )  # fmt: skip
     answer.backward = tuple(calls)
+    if question.kind == "function":  # a Function that it applies has arguments of its own
+        return
     single = [a for a in trace.applications if a.backwards]
     if len(single) == 1 and single[0].backwards[0].returned is not None and single[0].inputs:
         first = calls[0]

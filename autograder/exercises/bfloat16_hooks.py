@@ -1,0 +1,98 @@
+"""save_in_bfloat16 of lesson 06, the exercise."""
+
+from __future__ import annotations
+
+from autograder.exercise import Exercise, Scenario
+from autograder.exercises import bfloat16_experiments as experiments
+
+LESSON = "06_checkpointing"
+
+_FIRST = "it is a context manager"
+_MANAGER = (f"scenario {_FIRST}",)
+_RUNS = (*_MANAGER, "scenario backward gets back what it needs")
+
+SAVE_IN_BFLOAT16 = Exercise(
+    name="save_in_bfloat16",
+    lesson=LESSON,
+    summary="inside the block, float32 intermediates are kept for backward as bfloat16.",
+    signature="()",
+    reference=lambda: None,
+    cases=(),
+    hints=(
+        "The same hooks that measured can change what is kept. Which tensors are worth rounding: all of "
+        "them, or those that live only because the graph holds them?",
+        "pack: float32, not a leaf, and not a view of a leaf (tensor._is_view() and tensor._base.is_leaf) "
+        "becomes bfloat16; everything else stays. Return a pair, so that unpack knows which it was.",
+        "pack returns (True, t.to(torch.bfloat16)) or (False, t.detach()); unpack((rounded, t)) returns "
+        "t.to(torch.float32) if rounded else t. Return saved_tensors_hooks(pack, unpack).",
+    ),
+    is_function=True,
+    second_order="not-judged",
+    gradcheck=False,
+    may_use_autograd=True,
+    scenarios=(
+        Scenario(
+            _FIRST,
+            "value",
+            experiments.run_manager,
+            experiments.judge_manager,
+            visible=True,
+            needs=(),
+        ),
+        Scenario(
+            "backward gets back what it needs",
+            "raises",
+            experiments.run_chain,
+            experiments.judge_returns,
+            visible=True,
+            needs=_MANAGER,
+        ),
+        Scenario(
+            "half of the intermediates' bytes are kept",
+            "saves-too-much",
+            experiments.run_chain,
+            experiments.judge_half,
+            visible=True,
+            needs=_RUNS,
+        ),
+        Scenario(
+            "the gradient is that of rounded intermediates",
+            "gradient-value",
+            experiments.run_chain,
+            experiments.judge_chain,
+            visible=True,
+            needs=(*_RUNS, "scenario half of the intermediates' bytes are kept"),
+        ),
+        Scenario(
+            "other dtypes are left alone",
+            "gradient-value",
+            experiments.run_dtypes,
+            experiments.judge_dtypes,
+            visible=True,
+            needs=_RUNS,
+        ),
+        Scenario(
+            "what the caller holds is not copied",
+            "saves-too-much",
+            experiments.run_leaves,
+            experiments.judge_leaves,
+            visible=True,
+            needs=_RUNS,
+        ),
+        Scenario(
+            "nothing outlasts the block",
+            "shared-state",
+            experiments.run_after,
+            experiments.judge_after,
+            needs=_RUNS,
+        ),
+        Scenario(
+            "a result that is dropped frees its memory",
+            "saves-on-ctx",
+            experiments.run_release,
+            experiments.judge_release,
+            visible=True,
+            needs=_RUNS,
+        ),
+    ),
+)

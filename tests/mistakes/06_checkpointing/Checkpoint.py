@@ -1,0 +1,900 @@
+# %% right: the form of the lesson
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% right: setup_context form
+class _Run(Function):
+    @staticmethod
+    def forward(state, fn, *args):
+        return fn(*args)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.state, ctx.fn, *args = inputs
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        ctx.template = [None if isinstance(a, torch.Tensor) else (a,) for a in args]
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx, g):
+        if torch.is_grad_enabled():
+            raise RuntimeError("no second derivative through a checkpoint")
+        tensors, wanted = iter(ctx.saved_tensors), ctx.needs_input_grad[2:]
+        args = [
+            t[0] if t else next(tensors).detach().requires_grad_(w)
+            for t, w in zip(ctx.template, wanted)
+        ]
+        now = torch.get_rng_state()
+        try:
+            torch.set_rng_state(ctx.state[0])
+            with torch.enable_grad():
+                y = ctx.fn(*args)
+            y.backward(g)
+        finally:
+            torch.set_rng_state(now)
+        return None, None, *(getattr(a, "grad", None) for a in args)
+
+
+def Checkpoint(fn, *args):
+    return _Run.apply((torch.get_rng_state(),), fn, *args)
+
+
+# %% right: torch.autograd.grad for all leaves of the recomputed graph, parameters added by hand
+def leaves(node, found):
+    if node is not None and node not in found:
+        found.add(node)
+        for below, _ in node.next_functions:
+            leaves(below, found)
+    return found
+
+
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn, ctx.state = fn, torch.get_rng_state()
+        ctx.is_tensor = [torch.is_tensor(a) for a in args]
+        ctx.rest = [a for a in args if not torch.is_tensor(a)]
+        ctx.save_for_backward(*[a for a in args if torch.is_tensor(a)])
+        with torch.no_grad():
+            return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        rest, tensors = iter(ctx.rest), iter(ctx.saved_tensors)
+        args = []
+        for is_tensor, needs in zip(ctx.is_tensor, ctx.needs_input_grad[1:]):
+            args.append(next(tensors).detach().requires_grad_(needs) if is_tensor else next(rest))
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.random.set_rng_state(ctx.state)
+            y = ctx.fn(*args)
+        wanted = [a for a, needs in zip(args, ctx.needs_input_grad[1:]) if needs]
+        mine = {id(a) for a in wanted}
+        parameters = [
+            n.variable
+            for n in leaves(y.grad_fn, set())
+            if hasattr(n, "variable") and id(n.variable) not in mine
+        ]
+        found = torch.autograd.grad(y, wanted + parameters, grad_output, allow_unused=True)
+        for parameter, gradient in zip(parameters, found[len(wanted) :]):
+            parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        gradients = iter(found)
+        return None, *(next(gradients) if needs else None for needs in ctx.needs_input_grad[1:])
+
+
+# %% right: a function around a Function that keeps the other arguments
+class Recompute(Function):
+    @staticmethod
+    def forward(ctx, run, *tensors):
+        ctx.save_for_backward(torch.get_rng_state(), *tensors)
+        ctx.run = run
+        return run(*tensors)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        if torch.is_grad_enabled():
+            raise RuntimeError("differentiating a checkpoint twice is not supported")
+        state, *tensors = ctx.saved_tensors
+        copies = [t.detach() for t in tensors]
+        for copy, needed in zip(copies, ctx.needs_input_grad[1:]):
+            copy.requires_grad = needed
+        with torch.random.fork_rng([]):
+            torch.set_rng_state(state)
+            with torch.enable_grad():
+                result = ctx.run(*copies)
+                torch.autograd.backward([result], [upstream])
+        return (None,) + tuple(copy.grad for copy in copies)
+
+
+def Checkpoint(fn, *args):
+    places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+    others = [None if i in places else a for i, a in enumerate(args)]
+
+    def run(*tensors):
+        full = list(others)
+        for i, t in zip(places, tensors):
+            full[i] = t
+        return fn(*full)
+
+    return Recompute.apply(run, *(args[i] for i in places))
+
+
+# %% wrong[parameters-without-gradient]: autograd.grad for the arguments only
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        wanted = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
+        found = iter(torch.autograd.grad(output, wanted, grad_output))
+        return None, *(next(found) if needs else None for needs in ctx.needs_input_grad[1:])
+
+
+# %% wrong[parameters-without-gradient]: the inner backward is limited to the arguments
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        wanted = [a for a in args if isinstance(a, torch.Tensor) and a.requires_grad]
+        torch.autograd.backward(output, grad_output, inputs=wanted)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: no random state at all
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad():
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: the state is set and not put back
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: fork_rng without the saved state
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: the state is taken after fn has run
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        output = fn(*args)
+        ctx.state = torch.get_rng_state()
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: a fixed seed in both passes
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        torch.manual_seed(0)
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: forward runs in fork_rng, too
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        with torch.random.fork_rng(devices=[]):
+            return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: the seed is kept, not the state
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.initial_seed()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[no-recompute|saves-on-ctx]: the graph of forward is kept
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        with torch.enable_grad():
+            ctx.copies = [
+                a.detach().requires_grad_(a.is_floating_point())
+                if isinstance(a, torch.Tensor)
+                else a
+                for a in args
+            ]
+            ctx.output = fn(*ctx.copies)
+        ctx.save_for_backward()
+        return ctx.output.detach()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        wanted = [c for c, n in zip(ctx.copies, ctx.needs_input_grad[1:]) if n]
+        found = iter(torch.autograd.grad(ctx.output, wanted, grad_output, retain_graph=True))
+        return None, *(next(found) if n else None for n in ctx.needs_input_grad[1:])
+
+
+# %% wrong[no-recompute|saves-on-ctx]: the graph is kept with the arguments themselves
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.leaves = [
+            a.detach().clone().requires_grad_()
+            if isinstance(a, torch.Tensor) and a.is_floating_point()
+            else a
+            for a in args
+        ]
+        with torch.enable_grad():
+            output = fn(*ctx.leaves)
+        ctx.pull = lambda g: torch.autograd.backward(output, g, retain_graph=True)
+        return output.detach().clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        for leaf in ctx.leaves:
+            if isinstance(leaf, torch.Tensor):
+                leaf.grad = None
+        ctx.pull(grad_output)
+        return None, *(a.grad if n else None for a, n in zip(ctx.leaves, ctx.needs_input_grad[1:]))
+
+
+# %% wrong[double-backward-value]: no refusal
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[double-backward-value]: once_differentiable alone
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[double-backward-value]: refused with another error
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise ValueError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[raises]: grad mode is off in the recomputation
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[raises|gradient-value|gradient-missing]: the saved tensors are not detached
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[saves-on-ctx]: the arguments are kept on ctx
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.tensors = [args[i] for i in ctx.places]
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[raises]: all arguments go to save_for_backward
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.save_for_backward(*args)
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        args = [a.detach().requires_grad_() for a in ctx.saved_tensors]
+        with torch.enable_grad():
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad for a in args)
+
+
+# %% wrong[gradient-count]: no None for fn
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return tuple(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[ignores-needs-input-grad]: every floating tensor gets a gradient
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(tensor.is_floating_point())
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[raises]: whole numbers are made to require grad
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_()
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[upstream-ignored]: the output is summed and differentiated
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, torch.ones_like(output))
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[saves-too-much]: a clone of forward's output is kept
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        output = fn(*args)
+        ctx.output = output.clone()
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[too-many-passes]: fn runs twice in backward
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[gradient-missing]: the gradients of the arguments are not returned
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return (None,) * (len(args) + 1)
+
+
+# %% wrong[uses-builtin|no-recompute]: torch's checkpoint inside
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        from torch.utils.checkpoint import checkpoint
+
+        return checkpoint(fn, *args, use_reentrant=False)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[not-a-function]: torch's checkpoint in place of a Function
+def Checkpoint(fn, *args):
+    from torch.utils.checkpoint import checkpoint
+
+    return checkpoint(fn, *args, use_reentrant=False)
+
+
+# %% wrong[uses-builtin|raises]: torch's reentrant checkpoint
+def Checkpoint(fn, *args):
+    from torch.utils.checkpoint import checkpoint
+
+    return checkpoint(fn, *args, use_reentrant=True)
+
+
+# %% wrong[not-a-function]: fn is simply called
+def Checkpoint(fn, *args):
+    return fn(*args)
+
+
+# %% wrong[shared-state]: the function and the tensors are kept on the class
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        Checkpoint.args = args
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = (
+                Checkpoint.args[place].detach().requires_grad_(ctx.needs_input_grad[place + 1])
+            )
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[gradient-value|gradient-scale]: a parameter's gradient is overwritten
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        import builtins
+
+        found = []
+        queue = [output.grad_fn]
+        while queue:
+            node = queue.pop()
+            if node is None:
+                continue
+            if hasattr(node, "variable"):
+                node.variable.grad = None
+            queue += [n for n, _ in node.next_functions]
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[forward-value]: fn is called without its arguments' values
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(
+            *[
+                torch.zeros_like(a) if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+                for a in args
+            ]
+        )
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)

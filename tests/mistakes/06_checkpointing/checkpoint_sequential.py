@@ -1,0 +1,943 @@
+# %% right: a helper that makes the function of a segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return x
+
+
+# %% right: nn.Sequential of slices, the rest in the last segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    layers = list(layers)
+    size = len(layers) // segments
+    for i in range(segments):
+        stop = (i + 1) * size if i < segments - 1 else len(layers)
+
+        def part(h, first=i * size, last=stop):
+            for layer in layers[first:last]:
+                h = layer(h)
+            return h
+
+        x = Checkpoint.apply(part, x)
+    return x
+
+
+# %% right: functools.reduce and partial
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+from functools import partial, reduce
+
+
+def apply_all(part, x):
+    return reduce(lambda h, layer: layer(h), part, x)
+
+
+def checkpoint_sequential(layers, segments, x):
+    base, more = divmod(len(layers), segments)
+    start = 0
+    for i in range(segments):
+        size = base + (i < more)
+        x = Checkpoint.apply(partial(apply_all, layers[start : start + size]), x)
+        start += size
+    return x
+
+
+# %% right: layers as an argument of the checkpointed function
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(h, part):
+    for layer in part:
+        h = layer(h)
+    return h
+
+
+def checkpoint_sequential(layers, segments, x):
+    cuts = [round(i * len(layers) / segments) for i in range(segments + 1)]
+    for start, stop in zip(cuts, cuts[1:]):
+        x = Checkpoint.apply(through, x, list(layers)[start:stop])
+    return x
+
+
+# %% wrong[no-recompute]: the last segment is left out, as torch does
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments - 1):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return run(layers[(segments - 1) * count // segments :])(x)
+
+
+# %% wrong[no-recompute]: nothing is checkpointed
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    return run(layers)(x)
+
+
+# %% wrong[no-recompute]: the rest of an uneven division runs outside
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    size = len(layers) // segments
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * size : (i + 1) * size]), x)
+    return run(layers[segments * size :])(x)
+
+
+# %% wrong[gradient-value]: the function of a segment looks up the loop variable late
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        part = layers[i * count // segments : (i + 1) * count // segments]
+
+        def segment(h):
+            for layer in part:
+                h = layer(h)
+            return h
+
+        x = Checkpoint.apply(segment, x)
+    return x
+
+
+# %% wrong[gradient-value]: a lambda over i
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+
+    def through(part, h):
+        for layer in part:
+            h = layer(h)
+        return h
+
+    for i in range(segments):
+        x = Checkpoint.apply(
+            lambda h: through(layers[i * count // segments : (i + 1) * count // segments], h), x
+        )
+    return x
+
+
+# %% wrong[value]: the layers after the last even segment are forgotten
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    size = len(layers) // segments
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * size : (i + 1) * size]), x)
+    return x
+
+
+# %% wrong[value]: every segment starts from the first x
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        y = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return y
+
+
+# %% wrong[value]: a return in the loop
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+        return x
+
+
+# %% wrong[value]: nothing is returned
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+
+
+# %% wrong[saves-too-much]: one checkpoint around everything
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    return Checkpoint.apply(run(layers), x)
+
+
+# %% wrong[saves-too-much]: every layer is a segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    for layer in layers:
+        x = Checkpoint.apply(layer, x)
+    return x
+
+
+# %% wrong[saves-too-much]: the size is rounded up, so that fewer segments come out
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    size = -(-len(layers) // segments)
+    for start in range(0, len(layers), size):
+        x = Checkpoint.apply(run(layers[start : start + size]), x)
+    return x
+
+
+# %% wrong[saves-too-much]: segments is taken for the size of a segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    for start in range(0, len(layers), segments):
+        x = Checkpoint.apply(run(layers[start : start + segments]), x)
+    return x
+
+
+# %% wrong[saves-too-much]: a list keeps a copy of every intermediate
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+KEPT = []
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+            KEPT.append(x.detach())
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return x
+
+
+# %% wrong[uses-builtin]: torch's checkpoint_sequential
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    from torch.utils.checkpoint import checkpoint_sequential as ready
+
+    return ready(list(layers), segments, x, use_reentrant=False)
+
+
+# %% wrong[uses-builtin]: torch's checkpoint for each segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    from torch.utils.checkpoint import checkpoint
+
+    count = len(layers)
+    for i in range(segments):
+        x = checkpoint(
+            run(layers[i * count // segments : (i + 1) * count // segments]), x, use_reentrant=False
+        )
+    return x
+
+
+# %% wrong[raises]: the cell of Checkpoint has not run
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return x
+
+
+# %% wrong[value|raises]: the class is called, apply is missing
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        x = Checkpoint(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return x
+
+
+# %% wrong[no-recompute]: the segment runs before Checkpoint sees it
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    for i in range(segments):
+        y = run(layers[i * count // segments : (i + 1) * count // segments])(x)
+        x = Checkpoint.apply(lambda t: t * 1.0, y)
+    return x
+
+
+# %% wrong[value]: the layers run in the reverse order
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    count = len(layers)
+    layers = list(layers)[::-1]
+    for i in range(segments):
+        x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
+    return x

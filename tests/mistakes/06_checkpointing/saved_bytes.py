@@ -1,0 +1,284 @@
+# %% right: a dict of storages
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        f(*args)
+    return sum(found.values())
+
+
+# %% right: a set of pairs, and the result held until the end
+def saved_bytes(f, *args):
+    found = set()
+
+    def pack(t):
+        found.add((t.untyped_storage()._cdata, t.untyped_storage().nbytes()))
+        return t.detach()
+
+    def unpack(t):
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        result = f(*args)
+    del result
+    return sum(size for _, size in found)
+
+
+# %% right: a total and a list of what was seen
+def saved_bytes(f, *args):
+    total, seen = 0, []
+
+    def pack(t):
+        nonlocal total
+        address = t.untyped_storage().data_ptr()
+        if address not in seen:
+            seen.append(address)
+            total += t.untyped_storage().size()
+        return t.data
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return total
+
+
+# %% right: grad mode is switched on, a view is packed
+def saved_bytes(f, *args):
+    bytes_of = {}
+    hooks = torch.autograd.graph.saved_tensors_hooks(
+        lambda t: (
+            bytes_of.update({t.untyped_storage()._cdata: t.untyped_storage().nbytes()}),
+            t.detach(),
+        )[1],
+        lambda t: t,
+    )
+    with torch.enable_grad(), hooks:
+        _ = f(*args)
+    return int(sum(bytes_of.values()))
+
+
+# %% wrong[value]: a tensor that is saved twice counts twice
+def saved_bytes(f, *args):
+    total = 0
+
+    def pack(t):
+        nonlocal total
+        total += t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return total
+
+
+# %% wrong[value]: elements times element size
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.data_ptr()] = t.numel() * t.element_size()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: elements are counted
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.numel()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: four bytes an element
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = 4 * t.numel()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: leaves are left out
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        if not t.is_leaf:
+            found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: f runs outside the hooks
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    result = f(*args)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        result.sum()
+    return sum(found.values())
+
+
+# %% wrong[value]: under no_grad nothing is saved
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.no_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: the number of tensors
+def saved_bytes(f, *args):
+    found = set()
+
+    def pack(t):
+        found.add(t.untyped_storage().data_ptr())
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return len(found)
+
+
+# %% wrong[value]: the bytes of the arguments
+def saved_bytes(f, *args):
+    f(*args)
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    return sum(t.untyped_storage().nbytes() for t in tensors)
+
+
+# %% wrong[value]: a tensor comes back, not an int
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = torch.tensor(t.untyped_storage().nbytes())
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return torch.stack(list(found.values())).sum() if found else torch.tensor(0)
+
+
+# %% wrong[value]: nothing is returned
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    sum(found.values())
+
+
+# %% wrong[value]: unpack gives nothing back
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: None):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[saves-on-ctx]: pack returns the tensor itself
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[saves-on-ctx]: a global list keeps every tensor
+KEPT = []
+
+
+def saved_bytes(f, *args):
+    first = len(KEPT)
+
+    def pack(t):
+        KEPT.append(t.detach())
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(
+        {t.untyped_storage()._cdata: t.untyped_storage().nbytes() for t in KEPT[first:]}.values()
+    )
+
+
+# %% wrong[value]: distinct by tensor, not by storage
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[len(found)] = t.nbytes
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: only the result's own node is looked at
+def saved_bytes(f, *args):
+    node = f(*args).grad_fn
+    names = [n for n in dir(node) if n.startswith("_saved")]
+    tensors = [getattr(node, n) for n in names]
+    return sum(
+        {
+            t.data_ptr(): t.untyped_storage().nbytes()
+            for t in tensors
+            if isinstance(t, torch.Tensor)
+        }.values()
+    )
+
+
+# %% wrong[raises]: only one hook is given
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        found[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack):
+        f(*args)
+    return sum(found.values())
