@@ -16,6 +16,7 @@ MODULES = {
     "03_linear": "linear",
     "04_ste": "ste",
     "05_double_backward": "double_backward",
+    "06_checkpointing": "checkpointing",
     "07_attention": "attention",
 }
 
