@@ -5,7 +5,15 @@ modules with `from widgets.quiz import …`.
 """
 
 from widgets.figure import palette, show
+from widgets.ledger import saved_ledger
 from widgets.quiz import quiz, quiz_answers
 from widgets.xray import xray
 
-__all__ = ["palette", "quiz", "quiz_answers", "show", "xray"]
+__all__ = [
+    "palette",
+    "quiz",
+    "quiz_answers",
+    "saved_ledger",
+    "show",
+    "xray",
+]

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from IPython.core.getipython import get_ipython
 from torch import Tensor
-from torch.autograd import Function
 
 from autograder import containment
 from autograder.exercises import find
@@ -22,6 +21,7 @@ from autograder.materials import fresh_arguments, fresh_upstream
 from autograder.observation import Question
 from autograder.plan import expect, make_plan
 from autograder.trace import Trace, record, snapshot
+from widgets.runs import callable_and_name, copies, counting, parameters
 from widgets.steps import StepThrough
 from widgets.xray_graph import tensors_named
 from widgets.xray_steps import SAID, Expected, argument_names, walk_of
@@ -46,10 +46,10 @@ def xray(fn: Any = None, *inputs: Any, grad_output: Any = None) -> Any:
     """
     if fn is None:
         return XRayBlock()
-    function, name = _callable(fn)
+    function, name = callable_and_name(fn)
     if not inputs:
         return _of_exercise(fn, function, name)
-    arguments = _copies(inputs)
+    arguments = copies(inputs)
     return _run(fn, function, name, arguments, grad_output, None)
 
 
@@ -83,16 +83,6 @@ class XRayBlock:
 
     def __repr__(self) -> str:
         return "Write `with xray(): …`." if self.view is None else str(self.view)
-
-
-def _callable(fn: Any) -> tuple[Callable[..., Any], str]:
-    """What to call, and the name of it."""
-    if isinstance(fn, type) and issubclass(fn, Function):
-        return fn.apply, fn.__name__
-    if not callable(fn):
-        raise TypeError(f"xray takes a Function class or a function, not {type(fn).__name__}.")
-    owner = getattr(fn, "__self__", None)
-    return fn, owner.__name__ if isinstance(owner, type) else getattr(fn, "__name__", "function")
 
 
 def _of_exercise(fn: Any, function: Callable[..., Any], name: str) -> StepThrough:
@@ -130,7 +120,7 @@ def _run(
     expected: Expected | None,
 ) -> StepThrough:
     """Forward and backward under the tracer; what goes wrong becomes the last step."""
-    names = argument_names(fn) if isinstance(fn, type) else _parameters(function)
+    names = argument_names(fn) if isinstance(fn, type) else parameters(function)
     known = {
         names[i] if i < len(names) else f"input {i}": value
         for i, value in enumerate(arguments)
@@ -155,7 +145,7 @@ def _backward(output: Any, upstream: Any) -> None:
     if callable(upstream):
         gradients = upstream(outputs)
     elif upstream is None:
-        gradients = [_counting(value) for value in outputs]
+        gradients = [counting(value) for value in outputs]
     else:
         gradients = list(upstream) if isinstance(upstream, tuple | list) else [upstream]
     pairs = [
@@ -166,40 +156,6 @@ def _backward(output: Any, upstream: Any) -> None:
     if not pairs:
         raise RuntimeError("no output requires a gradient, so no backward can run")
     torch.autograd.backward([value for value, _ in pairs], [gradient for _, gradient in pairs])
-
-
-def _counting(value: Any) -> Tensor | None:
-    """1, 2, 3, … in the shape of an output: numbers that are recognised when they come back."""
-    if not isinstance(value, Tensor) or not value.requires_grad:
-        return None
-    count = torch.arange(value.numel(), device=value.device) % 9 + 1
-    return count.reshape(value.shape).to(value.dtype)
-
-
-def _copies(inputs: Sequence[Any]) -> list[Any]:
-    """Leaves with the values of the inputs."""
-    tensors = [v for v in inputs if isinstance(v, Tensor)]
-    nobody = not any(v.requires_grad for v in tensors)
-    made: list[Any] = []
-    for value in inputs:
-        if isinstance(value, Tensor):
-            copy = value.detach().clone()
-            floating = copy.is_floating_point() or copy.is_complex()
-            copy.requires_grad_(floating if nobody else value.requires_grad)
-            made.append(copy)
-        else:
-            made.append(value)
-    return made
-
-
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, type) and issubclass(owner, Function):
-        return argument_names(owner)
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return []
 
 
 def _error_words(error: Exception, fn: Any, trace: Trace) -> str:

@@ -81,8 +81,13 @@ def graph_of(trace: Trace, names: list[list[str]], leaf_name: Mapping[int, str])
 
 
 def node_name(node: Node) -> str:
-    """What people call a node: "MulBackward0" → "Mul"."""
-    return re.sub(r"Backward\d*$", "", node.name.rsplit("::", 1)[-1]) or node.name
+    """What people call a node of a trace."""
+    return spoken_name(node.name)
+
+
+def spoken_name(name: str) -> str:
+    """What people call a node of the graph: "MulBackward0" → "Mul"."""
+    return re.sub(r"Backward\d*$", "", name.rsplit("::", 1)[-1]) or name
 
 
 def leaf_names(trace: Trace, known: Mapping[str, object]) -> dict[int, str]:

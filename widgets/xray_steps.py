@@ -15,6 +15,7 @@ from widgets.xray_dangers import name_at
 from widgets.xray_graph import XRayGraph, graph_of, leaf_names, node_name
 
 MOST_STEPS = 120
+GETS = "What forward gets"
 SAID = 160  # letters of an error's message
 
 
@@ -112,7 +113,7 @@ class _Teller:
             f"{app.name}.forward gets {', '.join(given) or 'no input'}.",
             box,
             forward=under,
-            tables=(_values_table("What forward gets", names, app.inputs),),
+            tables=(_values_table(GETS, names, app.inputs),),
         )
         if app.error is not None or not app.outputs:
             return
@@ -282,24 +283,26 @@ def _close(mine: Any, right: Snapshot) -> bool:
 
 
 def _values_table(caption: str, names: Sequence[str], values: Sequence[Any]) -> Table:
-    head = ("name", "values", "shape", "dtype", "size", "wants a gradient")
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for position, value in enumerate(values):
-        name = name_at(names, position)
+        row: tuple[str, ...] = ("no tensor", "–", "–", "–")
         if isinstance(value, Snapshot):
             wants = "yes" if value.requires_grad else "no"
-            row = (name, numbers(value), shape(value), value.dtype, size(value.bytes), wants)
-        else:
-            row = (name, numbers(value), "–", "no tensor", "–", "–")
-        rows.append(row)
-    if caption != "What forward gets":
+            row = (shape(value), value.dtype, size(value.bytes), wants)
+        rows.append((name_at(names, position), numbers(value), *row))
+    head: tuple[str, ...] = ("name", "values", "shape", "dtype", "size", "wants a gradient")
+    if caption != GETS:  # only what comes in wants a gradient or not
         head, rows = head[:-1], [row[:-1] for row in rows]
     return Table(caption, head, tuple(rows))
 
 
 def _saved_words(app: Application) -> str:
     tensors = [s for s in app.saved if s.snapshot is not None]
-    own = {s.snapshot.storage: s.snapshot.storage_bytes for s in tensors if s.who == "intermediate"}
+    own = {
+        s.snapshot.storage: s.snapshot.storage_bytes
+        for s in tensors
+        if s.snapshot is not None and s.who == "intermediate"
+    }
     if not tensors and not app.attributes:
         return f"{app.name} keeps no tensor for backward."
     listed = ", ".join(what(s.who, argument_names(app.cls), app) for s in tensors) or "nothing"

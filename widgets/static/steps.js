@@ -121,7 +121,8 @@ function fill(model, el) {
   const details = element("div", { class: "bbh-details" });
   const scroll = { class: "bbh-graph", tabindex: "0", role: "region", "aria-label": "Graph", ...KEEP_KEYS };
   const section = element("section", { class: "bbh bbh-steps", "aria-label": unmarked(title) });
-  section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, element("div", scroll, graph.svg), status, details);
+  const legend = element("p", { class: "bbh-legend" }, "Under the boxes: values upright, ", element("em", {}, "gradients in italics"), ".");
+  section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, element("div", scroll, graph.svg), legend, status, details);
   el.replaceChildren(section);
 
   const draw = (index) => {

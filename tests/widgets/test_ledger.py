@@ -1,0 +1,96 @@
+"""The ledger counts what is kept once, names who keeps it, and measures until when."""
+
+import pytest
+import torch
+from bs4 import BeautifulSoup
+
+from tests.widgets.functions import MySigmoid, Scaled, Square, Stub
+from widgets.ledger import BACKWARD, COLLECTOR, GRAPH, saved_ledger
+
+
+def facts(ledger):
+    return [(e.keeper, e.held_as, e.what, e.counted, e.until) for e in ledger.entries]
+
+
+def test_a_saved_output_is_kept_until_backward():
+    ledger = saved_ledger(MySigmoid, torch.ones(1000))
+    assert facts(ledger) == [("MySigmoid", "saved[0]", "the output", 4000, BACKWARD)]
+    assert ledger.total == 4000
+
+
+def test_a_saved_input_costs_nothing_besides():
+    ledger = saved_ledger(Square.apply, torch.ones(1000))
+    assert facts(ledger) == [("Square", "saved[0]", "the input x", 0, BACKWARD)]
+    assert ledger.summary == "Square keeps 0 bytes for backward, besides its inputs."
+
+
+def test_ctx_attributes_outlive_backward():
+    entries = {e.held_as: e for e in saved_ledger(Scaled, torch.ones(4), 2.0).entries}
+    assert entries["saved[1]"].until == BACKWARD
+    assert entries["ctx.half"].until == GRAPH
+    assert entries["ctx.half"].what == "made in between"
+
+
+def test_a_reference_cycle_waits_for_the_collector():
+    class Holder(Square):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.y = x * x
+            return ctx.y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    assert facts(saved_ledger(Holder, torch.ones(4))) == [
+        ("Holder", "ctx.y", "the output", 16, COLLECTOR)
+    ]
+
+
+def test_torchs_own_nodes_are_keepers_too():
+    ledger = saved_ledger(lambda x: 1 / (1 + torch.exp(-x)), torch.ones(1000))
+    assert ledger.total == 8000 + 8  # torch keeps the number 1 of `1 / …` as a tensor
+    assert [e.keeper for e in ledger.entries] == ["Exp", "Reciprocal", "Mul"]
+    assert {e.until for e in ledger.entries} == {BACKWARD}
+
+
+def test_what_two_keep_is_counted_once():
+    weight = torch.ones(4, 4, requires_grad=True)
+    ledger = saved_ledger(lambda x: MySigmoid.apply(x) @ weight, torch.ones(4, 4))
+    kept = [e for e in ledger.entries if e.what == "made in between" and e.counted]
+    saved = [e for e in ledger.entries if e.keeper == "MySigmoid"]
+    assert saved[0].counted == 64
+    assert sum(e.counted for e in kept if e.keeper == "Mm") == 64  # the weight, and not the output
+    assert ledger.total == 128
+
+
+def test_the_learners_tensors_are_left_alone():
+    x = torch.ones(3, requires_grad=True)
+    saved_ledger(Square, x)
+    assert x.grad is None
+
+
+def test_an_unwritten_function_is_said_to_be_so():
+    ledger = saved_ledger(Stub, torch.ones(2))
+    assert ledger.entries == ()
+    assert repr(ledger) == "Stub stopped before there was anything to keep: NotImplementedError."
+    assert "NotImplementedError" in ledger._repr_html_()
+
+
+def test_nothing_kept_is_said():
+    assert repr(saved_ledger(lambda x: x + 1, torch.ones(2))).endswith(
+        "keeps no tensor for backward."
+    )
+
+
+@pytest.mark.parametrize("text", ["repr", "html"])
+def test_all_columns_are_shown(text):
+    ledger = saved_ledger(Scaled, torch.ones(4), 2.0)
+    shown = repr(ledger)
+    if text == "html":
+        soup = BeautifulSoup(ledger._repr_html_(), "html.parser")
+        assert soup.table.caption.string == "What Scaled keeps for backward"
+        assert len(soup.find_all("th", scope="row")) == len(ledger.entries)
+        shown = soup.get_text(" ")
+    for word in ("kept by", "saved[0]", "the input x", "(4)", "float32", "16 bytes", GRAPH):
+        assert word in shown

@@ -1,0 +1,234 @@
+"""saved_ledger: what a forward keeps for backward, who keeps it, and until when.
+
+"Until when" is measured on a run of its own: what a node holds is looked at after backward, and
+what a ctx attribute holds after the graph was dropped, before and after Python's garbage collector.
+"""
+
+import gc
+import html
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from autograder.trace import storage_of, tensors_within
+from widgets.runs import callable_and_name, copies, counting, parameters
+from widgets.wording import size
+from widgets.xray_graph import spoken_name
+
+BACKWARD = "backward has used it"
+GRAPH = "the graph is dropped"
+COLLECTOR = "Python's garbage collector runs"
+LONGER = "somebody else lets go of it"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One tensor that is kept. `counted` bytes are those no entry above and no input has already."""
+
+    keeper: str
+    held_as: str
+    what: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    counted: int
+    until: str
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Shows the entries as text and as a table; `total` is the bytes kept beyond the inputs."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    error: str = ""
+
+    @property
+    def total(self) -> int:
+        return sum(entry.counted for entry in self.entries)
+
+    @property
+    def summary(self) -> str:
+        """The sentence above the table."""
+        if self.error:
+            return f"{self.name} stopped before there was anything to keep: {self.error}"
+        if not self.entries:
+            return f"{self.name} keeps no tensor for backward."
+        return f"{self.name} keeps {size(self.total)} for backward, besides its inputs."
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        for e in self.entries:
+            shape = "(" + ", ".join(map(str, e.shape)) + ")"
+            own = size(e.counted) if e.counted else "nothing"
+            yield e.keeper, e.held_as, e.what, shape, e.dtype, size(e.bytes), own, e.until
+
+    def __repr__(self) -> str:
+        rows = [HEAD, *self._rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
+        lines = [
+            "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+        return "\n".join([self.summary, *(lines if self.entries else [])])
+
+    def _repr_html_(self) -> str:
+        said = f"<p>{html.escape(self.summary)}</p>"
+        if not self.entries:
+            return said
+        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in HEAD)
+        rows = "".join(
+            f'<tr><th scope="row">{html.escape(first)}</th>'
+            + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
+            + "</tr>"
+            for first, *rest in self._rows()
+        )
+        caption = f"What {html.escape(self.name)} keeps for backward"
+        return (
+            f"{said}<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
+
+
+HEAD = ("kept by", "as", "is", "shape", "dtype", "size", "kept besides", "until")
+
+
+def saved_ledger(fn: Any, *inputs: Any) -> Ledger:
+    """A table of what fn(*inputs) keeps for backward.
+
+    Args:
+        fn: a Function class, its apply, or any function of tensors.
+        inputs: its arguments; they are copied. Where no tensor requires a gradient, all
+            floating-point ones do.
+
+    What fn raises is said in the ledger.
+    """
+    function, name = callable_and_name(fn)
+    names = parameters(function)
+    try:
+        return Ledger(name, _entries(function, inputs, names))
+    except Exception as error:
+        said = str(error).splitlines()[0][:120] if str(error) else ""
+        return Ledger(name, (), f"{type(error).__name__}{': ' if said else '.'}{said}")
+
+
+def _entries(
+    function: Callable[..., Any], inputs: Sequence[Any], names: Sequence[str]
+) -> tuple[Entry, ...]:
+    arguments = copies(inputs)
+    known = {
+        storage_of(value)[0]: f"the input {names[i] if i < len(names) else i}"
+        for i, value in enumerate(arguments)
+        if isinstance(value, Tensor)
+    }
+    free = set(known)  # somebody has the inputs anyway
+    outputs, nodes = _forward(function, arguments)
+    known |= {
+        storage_of(value)[0]: "the output" for value in outputs if storage_of(value)[0] not in known
+    }
+    until = _measured(function, inputs)
+    made: list[Entry] = []
+    for position, (node, held_as, tensor) in enumerate(_held(nodes)):
+        storage, room = storage_of(tensor)
+        what = known.get(storage, "made in between")
+        counted = 0 if storage in free else room
+        free.add(storage)
+        made.append(
+            Entry(
+                spoken_name(node.name()), held_as, what, tuple(tensor.shape),
+                str(tensor.dtype).removeprefix("torch."), tensor.numel() * tensor.element_size(),
+                counted, until[position] if position < len(until) else "",
+            )
+        )  # fmt: skip
+    return tuple(made)
+
+
+def _forward(
+    function: Callable[..., Any], arguments: Sequence[Any]
+) -> tuple[list[Tensor], list[Any]]:
+    """The outputs that have a graph, and all nodes of it, those of the forward's beginning first."""
+    with torch.enable_grad():
+        output = function(*arguments)
+    every = output if isinstance(output, tuple | list) else (output,)
+    outputs = [v for v in every if isinstance(v, Tensor) and v.grad_fn is not None]
+    found: dict[int, Any] = {}
+    waiting = [v.grad_fn for v in outputs]
+    while waiting:
+        node = waiting.pop(0)
+        if node is not None and id(node) not in found:
+            found[id(node)] = node
+            waiting += [after for after, _ in node.next_functions]
+    return outputs, list(found.values())[::-1]
+
+
+def _held(nodes: Sequence[Any]) -> Iterator[tuple[Any, str, Tensor]]:
+    """(node, what it is held as, the tensor) for all that nodes save and all that hides on a ctx."""
+    for node in nodes:
+        if hasattr(node, "_forward_cls"):
+            for i, tensor in enumerate(node.saved_tensors):
+                if isinstance(tensor, Tensor):
+                    yield node, f"saved[{i}]", tensor
+            yield from _held_on_ctx([node])
+        else:
+            for name in dir(node):
+                if name.startswith("_saved_"):
+                    for path, tensor in tensors_within(getattr(node, name), name[7:]):
+                        yield node, path, tensor
+
+
+def _measured(function: Callable[..., Any], inputs: Sequence[Any]) -> list[str]:
+    """Until when each tensor that `_held` finds is held, in its order, from a run of its own."""
+    collecting = gc.isenabled()
+    gc.disable()  # else a cycle may be collected before we look
+    try:
+        return _lives(function, copies(inputs))
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _lives(function: Callable[..., Any], arguments: list[Any]) -> list[str]:
+    outputs, nodes = _forward(function, arguments)
+    arguments.clear()
+    held = list(_held(nodes))
+    saved = [(node, path) for node, path, _ in held]
+    storages = [StorageWeakRef(tensor.untyped_storage()) for _, _, tensor in held]
+    del held
+    gradients = [counting(value) for value in outputs]
+    torch.autograd.backward(outputs, gradients)
+    on_ctx = {(id(node), path) for node, path, _ in _held_on_ctx(nodes)}
+    after_backward = [(id(node), path) in on_ctx or _still_saved(node) for node, path in saved]
+    del saved
+    outputs.clear()
+    nodes.clear()
+    gradients.clear()
+    after_graph = [not storage.expired() for storage in storages]
+    gc.collect()
+    after_collector = [not storage.expired() for storage in storages]
+    return [
+        BACKWARD if not backward else LONGER if collector else COLLECTOR if graph else GRAPH
+        for backward, graph, collector in zip(
+            after_backward, after_graph, after_collector, strict=True
+        )
+    ]
+
+
+def _held_on_ctx(nodes: Sequence[Any]) -> Iterator[tuple[Any, str, Tensor]]:
+    for node in nodes:
+        if hasattr(node, "_forward_cls"):
+            for name, value in vars(node).items():
+                for path, tensor in tensors_within(value, f"ctx.{name}"):
+                    yield node, path, tensor
+
+
+def _still_saved(node: Any) -> bool:
+    """Whether a node still has what it saved; torch raises RuntimeError for what it has freed."""
+    names = [name for name in dir(node) if name.startswith("_saved_")]
+    try:
+        return (hasattr(node, "saved_tensors") and bool(node.saved_tensors)) or any(
+            isinstance(getattr(node, name), Tensor) for name in names
+        )
+    except RuntimeError:
+        return False
