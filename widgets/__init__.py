@@ -5,11 +5,15 @@ modules with `from widgets.quiz import …`.
 """
 
 from widgets.figure import palette, show
+from widgets.flow import Operation, default_operations, gradient_flow
 from widgets.ledger import saved_ledger
 from widgets.quiz import quiz, quiz_answers
 from widgets.xray import xray
 
 __all__ = [
+    "Operation",
+    "default_operations",
+    "gradient_flow",
     "palette",
     "quiz",
     "quiz_answers",
