@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import importlib.util
 import json
+import sys
 import textwrap
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.evidence import Finding
+from autograder.exercises import find
 from autograder.explanations import TITLES
 
 _WIDTH = 96
@@ -24,6 +27,14 @@ _MILESTONES = frozenset(
         "The gradients agree with the reference, for dense upstream gradients of both signs.",
         "Second derivatives are right (or refused where that is allowed).",
     }
+)
+
+
+# What goes wrong within one run; a walk through it shows where.
+_SEEN_BY_STEPS = frozenset(
+    rule
+    for rule in TITLES
+    if rule.startswith(("gradient-", "upstream-", "saves-", "mutates-")) or rule == "raises"
 )
 
 
@@ -120,7 +131,18 @@ class Report:
             )
         if self.seed is not None and not self.graded and not self.passed:
             rows.append(("Again", f"`seed={self.seed}` repeats exactly this check"))
+        if self.findings and self.findings[0].rule in _SEEN_BY_STEPS and self._can_be_walked():
+            rows.append(("See", f"`xray({self.exercise})` shows one run of it step by step"))
         return rows
+
+    def _can_be_walked(self) -> bool:
+        """Whether the learner can call xray here: in a notebook, on an exercise of the course."""
+        if self.graded or not self.exercise.isidentifier() or not in_notebook():
+            return False
+        try:
+            return has_xray() and not find(self.exercise).is_function
+        except ValueError:
+            return False
 
     def __str__(self) -> str:
         lines = textwrap.wrap(f"{self.mark} {self.headline}", _WIDTH, subsequent_indent="  ")
@@ -159,6 +181,21 @@ class Report:
         if self.graded:
             data["seed"] = None
         return json.dumps(data, ensure_ascii=False, indent=1, default=str)
+
+
+def in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this, which alone can show a live widget."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+@cache
+def has_xray() -> bool:
+    """Whether `from widgets import xray` would work. Looked for, not imported: widgets builds on this."""
+    found = importlib.util.find_spec("widgets")
+    places = (found.submodule_search_locations if found else None) or []
+    return any((Path(place) / "xray.py").is_file() for place in places)
 
 
 def _finding_data(finding: Finding, discreet: bool) -> dict[str, Any]:

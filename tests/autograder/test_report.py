@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -99,3 +101,34 @@ def test_explain_knows_every_rule_and_helps_with_names(capsys):
         assert TITLES[rule] in " ".join(capsys.readouterr().out.split())
     with pytest.raises(ValueError, match="gradient-sign"):
         explain("gradiant-sign")
+
+
+def doubled() -> Report:
+    return evaluate(
+        sigmoid_with(WRONG["gradient-scale"]), exercise="MySigmoid", seed=3, hidden=False
+    )
+
+
+def test_in_a_notebook_a_wrong_gradient_points_to_xray(monkeypatch):
+    monkeypatch.setattr("autograder.report.in_notebook", lambda: True)
+    report = doubled()
+    assert report.rows()[-1] == ("See", "`xray(MySigmoid)` shows one run of it step by step")
+    assert "<code>xray(MySigmoid)</code>" in report._repr_html_()
+
+
+@pytest.mark.parametrize("what", ["terminal", "no widgets", "graded", "no exercise"])
+def test_xray_is_only_named_where_it_can_be_called(monkeypatch, what):
+    monkeypatch.setattr("autograder.report.in_notebook", lambda: what != "terminal")
+    if what == "no widgets":
+        monkeypatch.setattr("autograder.report.has_xray", lambda: False)
+    report = doubled()
+    report.graded = what == "graded"
+    if what == "no exercise":
+        report.exercise = "SomethingElse"
+    assert "xray" not in str(report)
+
+
+def test_xray_is_found_without_importing_widgets():
+    code = "from autograder import report, check; import sys; assert report.has_xray(); print('widgets' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
