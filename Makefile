@@ -26,7 +26,9 @@ START_PAGE := course/00_start_here/00_start_here.ipynb
 AXE := build/node/node_modules/axe-core/axe.min.js
 # A Python that somebody names is the one they get; the default gives way to the one in .venv.
 PYTHON_CHOSEN := $(if $(filter file,$(origin PYTHON)),,--python-chosen)
-INSTALL = "$(PYTHON)" autograder/setup/install.py $(PYTHON_CHOSEN) \
+# Likewise torch: without TORCH or TORCH_INDEX, the torch that is in .venv stays.
+TORCH_DEFAULT := $(if $(filter-out file,$(origin TORCH) $(origin TORCH_INDEX)),,--torch-is-default)
+INSTALL = "$(PYTHON)" autograder/setup/install.py $(PYTHON_CHOSEN) $(TORCH_DEFAULT) \
 	--torch '$(TORCH)' --torch-index '$(TORCH_INDEX)'
 
 define NO_PYTHON

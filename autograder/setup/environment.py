@@ -28,6 +28,7 @@ class Request:
     torch_index: str = ""  # one more place where pip may look
     extras: tuple[str, ...] = ()
     python_chosen: bool = False  # PYTHON=… was given, so another Python's .venv will not do
+    torch_is_default: bool = False  # neither TORCH nor TORCH_INDEX was given: what is there will do
 
     @property
     def venv(self) -> Path:
@@ -47,19 +48,27 @@ def read_request(arguments: list[str], root: Path) -> Request:
     parser.add_argument("--torch", default="torch>=2.13", help="which torch, as pip spells it")
     parser.add_argument("--torch-index", default="", help="one more index where pip may look")
     parser.add_argument("--extras", default="", help="extras of pyproject.toml, with commas")
+    parser.add_argument("--torch-is-default", action="store_true", help="what is there will do")
     parser.add_argument("--python-chosen", action="store_true", help="this Python and no other")
     chosen = parser.parse_args(arguments)
     extras = tuple(sorted(filter(None, chosen.extras.split(","))))
-    return Request(root, chosen.torch, chosen.torch_index, extras, chosen.python_chosen)
+    return Request(
+        root, chosen.torch, chosen.torch_index, extras, chosen.python_chosen,
+        chosen.torch_is_default,
+    )  # fmt: skip
 
 
 def stamp_for(request: Request, before: Stamp | None) -> Stamp:
     """The stamp of the environment asked for. Extras that are there already stay."""
     there = before.extras if before else ()
+    torch, index = request.torch, request.torch_index
+    if before is not None and request.torch_is_default:
+        # Chosen once is chosen: `make start TORCH=…` and then plain `make test` fetch nothing again.
+        torch, index = before.torch, before.torch_index
     return Stamp(
         project=install_stamp.digest_of_project(request.root / "pyproject.toml"),
-        torch=request.torch,
-        torch_index=request.torch_index,
+        torch=torch,
+        torch_index=index,
         python=request.python_version,
         folder=str(request.root),
         extras=tuple(sorted({*request.extras, *there})),

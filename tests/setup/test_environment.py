@@ -10,7 +10,7 @@ import environment
 import free_space
 import install_stamp
 import venv_folder
-from environment import Request, pip_arguments, read_request
+from environment import ROOT, Request, pip_arguments, read_request, stamp_for
 from install_stamp import Stamp
 from problem import SetupProblem
 
@@ -179,3 +179,13 @@ def test_problem_reads_well() -> None:
     assert str(problem) == (
         "It is broken.\n\n    | line 1\n    | line 2\n\nWhat to do:\n  - Mend it.\n  - Buy another."
     )
+
+
+def test_a_torch_that_was_chosen_once_stays(tmp_path):
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    chosen = stamp_for(Request(tmp_path, "torch==2.13.0", "https://example.org"), None)
+    later = Request(tmp_path, "torch>=2.13", torch_is_default=True)
+    assert stamp_for(later, chosen) == chosen
+    other = stamp_for(Request(tmp_path, "torch==2.14.0"), chosen)
+    assert (other.torch, other.torch_index) == ("torch==2.14.0", "")
+    assert stamp_for(later, None).torch == "torch>=2.13"
