@@ -9,7 +9,9 @@ import ast
 import io
 import linecache
 import re
-from contextlib import redirect_stdout
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,17 +48,32 @@ def check_notebook(path: Path, hidden: bool = False, seed: int | None = None) ->
     space: dict[str, Any] = {"__name__": "__main__"}
     found = NotebookReports()
     names: list[str] = []
-    for number, (grade_id, graded, source) in enumerate(cells, 1):
-        match = _CHECK.search(source)
-        if graded and match:
-            names += [match["name"]] if match["name"] not in names else []
-        elif not graded and not grade_id.startswith(("demo-", "see-", "finale-", "quiz-")):
-            _run(source, f"<cell {number} of {path.name}>", space, found)
-    for name in names:
-        found.reports.append(_report(name, space, hidden, seed))
+    with importable(path.parent):
+        for number, (grade_id, graded, source) in enumerate(cells, 1):
+            match = _CHECK.search(source)
+            if graded and match:
+                names += [match["name"]] if match["name"] not in names else []
+            elif not graded and not grade_id.startswith(("demo-", "see-", "finale-", "quiz-")):
+                _run(source, f"<cell {number} of {path.name}>", space, found)
+        for name in names:
+            found.reports.append(_report(name, space, hidden, seed))
     if not names:
         raise NotANotebook(f"{path} has no exercises: no graded cell calls check(…).")
     return found
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Modules of a folder can be imported, as in a kernel that runs there.
+
+    The folder comes last, so that a file called torch.py hides nothing.
+    """
+    entry = str(folder.resolve())
+    sys.path.append(entry)
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
 
 
 def _code_cells(path: Path) -> list[tuple[str, bool, str]]:
