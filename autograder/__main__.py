@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,22 +70,45 @@ def _check(options: argparse.Namespace) -> int:
 
 def _check_file(options: argparse.Namespace) -> int:
     from autograder.api import evaluate
+    from autograder.exercises import is_exercise
+    from autograder.notebook import importable
 
     if not options.file.is_file():
         raise ValueError(f"there is no file {options.file}")
     if not options.function:
         raise ValueError("say which Function of the file to check: --function MyOp")
-    space = runpy.run_path(str(options.file))
-    inputs = _named(space, options.inputs, options.file) if options.inputs else None
-    report = evaluate(
-        _named(space, options.function, options.file),
-        exercise=None if inputs is None else options.function,
-        seed=options.seed,
-        reference=_named(space, options.reference, options.file) if options.reference else None,
-        inputs=inputs() if callable(inputs) else inputs,
-    )
+    with importable(options.file.parent):
+        space = _run(options.file)
+        submission = _named(space, options.function, options.file)
+        inputs = _named(space, options.inputs, options.file) if options.inputs else None
+        if inputs is None and not is_exercise(options.function):
+            raise ValueError(
+                f"{options.function} is no exercise, so it needs inputs to be checked on: --inputs NAME, "
+                f"where {options.file} says NAME = (x, …), the arguments as you would pass them to apply"
+            )
+        report = evaluate(
+            submission,
+            exercise=options.function,
+            seed=options.seed,
+            reference=_named(space, options.reference, options.file) if options.reference else None,
+            inputs=inputs() if callable(inputs) else inputs,
+        )
     print(report.to_json().replace("\n", " ") if options.json else report)
     return EXIT_PASSED if report.passed else EXIT_FAILED
+
+
+def _run(file: Path) -> dict[str, Any]:
+    """What a file defines; ValueError if it stops with an error."""
+    try:
+        return runpy.run_path(str(file))
+    except Exception as error:
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if Path(frame.filename).resolve() == file.resolve()
+        ]
+        place = f" in line {lines[-1]}" if lines else ""
+        raise ValueError(f"{file} stops{place} with {type(error).__name__}: {error}") from error
 
 
 def _named(space: dict[str, Any], name: str, file: Path) -> Any:

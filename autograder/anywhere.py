@@ -4,6 +4,9 @@
 
 Without a reference the gradient is compared with central differences of the Function's own forward,
 so values of forward are taken as right and second derivatives are judged by gradgradcheck.
+
+With one, the reference decides where gradcheck makes sense: at a kink, and for a surrogate gradient, it
+rejects the reference as well, so there the gradients are only compared.
 """
 
 from __future__ import annotations
@@ -15,8 +18,11 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, Sampler
+from autograder.plan import SMALL
 
 _EPS = 1e-6  # the step at which central differences are most exact in float64
+# Rules (by function name) that say nothing where forward is its own reference.
+VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_value"})
 _HINT = "There are no hints for a Function that is not from the course; explain(rule) says more."
 
 
@@ -32,10 +38,12 @@ def exercise_for(
             those that do not require grad are still differentiated, as gradcheck would need them
     Raises TypeError for inputs that are neither, ValueError where no input is a floating tensor.
     """
-    cases = tuple(
-        _case(i, args, len(sets)) for sets in [_input_sets(inputs)] for i, args in enumerate(sets)
-    )
+    sets = [_fixed(args) for args in _input_sets(inputs)]
     numerical = reference is None
+    smooth = [reference is None or _gradcheck_accepts(reference, args) for args in sets]
+    cases = tuple(
+        _case(i, args, len(sets), kink=any(smooth) and not smooth[i]) for i, args in enumerate(sets)
+    )
     name = name or getattr(submission, "__name__", None) or type(submission).__name__
     return Exercise(
         name=name,
@@ -48,6 +56,7 @@ def exercise_for(
         cases=cases,
         hints=(_HINT, _HINT, _HINT),
         second_order="checked" if numerical else "right",
+        gradcheck=any(smooth),
         half=False,
         float32=not numerical,
         may_use_autograd=True,
@@ -69,19 +78,38 @@ def _input_sets(inputs: Any) -> list[tuple[Any, ...]]:
     return sets
 
 
-def _case(i: int, args: tuple[Any, ...], count: int) -> Case:
-    fixed = tuple(
+def _fixed(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with floating tensors as float64 copies on the CPU."""
+    return tuple(
         a.detach().cpu().to(torch.float64).clone()
         if isinstance(a, Tensor) and a.is_floating_point()
         else a
         for a in args
     )
+
+
+def _case(i: int, args: tuple[Any, ...], count: int, kink: bool) -> Case:
     words = "your inputs" if count == 1 else f"your inputs, set {i + 1}"
 
     def make(sampler: Sampler) -> tuple[Any, ...]:
-        return fixed
+        return args
 
-    return Case(words, make, visible=True)
+    return Case(words, make, role="special" if kink else "main", visible=True)
+
+
+def _gradcheck_accepts(reference: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether gradcheck accepts the reference's own gradient; True where gradcheck is not asked."""
+    if any(isinstance(a, Tensor) and a.numel() > SMALL for a in args):
+        return True
+    leaves = [
+        a.clone().requires_grad_() if isinstance(a, Tensor) and a.is_floating_point() else a
+        for a in args
+    ]
+    try:
+        with torch.enable_grad():
+            return torch.autograd.gradcheck(reference, leaves, raise_exception=False)
+    except Exception:  # a reference that stops with an error is told of when it is used
+        return True
 
 
 def _signature(submission: Any, reference: Callable[..., Any] | None) -> str:

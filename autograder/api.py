@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
-from autograder.anywhere import exercise_for
+from autograder.anywhere import VALUES, exercise_for
 from autograder.containment import contained
 from autograder.evidence import Evidence, Finding
 from autograder.exercise import Exercise
-from autograder.exercises import find
+from autograder.exercises import all_exercises, find, is_exercise
 from autograder.observation import Answer, Observation
 from autograder.plan import make_plan
 from autograder.probe import probe
@@ -89,7 +89,8 @@ def evaluate(
         verdicts = judge(evidence)
     base.findings = verdicts.findings
     base.passed = not verdicts.findings
-    base.held = [r.sentence for r in verdicts.held]
+    believed = VALUES if inputs is not None and reference is None else frozenset()
+    base.held = [r.sentence for r in verdicts.held if r.key not in believed]
     base.skipped = [r.name for r in verdicts.skipped]
     base.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
     base.printed = str(observation.facts.get("printed", ""))
@@ -179,16 +180,14 @@ def _wrong_kind(submission: Any, exercise: Exercise) -> Finding | None:
 
 
 @cache
-def _rule_count_by_name(name: str, hidden: bool) -> int:
+def _rule_count_of_course(name: str, hidden: bool) -> int:
     return _count_rules(find(name), hidden)
 
 
 def _rule_count(exercise: Exercise, hidden: bool) -> int:
-    try:
-        if exercise.lesson and find(exercise.name) is exercise:
-            return _rule_count_by_name(exercise.name, hidden)
-    except ValueError:
-        pass
+    """As _count_rules; remembered for the course's exercises, which do not change while it runs."""
+    if all_exercises().get(exercise.name) is exercise:
+        return _rule_count_of_course(exercise.name, hidden)
     return _count_rules(exercise, hidden)
 
 
@@ -260,7 +259,7 @@ def install_name_help() -> None:
 
     def friendly(shell: Any, etype: Any, value: Any, tb: Any, tb_offset: Any = None) -> Any:
         name = getattr(value, "name", None)
-        if isinstance(name, str) and _is_exercise(name):
+        if isinstance(name, str) and is_exercise(name):
             lines = [
                 f"{name} is not there yet: run the cell above first (the one with `class {name}` or "
                 f"`def {name}`), then this one again."
@@ -271,11 +270,3 @@ def install_name_help() -> None:
 
     shell.set_custom_exc((NameError,), friendly)
     _installed = friendly
-
-
-def _is_exercise(name: str) -> bool:
-    try:
-        find(name)
-    except Exception:  # an unknown name, or exercises that cannot be loaded: stay out of the way
-        return False
-    return True

@@ -19,7 +19,7 @@ from autograder.materials import second_order  # the same measurement on both si
 from autograder.observation import Question
 
 _DEEP = 2  # how many main cases get the costly questions too
-_SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
+SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 
 
 @dataclass
@@ -234,7 +234,7 @@ class _Planner:
         for target in made[0].wants:
             made.append(ask(f"mutate:{i}:{target}", "mutate", i, case, target=target))
         if not exercise.gradcheck or any(
-            a.numel() > _SMALL for a in made[0].args if isinstance(a, Tensor)
+            a.numel() > SMALL for a in made[0].args if isinstance(a, Tensor)
         ):
             return made
         made.append(ask(f"gradcheck:{i}", "gradcheck", i, case, order=1, visible=case.visible))
