@@ -17,7 +17,7 @@ from autograder.exercise import (
     Sampler,
     Scenario,
 )
-from autograder.exercises.elementwise import bytes_of_x
+from autograder.exercises.elementwise import bytes_of_x, clipped
 from autograder.exercises.first_functions import LESSON, large
 
 
@@ -164,9 +164,9 @@ def _judge_twice(seen: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None
 CLIP = Exercise(
     name="Clip",
     lesson=LESSON,
-    summary="torch.clamp(x, low, high); the gradient passes where low ≤ x ≤ high, bounds included.",
+    summary="The values of torch.clamp(x, low, high); the gradient passes where low ≤ x ≤ high, bounds included.",
     signature="(x, low, high)",
-    reference=lambda x, low, high: torch.clamp(x, low, high),
+    reference=clipped,
     cases=(
         Case("a vector", lambda s: _clipped(s), visible=True),
         Case("a matrix", lambda s: _clipped(s, 2, 3)),

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler, bytes_of
+from autograder.exercises.elementwise import clipped
 from autograder.exercises.ste_surrogate import (
     KEEPS_NOTHING,
     LESSON,
@@ -112,7 +113,7 @@ BINARIZE = Exercise(
     lesson=LESSON,
     summary="+1 where x ≥ 0, −1 elsewhere; the gradient passes where |x| ≤ 1 and is 0 elsewhere.",
     signature="(x)",
-    reference=lambda x: surrogate(plus_or_minus_one(x), x.clamp(-1.0, 1.0)),
+    reference=lambda x: surrogate(plus_or_minus_one(x), clipped(x, -1.0, 1.0)),
     gradcheck=False,
     cases=elementwise_cases(
         _on_both_sides,
