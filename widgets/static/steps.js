@@ -119,8 +119,9 @@ function fill(model, el) {
   const { bar, back, next, play, slider } = makeControls(steps.length);
   const status = element("p", { class: "bbh-status", role: "status", "aria-live": "polite" });
   const details = element("div", { class: "bbh-details" });
-  const scroll = { class: "bbh-graph", tabindex: "0", role: "region", "aria-label": "Graph", ...KEEP_KEYS };
-  const section = element("section", { class: "bbh bbh-steps", "aria-label": unmarked(title) });
+  const scroll = { class: "bbh-graph", tabindex: "0", role: "group", "aria-label": "Graph, scrolls", ...KEEP_KEYS };
+  // Groups and no landmarks: a notebook may show several walks of one name.
+  const section = element("div", { class: "bbh bbh-steps", role: "group", "aria-label": unmarked(title) });
   const legend = element("p", { class: "bbh-legend" }, "Under the boxes: values upright, ", element("em", {}, "gradients in italics"), ".");
   section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, element("div", scroll, graph.svg), legend, status, details);
   el.replaceChildren(section);
