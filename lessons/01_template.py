@@ -38,7 +38,7 @@ import torch
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, explain, hint, progress
-from widgets import palette, quiz, show
+from widgets import default_operations, gradient_flow, palette, quiz, show, xray
 
 # %% [markdown]
 # Some cells below make mistakes on purpose. This little helper prints the error and lets the notebook go on.
@@ -97,6 +97,14 @@ print("value:", sigmoid.item(), "  gradient:", z.grad.item(), "  true gradient: 
 # Read it as a message passed backwards. The **upstream gradient** $dL/dy$ arrives from the right. You multiply it by your **local derivative** $dy/dx$, and hand the product to the left.
 #
 # Your operation need not know what the loss is. All it ever learns of it is that one message, called `grad_output`.
+
+# %% [markdown]
+# Here is the message on its way, through a graph with two branches. Walk it with the buttons or the slider, or press Play: five steps forward, four back.
+#
+# In the last step the chain rule is one line: $1 \times 2 \times 2 = 4$, the upstream gradient times the derivative $2x$ of the square at $x = 2$.
+
+# %% nbgrader={"grade": false, "grade_id": "see-gradient-flow", "locked": true, "schema_version": 3, "solution": false, "task": false}
+gradient_flow()
 
 # %% [markdown]
 # Now let $x$ and $y$ be tensors with $n$ and $m$ elements. Each output may depend on each input, so there are $m \times n$ local derivatives. Together they are the **Jacobian**, $J_{ij} = \partial y_i / \partial x_j$.
@@ -363,6 +371,14 @@ check(Square, hidden=True)
 # **Common mistakes.** Returning `2 * x` and forgetting `grad_output`: right only while the loss is `y.sum()`. Writing `x = ctx.saved_tensors` without unpacking the tuple. Saving `2 * x` instead of `x`: the first derivative is right, but to a *second* derivative the saved tensor is a constant, so it comes out wrong. Storing `ctx.x = x`: the next section shows what that costs.
 
 # %% [markdown]
+# ### See it run
+#
+# `xray` runs your Function once and lets you walk through it: what forward got and saved, what arrived in backward, what backward returned, what reached the leaf. It shows *your* class, as it is now. Where something is wrong it opens on that step.
+
+# %% nbgrader={"grade": false, "grade_id": "see-square", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(Square)
+
+# %% [markdown]
 # ## What to remember, and how
 #
 # `ctx` offers two ways to remember something:
@@ -533,7 +549,7 @@ for slope in (0.25, 0.5, 0.75):
     ax.plot(t, slope * t, color=palette["purple"], ls="--")
 ax.plot([], [], color=palette["purple"], ls="--", label="subgradients ¼, ½, ¾")
 ax.plot(t, t.clamp(min=0), color=palette["blue"], ls="-", lw=3, label="max(x, 0)")
-ax.plot(0, 0, "o", color=palette["black"], label="the kink: relu says 0, clamp says 1")
+ax.plot(0, 0, "o", color=palette["black"], label="the kink")
 ax.set(title="Which slope at the kink?", xlabel="x", ylabel="y")
 ax.legend()
 show(
@@ -543,7 +559,7 @@ show(
 )
 
 # %% [markdown]
-# All of these are legitimate, and they differ: `relu` says 0, `clamp` says 1. If your Function stands in for one of torch's, follow the convention of that one. A comparison such as `x > 0` against `x >= 0` is all there is between them, so write it with care.
+# All of these are legitimate, and they differ, even between versions: at its bounds `clamp` says 1 in torch 2.13 and 0 in torch 2.15. If your Function stands in for one of torch's, say which convention it follows. A comparison such as `x > 0` against `x >= 0` is all there is between them, so write it with care.
 
 # %% [markdown]
 # ## Exercise 2: MyReLU
@@ -595,6 +611,12 @@ check(MyReLU, hidden=True)
 # **What is saved, and why.** The output. $x > 0$ exactly where $y > 0$, so it tells as much as the input does. It is what `torch.relu` saves too: the next layer usually keeps $y$ alive anyway, while $x$ could otherwise be freed. A mask is right as well: a quarter of the bytes in float32, but bytes of its own.
 #
 # **Common mistakes.** `x >= 0`, or zeroing `grad_output[x < 0]`: both give 1 at the kink. Zeroing in place without a copy writes into a gradient that belongs to somebody else (two sections on). `grad_output * mask.float()` turns a bfloat16 gradient into float32. Multiplying by a mask gives NaN where the upstream gradient is infinite, because $\infty \cdot 0$ is NaN; `torch.where` gives 0, as torch does.
+
+# %% [markdown]
+# Both of your Functions in the graph you walked through at the beginning: are the numbers under the boxes the same?
+
+# %% nbgrader={"grade": false, "grade_id": "see-your-flow", "locked": true, "schema_version": 3, "solution": false, "task": false}
+gradient_flow(operations=default_operations(Square, MyReLU))
 
 # %% [markdown]
 # ## One gradient per argument
@@ -808,7 +830,7 @@ attempt(torch.func.grad(lambda t: Sine.apply(t).sum()), x)
 #
 # $y = x$ between two bounds, and the nearer bound outside: `torch.clamp`. Inside, the gradient passes; outside, the output no longer depends on $x$.
 #
-# **Contract.** `Clip.apply(x, low, high)` with numbers `low` ≤ `high` agrees with `torch.clamp`. **At the bounds themselves the gradient passes**, as with torch. `low` and `high` get `None`. At most as many bytes as `x` has are kept for backward.
+# **Contract.** `Clip.apply(x, low, high)` with numbers `low` ≤ `high` has the values of `torch.clamp`. **At the bounds themselves the gradient passes** (torch 2.13 does the same, torch 2.15 does not: a contract should say). `low` and `high` get `None`. At most as many bytes as `x` has are kept for backward.
 #
 # **To do.** Fill in both methods, in the form you like better. If you choose `setup_context`, change `forward` accordingly.
 
@@ -846,7 +868,7 @@ check(Clip, hidden=True)
 # %% [markdown] tags=["solution-note"]
 # ### Solution note: Clip
 #
-# **Derivation.** $y_i = x_i$ inside, so the local derivative is 1; outside $y_i$ is a constant, so it is 0. Torch counts the bounds as inside: `low <= x <= high`.
+# **Derivation.** $y_i = x_i$ inside, so the local derivative is 1; outside $y_i$ is a constant, so it is 0. The contract counts the bounds as inside: `low <= x <= high`.
 #
 # **What is saved, and why.** A mask of one byte an element. Here the output would *not* do as it did for ReLU: where $y$ equals a bound, $x$ may lie on it (gradient passes) or beyond it (gradient stops).
 #

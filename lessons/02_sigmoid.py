@@ -37,7 +37,7 @@ import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show
+from widgets import palette, quiz, saved_ledger, show, xray
 
 # %% [markdown]
 # ## Why it matters
@@ -389,6 +389,28 @@ print("gradcheck", gradcheck(my_sigmoid, x), "  gradgradcheck", gradgradcheck(my
 print("bytes kept:", kept_bytes(my_sigmoid, x), "=", x.numel(), "elements × 8")
 
 # %% [markdown]
+# ### See it run
+#
+# Walk through one run of your class. In the step "Saved for backward", look at what is kept: an input, the output, or something in between?
+
+# %% nbgrader={"grade": false, "grade_id": "see-my-sigmoid", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(MySigmoid)
+
+# %% [markdown]
+# `saved_ledger` keeps the books over all nodes, torch's own too. Compare your class with the textbook formula: who keeps what, how many bytes that nobody else has, and until when?
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-my-sigmoid", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(MySigmoid, torch.randn(1000))
+
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-the-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def textbook(x):
+    return 1 / (1 + torch.exp(-x))
+
+
+saved_ledger(textbook, torch.randn(1000))
+
+# %% [markdown]
 # ## Why your gradient is better than the formula's
 #
 # Now the deeper reason to write a backward: **stability**. Take the textbook formula in float32 and let autograd differentiate it.
@@ -590,6 +612,9 @@ class TimesExpAgain(Function):
 x = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
 print("gradcheck    ", gradcheck(TimesExpAgain.apply, x))
 print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(TimesExp, x)
 
 # %% [markdown]
 # It also keeps one tensor instead of two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
