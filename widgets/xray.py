@@ -5,7 +5,7 @@
 changes nothing about it.
 """
 
-import inspect
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -24,7 +24,7 @@ from autograder.trace import Trace, record, snapshot
 from widgets.runs import callable_and_name, copies, counting, parameters
 from widgets.steps import StepThrough
 from widgets.xray_graph import tensors_named
-from widgets.xray_steps import SAID, Expected, argument_names, walk_of
+from widgets.xray_steps import SAID, Expected, argument_names, safe_walk_of
 
 SEED = 0  # of the inputs of an exercise: the same each time, so that two runs can be compared
 
@@ -72,11 +72,11 @@ class XRayBlock:
     ) -> None:
         # What went wrong in the block is shown as the last step and goes on to whoever waits for it.
         self._recording.__exit__(None, None, None)
-        frame = inspect.currentframe()
-        caller = frame.f_back if frame else None
-        known = {**caller.f_globals, **caller.f_locals} if caller else {}
+        # Not this frame: it would refer to itself and keep all it knows alive.
+        caller = sys._getframe(1)
+        known = {**caller.f_globals, **caller.f_locals}
         said = "" if error is None else _first_line(type(error).__name__, str(error))
-        walk = walk_of(self._trace, "What ran in the block", tensors_named(known), error=said)
+        walk = safe_walk_of(self._trace, "What ran in the block", tensors_named(known), error=said)
         self.view = StepThrough(walk)
         if get_ipython() is not None:
             self.view._ipython_display_()
@@ -136,7 +136,7 @@ def _run(
         except Exception as error:
             said = _error_words(error, fn, trace)
             error.__traceback__ = None  # it would keep the learner's tensors alive
-    walk = walk_of(trace, f"One run of `{name}`", known, expected, said)
+    walk = safe_walk_of(trace, f"One run of `{name}`", known, expected, said)
     return StepThrough(walk)
 
 

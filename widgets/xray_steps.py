@@ -65,6 +65,24 @@ def walk_of(
     return Walk(title, graph.parts, graph.edges, tuple(steps))
 
 
+def safe_walk_of(
+    trace: Trace,
+    title: str,
+    known: Mapping[str, object],
+    expected: Expected | None = None,
+    error: str = "",
+) -> Walk:
+    """The same, and one step that says so where a trace cannot be told: looking never raises."""
+    try:
+        return walk_of(trace, title, known, expected, error)
+    except Exception as trouble:
+        said = f"This run cannot be shown ({type(trouble).__name__}: {trouble})."[:SAID]
+        steps = [Step("Not shown", said.replace("`", "'"))]
+        if error:
+            steps.append(Step("Error", error, wrong=True))
+        return Walk(title, (), (), tuple(steps))
+
+
 def argument_names(cls: type) -> list[str]:
     """The names of forward's arguments after ctx; [] where they cannot be read."""
     try:

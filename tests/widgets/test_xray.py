@@ -339,3 +339,28 @@ def test_the_stand_in_is_numbered_text_html_and_a_picture():
 def test_no_error_while_the_grader_runs_a_notebook(monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     assert xray(MySigmoid).stand_in()["text/plain"]
+
+
+def test_the_block_keeps_nothing_alive_either():
+    def run():
+        x = torch.ones(3, requires_grad=True)
+        with xray() as seen:
+            Square.apply(x).sum().backward()
+        return seen, weakref.ref(x)
+
+    gc.disable()
+    try:
+        seen, reference = run()
+        assert reference() is None
+        assert len(seen.view.walk.steps) > 3
+    finally:
+        gc.enable()
+
+
+def test_a_run_that_cannot_be_told_is_a_step_and_never_an_error(monkeypatch):
+    monkeypatch.setattr("widgets.xray_steps.graph_of", lambda *_: 1 / 0)
+    assert phases(xray(Square, torch.ones(2))) == ["Not shown"]
+    with pytest.raises(NotImplementedError), xray() as seen:
+        Stub.apply(torch.ones(2))
+    assert phases(seen.view) == ["Not shown", "Error"]
+    assert seen.view.stand_in()["image/png"]
