@@ -52,6 +52,11 @@ def _not_implemented(failure: Failure, ev: Evidence, name: str, method: str) -> 
     if "You must implement the forward function" in failure.message:
         return Said(f"{name} has no forward yet.", "Add a static method forward.", not_started=True)
     stub = failure.function or method
+    if ev.exercise.is_function and ev.source.methods and stub not in ev.source.methods:
+        return Said(
+            f"{name} calls code that is not written yet: {stub} still raises NotImplementedError.",
+            "Solve the earlier exercise that it builds on first, and run its cell.",
+        )
     if ev.exercise.is_function or stub == name:
         if ev.source.methods and not ev.source.is_stub(stub) and ev.source.has_stub(stub):
             return _stub_left(name)

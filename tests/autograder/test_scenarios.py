@@ -3,11 +3,13 @@
 import torch
 from torch.autograd import Function
 
+from autograder import evaluate
 from autograder.exercise import Case, Exercise, Scenario
 from autograder.exercises import find
 from autograder.exercises.measuring import Storages, hooks_cleared
 from autograder.observation import Question
 from autograder.probe import probe
+from tests.mistakes.gallery import load
 
 HINTS = ("a", "b", "c")
 
@@ -75,3 +77,23 @@ def test_hooks_that_are_left_on_are_counted_and_removed():
     x = torch.ones(2, requires_grad=True)
     torch.sin(x).sum().backward()
     assert torch.equal(x.grad, torch.cos(x.detach()))
+
+
+UNFINISHED = """
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        raise NotImplementedError()
+
+
+def checkpoint_sequential(layers, segments, x):
+    return Checkpoint.apply(lambda h: h, x)
+"""
+
+
+def test_a_function_built_on_an_unfinished_exercise_says_which_comes_first():
+    answer = load(UNFINISHED, "checkpoint_sequential")
+    report = evaluate(answer, exercise="checkpoint_sequential", seed=1)
+    assert report.findings[0].rule == "raises"
+    assert "forward still raises NotImplementedError" in report.findings[0].message
+    assert not report.findings[0].evidence.get("not_started")
