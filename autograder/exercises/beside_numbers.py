@@ -64,6 +64,8 @@ WEIGHTED_SUM = Exercise(
         Case("weights of 1 and −1", lambda s: (s.normal(4), s.normal(4), 1.0, -1.0)),
         Case("weights of −1 and 1", lambda s: (s.normal(3), s.normal(3), -1, 1)),
         Case("a weight of 0", lambda s: (s.normal(4), s.normal(4), 0.0, 1.5), role="special"),
+        Case("x1 = 0", lambda s: (0 * s.normal(3), s.normal(3), 0.5, 1.5), role="special"),
+        Case("x2 = 0", lambda s: (s.normal(3), 0 * s.normal(3), 0.5, 1.5), role="special"),
         Case("inputs of ±1000", lambda s: (large(s), -large(s), 0.5, 2.0), role="extreme"),
         Case("empty tensors", lambda s: _two_branches(s, 0, 3), role="empty"),
     ),

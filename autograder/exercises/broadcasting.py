@@ -44,6 +44,10 @@ UNBROADCAST = Exercise(
         _down_case("(3, 4) down to [1, 1], the shape given as a list", (3, 4), [1, 1]),
         _down_case("(2, 3, 4, 2) down to (3, 1, 2)", (2, 3, 4, 2), (3, 1, 2)),
         _down_case("(2, 1, 3) down to (1, 3): a 1 that was never stretched", (2, 1, 3), (1, 3)),
+        # Told apart only by lengths of 1 and 2: which dimension was stretched, and from what.
+        _down_case("(1, 4, 3) down to (1, 3): behind a leading 1", (1, 4, 3), (1, 3)),
+        _down_case("(2, 1, 5) down to (1, 1): beside a leading 2", (2, 1, 5), (1, 1)),
+        _down_case("(5, 2, 1) down to (1, 1): stretched to 2", (5, 2, 1), (1, 1)),
         _down_case("a single number (no dimensions)", (), (), role="special"),
         _down_case("an empty batch, (0, 4) down to (4,)", (0, 4), (4,), role="empty"),
         _down_case("an empty batch, (0, 3) down to (1, 3)", (0, 3), (1, 3), role="empty"),

@@ -58,6 +58,11 @@ HVP = Exercise(
         _hvp_case("a matrix", Named("quartic_chain", (-0.6,)), 2, 3),
         _hvp_case("a tensor of three dimensions", Named("exp_of_sum", (0.4,)), 2, 3, 2),
         _hvp_case("a single number (0-d)", Named("exp_of_sum", (0.9,)), role="special"),
+        Case(
+            "x = 0",
+            lambda s: (Named("quartic_chain", (0.8,)), 0 * s.normal(4), s.normal(4)),
+            role="special",
+        ),
     ),
     hints=(
         "The Hessian is the derivative of the gradient. What do you differentiate, if you do not want "

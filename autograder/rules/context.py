@@ -28,6 +28,9 @@ def leaves_inputs(ev: Evidence) -> Verdict:
         changed = pair.answer.data.get("inputs_changed_in_forward") or ()
         if ev.exercise.is_function:
             changed = pair.answer.inputs_changed
+            switched = pair.answer.data.get("requires_grad_changed") or ()
+            if switched and not changed:
+                return _switches_requires_grad(ev, pair, switched[0])
         if not changed:
             continue
         name = ev.argument(changed[0])
@@ -41,6 +44,18 @@ def leaves_inputs(ev: Evidence) -> Verdict:
             {"case": pair.where, "argument": name, **line},
         )
     return None
+
+
+def _switches_requires_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
+    name = ev.argument(position)
+    return Finding(
+        "mutates-input",
+        f"The function leaves {name} with another requires_grad than it came with: the caller's tensor "
+        "is changed.",
+        f"requires_grad_() works in place. Begin with a tensor of your own: "
+        f"{name} = {name}.detach().requires_grad_(True).",
+        {"case": pair.where, "argument": name},
+    )
 
 
 def _in_place_line(ev: Evidence, method: str) -> dict[str, object]:

@@ -131,6 +131,14 @@ def gradient_penalty(critic, x):
     return ((lengths - 1) ** 2).mean()
 
 
+# %% wrong[mutates-input]: makes the caller's x require grad
+def gradient_penalty(critic, x):
+    x = x.requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.flatten(1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
 # %% right: vector_norm
 def gradient_penalty(critic, x):
     x = x.detach().requires_grad_(True)

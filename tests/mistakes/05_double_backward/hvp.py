@@ -145,6 +145,15 @@ def hvp(f, x, v):
     return torch.autograd.grad(g, x, v, materialize_grads=True)[0] / 2
 
 
+# %% wrong[mutates-input]: makes the caller's x require grad
+def hvp(f, x, v):
+    x.requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g, x, v, materialize_grads=True)[0]
+
+
 # %% right: v as the upstream gradient of the second pass
 def hvp(f, x, v):
     x = x.detach().requires_grad_(True)
