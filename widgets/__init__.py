@@ -8,6 +8,7 @@ from widgets.figure import palette, show
 from widgets.flow import Operation, default_operations, gradient_flow
 from widgets.ledger import saved_ledger
 from widgets.quiz import quiz, quiz_answers
+from widgets.ste import ste_explorer
 from widgets.xray import xray
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "quiz_answers",
     "saved_ledger",
     "show",
+    "ste_explorer",
     "xray",
 ]
