@@ -37,7 +37,7 @@ import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show
+from widgets import palette, quiz, show, ste_explorer
 
 # %% [markdown]
 # ## Why it matters
@@ -45,6 +45,14 @@ from widgets import palette, quiz, show
 # A weight of one bit takes 1/32 of the memory of a float32. An 8-bit integer takes a quarter, and integer arithmetic is cheap on phones.
 #
 # To *use* such a network, rounding is enough. To *train* one, gradients must get through the rounding. Do they?
+
+# %% [markdown]
+# Try it. Pick a step function and slide `x`: forward gives the step, and three gradients stand side by side.
+#
+# The first is autograd's own. The other two are what this lesson is about: they pretend that forward had been something smoother, the *surrogate*.
+
+# %% nbgrader={"grade": false, "grade_id": "see-ste-explorer", "locked": true, "schema_version": 3, "solution": false, "task": false}
+ste_explorer()
 
 # %% nbgrader={"grade": false, "grade_id": "demo-zero-gradient", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([-1.5, -0.2, 0.0, 0.7, 2.6], requires_grad=True)
