@@ -4,6 +4,7 @@
 modules with `from widgets.quiz import …`.
 """
 
+from widgets.builder import function_builder
 from widgets.figure import palette, show
 from widgets.flow import Operation, default_operations, gradient_flow
 from widgets.ledger import saved_ledger
@@ -14,6 +15,7 @@ from widgets.xray import xray
 __all__ = [
     "Operation",
     "default_operations",
+    "function_builder",
     "gradient_flow",
     "palette",
     "quiz",

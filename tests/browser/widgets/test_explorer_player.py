@@ -3,12 +3,19 @@
 import pytest
 
 from tests.browser.axe import axe_violations
+from tests.widgets.functions import MySigmoid, Stub
+from widgets.builder import function_builder
 from widgets.live import script
 from widgets.ste import ste_explorer
 
 pytestmark = pytest.mark.browser
 
-WIDGETS = {"ste_explorer": ste_explorer}
+
+def builder():
+    return function_builder("Square", MySigmoid, Stub)
+
+
+WIDGETS = {"ste_explorer": ste_explorer, "function_builder": builder}
 
 
 @pytest.fixture(params=WIDGETS)
