@@ -38,7 +38,7 @@ import torch
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, explain, hint, progress
-from widgets import default_operations, gradient_flow, palette, quiz, show, xray
+from widgets import default_operations, function_builder, gradient_flow, palette, quiz, show, xray
 
 # %% [markdown]
 # Some cells below make mistakes on purpose. This little helper prints the error and lets the notebook go on.
@@ -308,6 +308,14 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     Believed(x)
 print("\nBelieved(x) gives no tensor, only a warning:", str(caught[0].message).split(". ")[-1])
+
+# %% [markdown]
+# See both at work, place by place. Pick a Function and slide `x`: the straight line has the slope that backward returned, so it touches the curve where backward is right.
+#
+# Compare `Sine` with `Believed`. Any Function of one number can stand here: once your own is written, try `function_builder(Square)` in a cell of your own.
+
+# %% nbgrader={"grade": false, "grade_id": "see-function-builder", "locked": true, "schema_version": 3, "solution": false, "task": false}
+function_builder(Sine, Believed, "Cube", "Exponential")
 
 # %% [markdown]
 # ## Exercise 1: Square

@@ -87,3 +87,27 @@ def test_what_is_not_finite_is_left_out_of_the_curve():
 def test_names_that_are_none_are_refused():
     with pytest.raises(ValueError, match="there are Square, Cube"):
         function_builder("Cubed")
+
+
+def test_the_code_of_a_class_in_a_notebook_is_found():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_cell(
+        "from torch.autograd import Function\n"
+        "class Mine(Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x):\n"
+        "        return 2 * x\n\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, grad_output):\n"
+        "        return 2 * grad_output\n\n"
+        "unrelated = 1\n"
+    )
+    code = function_builder(shell.user_ns["Mine"]).exploration.sweeps[0].code
+    assert code.startswith("class Mine(Function):")
+    assert code.endswith("return 2 * grad_output")
+
+
+def test_code_that_python_does_not_have_is_left_out():
+    assert function_builder(torch.sigmoid).exploration.sweeps[0].code == ""

@@ -8,7 +8,7 @@ import pytest
 
 COURSE = Path(__file__).parents[2] / "course"
 SHOWN = {
-    "01_template": {"see-gradient-flow", "see-square", "see-your-flow"},
+    "01_template": {"see-gradient-flow", "see-function-builder", "see-square", "see-your-flow"},
     "02_sigmoid": {
         "see-my-sigmoid",
         "see-kept-by-my-sigmoid",
