@@ -220,6 +220,8 @@ def _evidence_rows(evidence: dict[str, Any]) -> list[tuple[str, str]]:
     if "actual" in evidence:
         rows.append(("Yours", _cut(str(evidence["actual"]), 120)))
         rows.append(("Expected", _cut(str(evidence.get("expected", "")), 120)))
+    if evidence.get("kept_tensors"):
+        rows.append(("Kept", _cut(str(evidence["kept_tensors"]), 240)))
     if evidence.get("original") and not evidence.get("not_started"):
         rows.append(("torch says", _cut(str(evidence["original"]).replace("\n", " "), 240)))
     return rows

@@ -215,9 +215,14 @@ def keeps_within_budget(ev: Evidence) -> Verdict:
             return Finding(
                 "saves-too-much",
                 f"{kept} bytes stay alive for backward; {allowed} are enough{words}.",
-                f"Kept: {'; '.join(names[:5])}. Ask of each: does backward read it, and can it be computed "
-                "from the others?",
-                {"case": pair.where, "kept": kept, "allowed": allowed},
+                "Ask of each tensor that is kept: does backward read it, and can it be computed from the "
+                "others?",
+                {
+                    "case": pair.where,
+                    "kept": kept,
+                    "allowed": allowed,
+                    "kept_tensors": "; ".join(names[:5]),
+                },
             )
     return None
 

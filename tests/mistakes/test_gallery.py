@@ -1,5 +1,6 @@
 """Every wrong answer is rejected with the rule it deserves, every right answer is accepted."""
 
+import re
 from collections import Counter
 
 import pytest
@@ -10,6 +11,8 @@ from autograder.explanations import TITLES
 from tests.mistakes.gallery import Answer, answers
 
 GALLERY = answers()
+MEASURED = re.compile(r"\d\.\d\d|\d+ bytes|seed=\d")
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
 @pytest.mark.parametrize("answer", [a for a in GALLERY if a.right], ids=lambda a: a.id)
@@ -23,6 +26,13 @@ def test_a_wrong_answer_gets_the_rule_it_deserves(answer: Answer):
     report = evaluate(answer.load(), exercise=answer.exercise, seed=1)
     assert not report.passed
     assert report.findings[0].rule in answer.rules, str(report)
+    # What a student gets to read of a hidden check: the rule and advice, never a measured value.
+    report.graded = True
+    evidence = report.findings[0].evidence
+    for shown in (str(report), report._repr_html_(), report.to_json()):
+        assert MEASURED.search(STYLE.sub("", shown)) is None, shown
+        for value in (evidence.get("actual"), evidence.get("expected")):
+            assert value is None or len(str(value)) < 6 or str(value) not in shown
 
 
 def test_the_gallery_covers_every_exercise():
