@@ -1,7 +1,8 @@
 """What the lessons import to show things: figures with alternative text, quizzes, live widgets.
 
 `widgets.quiz` and `widgets.xray` are also the names of functions below, so import names from their
-modules with `from widgets.quiz import …`.
+modules with `from widgets.memory import memory_timeline
+from widgets.quiz import …`.
 """
 
 from widgets.builder import function_builder
@@ -17,6 +18,7 @@ __all__ = [
     "default_operations",
     "function_builder",
     "gradient_flow",
+    "memory_timeline",
     "palette",
     "quiz",
     "quiz_answers",

@@ -6,6 +6,7 @@ from tests.browser.axe import axe_violations
 from tests.widgets.functions import MySigmoid, Stub
 from widgets.builder import function_builder
 from widgets.live import script
+from widgets.memory import memory_timeline
 from widgets.ste import ste_explorer
 
 pytestmark = pytest.mark.browser
@@ -15,7 +16,11 @@ def builder():
     return function_builder("Square", MySigmoid, Stub)
 
 
-WIDGETS = {"ste_explorer": ste_explorer, "function_builder": builder}
+WIDGETS = {
+    "ste_explorer": ste_explorer,
+    "function_builder": builder,
+    "memory_timeline": memory_timeline,
+}
 
 
 @pytest.fixture(params=WIDGETS)
