@@ -17,8 +17,13 @@ TEST_ARGS ?=
 #: WORKERS      how many tests run at a time: make test WORKERS=2
 WORKERS ?= auto
 
+#: REPEAT       how many seeds the report card takes: make report-card REPEAT=200
+REPEAT ?= 1
+#: MUTANTS      how many mutants an exercise it tries: a number, all or none
+MUTANTS ?= 40
+
 .DEFAULT_GOAL := help
-.PHONY: help start test build gradebook update demo lint format clean environment everything browser-tools
+.PHONY: help start test report-card build gradebook update demo lint format clean environment everything browser-tools
 
 # Everything runs through this one name, which has no spaces in it wherever the clone is.
 VENV_PYTHON := .venv/bin/python
@@ -57,6 +62,10 @@ start: environment  ## Install what is missing and open the course in JupyterLab
 
 test: lint browser-tools  ## Install what is missing, lint, check types and run every test
 	OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadgroup $(TEST_ARGS)
+
+report-card: everything  ## Count how often the grader is right: its gallery and mutants, in docs/
+	$(VENV_PYTHON) -m tests.mistakes.report_card --repeat $(REPEAT) --mutants $(MUTANTS) \
+		--write docs/report-card.md
 
 build: environment  ## Build course/ and solutions/ from lessons/
 	$(VENV_PYTHON) lessons/build.py
