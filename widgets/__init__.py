@@ -5,6 +5,7 @@ modules with `from widgets.memory import memory_timeline
 from widgets.quiz import …`.
 """
 
+from widgets.attention import attention_map
 from widgets.builder import function_builder
 from widgets.figure import palette, show
 from widgets.flow import Operation, default_operations, gradient_flow
@@ -15,6 +16,7 @@ from widgets.xray import xray
 
 __all__ = [
     "Operation",
+    "attention_map",
     "default_operations",
     "function_builder",
     "gradient_flow",

@@ -4,6 +4,7 @@ import pytest
 
 from tests.browser.axe import axe_violations
 from tests.widgets.functions import MySigmoid, Stub
+from widgets.attention import attention_map
 from widgets.builder import function_builder
 from widgets.live import script
 from widgets.memory import memory_timeline
@@ -20,6 +21,7 @@ WIDGETS = {
     "ste_explorer": ste_explorer,
     "function_builder": builder,
     "memory_timeline": memory_timeline,
+    "attention_map": attention_map,
 }
 
 
