@@ -19,6 +19,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+# In place of this script's own folder: the lessons.py beside it would hide the folder lessons/.
+sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
@@ -151,6 +153,10 @@ def goals(rows: list[Row], solutions: list[Solution], device: str) -> str:
     for solution in solutions:
         if solution.name == "FlashAttention":
             lines.append(flash_memory(solution.call, device))
+    more = [r.name for r in rows if r.kept and r.kept_formula and r.kept > r.kept_formula]
+    higher = [r.name for r in rows if r.peak_formula and r.peak > 1.005 * r.peak_formula]
+    lines.append(f"- Keep more than their formula: {', '.join(more) or 'none'}")
+    lines.append(f"- Have a higher peak than their formula: {', '.join(higher) or 'none'}")
     return "\n".join(lines)
 
 
