@@ -145,16 +145,28 @@ def judge_every_segment(data: dict[str, Any]) -> Verdict:
     return None
 
 
+def _working_segments(cut: dict[str, Any]) -> int:
+    """How many segments have layers: in backward the last one runs again first, each in its order."""
+    ran = [number for number, _ in cut["backward"]]
+    return sum(i == 0 or number <= ran[i - 1] for i, number in enumerate(ran))
+
+
 def judge_number_of_segments(data: dict[str, Any]) -> Verdict:
-    """As many Checkpoints as segments were asked for."""
+    """As many Checkpoints as segments were asked for, and none of them empty."""
     for cut in data["cuts"]:
-        made = len(cut["nodes"])
-        if made == cut["segments"]:
+        made, working = len(cut["nodes"]), _working_segments(cut)
+        if made == working == cut["segments"]:
             continue
         hint = (
             "Layers need not divide evenly. Boundaries such as i · count // segments for i = 0 … "
             "segments give exactly that many segments, and none is empty."
         )
+        if made == cut["segments"]:
+            return (
+                f"With {_cut_words(cut)} only {working} of the {made} Checkpoints have layers.",
+                f"An empty segment saves nothing, and the others are longer for it. {hint}",
+                {"layers": cut["count"], "segments": cut["segments"], "working": working},
+            )
         return (
             f"With {_cut_words(cut)} there are {made} Checkpoints; {cut['segments']} are asked for.",
             hint,
