@@ -1,8 +1,7 @@
 """What the lessons import to show things: figures with alternative text, quizzes, live widgets.
 
 `widgets.quiz` and `widgets.xray` are also the names of functions below, so import names from their
-modules with `from widgets.memory import memory_timeline
-from widgets.quiz import …`.
+modules with `from widgets.quiz import …`.
 """
 
 from widgets.attention import attention_map
@@ -10,6 +9,7 @@ from widgets.builder import function_builder
 from widgets.figure import palette, show
 from widgets.flow import Operation, default_operations, gradient_flow
 from widgets.ledger import saved_ledger
+from widgets.memory import memory_timeline
 from widgets.quiz import quiz, quiz_answers
 from widgets.ste import ste_explorer
 from widgets.xray import xray

@@ -92,3 +92,9 @@ def test_the_learners_random_numbers_stay_as_they_are():
 def test_what_cannot_be_is_refused(arguments):
     with pytest.raises(ValueError):
         memory_timeline(*arguments)
+
+
+def test_every_name_that_widgets_offers_can_be_imported():
+    import widgets
+
+    assert all(callable(getattr(widgets, name)) or name == "palette" for name in widgets.__all__)
