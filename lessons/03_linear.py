@@ -889,6 +889,40 @@ for words, function in (
 # Both are fair: at a tie there is no derivative, only a choice. With indices the choice has been made in forward, so everything goes to the element that the index names.
 
 # %% [markdown]
+# ### Writing into an input
+#
+# There is one more mark. A Function may write into its input, to save memory, if it says so with `ctx.mark_dirty(x)` and returns that tensor. Then torch knows that the output is the input, edited.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-dirty", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class TripleInPlace(Function):
+    """y = 3x, written over x."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 3 * grad_output
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = 1 * x
+print("the output is the input:", TripleInPlace.apply(h) is h)
+h.sum().backward()
+print("gradient:               ", x.grad)
+h = 1 * x
+waves = torch.sin(h)  # has saved h for its own backward
+TripleInPlace.apply(h)
+attempt(waves.sum().backward)
+attempt(TripleInPlace.apply, x)
+
+# %% [markdown]
+# The first error is the version counter at work: `sin` had saved the old `h`. The second says that a leaf which requires a gradient may not be overwritten at all. Without the mark, that second edit passes in silence and the caller's leaf is changed. No exercise of this course writes into its inputs.
+
+# %% [markdown]
 # ## Exercise 6: Max
 #
 # **Contract.** `Max.apply(x, dim)` returns `(values, indices)` as `torch.max(x, dim)` does.
