@@ -191,6 +191,13 @@ CHECKPOINT = Exercise(
             needs=_AGAIN,
         ),
         Scenario(
+            "an argument that fn does not use is no obstacle",
+            "fails-special-point",
+            experiments.run_unused,
+            experiments.judge_unused,
+            needs=(*_AGAIN, *_STEP),
+        ),
+        Scenario(
             "a second derivative is right, or refused",
             "double-backward-value",
             costs.run_curvature,

@@ -209,3 +209,37 @@ def judge_state(data: dict[str, Any]) -> Verdict:
             {},
         )
     return None
+
+
+# ---- an argument that fn does not use --------------------------------------------------------
+
+
+@explained
+def run_unused(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """fn has two tensors and uses the first: the gradients of both under .sum()."""
+    x, y = s.normal(3).requires_grad_(True), s.normal(2).requires_grad_(True)
+    submission(lambda used, unused: torch.sin(used), x, y).sum().backward()
+    return {"x": x.detach(), "gradients": [x.grad, y.grad]}
+
+
+def judge_unused(data: dict[str, Any]) -> Verdict:
+    """The argument that is used gets its gradient, the other one none, or zeros."""
+    hint = (
+        "torch.autograd.grad raises for an input that the output does not depend on: allow_unused=True "
+        "gives None for it."
+    )
+    if "error" in data:
+        return (
+            f"It stops when fn does not use one of its tensors: {data['error'].splitlines()[0][:160]}",
+            hint,
+            {"original": data["error"]},
+        )
+    used, unused = data["gradients"]
+    right = torch.cos(data["x"])
+    if close(used, right) and (unused is None or not unused.any()):
+        return None
+    return (
+        "When fn does not use one of its tensors, a gradient comes out wrong.",
+        hint,
+        {"actual": "None" if used is None else show(used), "expected": show(right)},
+    )

@@ -34,6 +34,7 @@ READ = (
     "RoundSTE", "SignSTE", "Binarize", "FakeQuantize", "ClipGradient", "GradientReversal",
     "GumbelSoftmax",
     "MyExp", "Cube", "SwishTwice", "FirstOrderOnly", "hvp", "gradient_penalty",
+    "saved_bytes", "save_in_bfloat16", "Checkpoint", "checkpoint_sequential",
 )  # fmt: skip
 
 _SYMMETRIC = "the central difference is the same for eps and -eps"
@@ -270,6 +271,29 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     )),
     Equivalent("hvp", "adds a zero that depends on x, so that linear needs no case", "0 · x is added or subtracted, only to connect the graph", (
         "hvp: g = g + 0 * x → g = g - 0 * x",
+    )),
+    # ---- lesson 06 ----
+    Equivalent("save_in_bfloat16", "a class of its own", "torch calls the hooks without grad mode", (
+        "pack: return (torch.float32, t.detach().to(torch.bfloat16)) → return (torch.float32, t.to(torch.bfloat16))",
+    )),
+    *(
+        Equivalent("checkpoint_sequential", answer, "a segment has one argument, x, and it is a tensor", (
+            "backward: return (None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)) → return (None, *(a.grad for a in args))",
+            "backward: args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1]) → args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[1])",
+            "backward: args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1]) → args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place - 1])",
+            "backward: args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1]) → args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + -1])",
+            "forward: ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args] → ctx.others = [None for a in args]",
+            "forward: ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args] → ctx.others = [a for a in args]",
+        ))
+        for answer in (
+            "a helper that makes the function of a segment",
+            "nn.Sequential of slices, the rest in the last segment",
+            "functools.reduce and partial",
+        )
+    ),
+    Equivalent("checkpoint_sequential", "layers as an argument of the checkpointed function", "x comes first and is the only tensor, and it is saved anyway", (
+        "backward: args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1]) → args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[1])",
+        "forward: ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args] → ctx.others = [a for a in args]",
     )),
 )  # fmt: skip
 

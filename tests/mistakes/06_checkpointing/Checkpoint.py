@@ -141,6 +141,50 @@ def Checkpoint(fn, *args):
     return Recompute.apply(run, *(args[i] for i in places))
 
 
+# %% wrong[fails-special-point]: grad for all leaves, without allow_unused
+def leaves(node, found):
+    if node is not None and node not in found:
+        found.add(node)
+        for below, _ in node.next_functions:
+            leaves(below, found)
+    return found
+
+
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn, ctx.state = fn, torch.get_rng_state()
+        ctx.is_tensor = [torch.is_tensor(a) for a in args]
+        ctx.rest = [a for a in args if not torch.is_tensor(a)]
+        ctx.save_for_backward(*[a for a in args if torch.is_tensor(a)])
+        with torch.no_grad():
+            return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        rest, tensors = iter(ctx.rest), iter(ctx.saved_tensors)
+        args = []
+        for is_tensor, needs in zip(ctx.is_tensor, ctx.needs_input_grad[1:]):
+            args.append(next(tensors).detach().requires_grad_(needs) if is_tensor else next(rest))
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.random.set_rng_state(ctx.state)
+            y = ctx.fn(*args)
+        wanted = [a for a, needs in zip(args, ctx.needs_input_grad[1:]) if needs]
+        mine = {id(a) for a in wanted}
+        parameters = [
+            n.variable
+            for n in leaves(y.grad_fn, set())
+            if hasattr(n, "variable") and id(n.variable) not in mine
+        ]
+        found = torch.autograd.grad(y, wanted + parameters, grad_output, allow_unused=False)
+        for parameter, gradient in zip(parameters, found[len(wanted) :]):
+            parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        gradients = iter(found)
+        return None, *(next(gradients) if needs else None for needs in ctx.needs_input_grad[1:])
+
+
 # %% wrong[parameters-without-gradient]: autograd.grad for the arguments only
 class Checkpoint(Function):
     @staticmethod
