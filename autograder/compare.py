@@ -73,11 +73,11 @@ def first_difference(
     return index, float(actual.reshape(-1)[flat]), float(expected.reshape(-1)[flat])
 
 
-def show(value: Any, limit: int = 6) -> str:
+def show(value: Any, limit: int = 6, digits: int = 4) -> str:
     """A tensor or value in a few words: "[0.25, -1.5, …] (3×4)"."""
     if isinstance(value, Tensor):
         flat = value.detach().reshape(-1)
-        text = ", ".join(number(v) for v in flat[:limit].tolist())
+        text = ", ".join(number(v, digits) for v in flat[:limit].tolist())
         if flat.numel() > limit:
             text += ", …"
         if value.dim() == 0:
@@ -89,19 +89,28 @@ def show(value: Any, limit: int = 6) -> str:
         )
         return f"[{text}]{shape}"
     if isinstance(value, float):
-        return number(value)
+        return number(value, digits)
     if isinstance(value, Named):
         return f"{value.name}({', '.join(map(number, value.settings))})"
     return str(value)
 
 
-def number(value: Any) -> str:
-    """Four significant digits; whole numbers without a point."""
+def show_apart(actual: Tensor, expected: Tensor) -> tuple[str, str]:
+    """Both tensors in a few words, with as many digits as it takes to tell them apart."""
+    for digits in (4, 7, 10, 13, 17):
+        words = show(actual, digits=digits), show(expected, digits=digits)
+        if words[0] != words[1]:
+            break
+    return words
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Four significant digits (or ``digits``); whole numbers without a point."""
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int):
         return str(value)
-    return f"{value + 0.0:.4g}"  # + 0.0: a zero without a sign
+    return f"{value + 0.0:.{digits}g}"  # + 0.0: a zero without a sign
 
 
 def shape_words(shape: Any) -> str:

@@ -39,10 +39,14 @@ class NotANotebook(ValueError):
     """A file that is missing, is no notebook, or has no exercises."""
 
 
+# What no exercise depends on, by the beginning of its grade_id.
+_SKIPPED = ("demo-", "try-", "see-", "finale-", "quiz-")
+
+
 def check_notebook(path: Path, hidden: bool = False, seed: int | None = None) -> NotebookReports:
     """Run the set-up and the learner's cells of a notebook and check every exercise in it.
 
-    Demonstrations, widgets and finales are skipped. Raises NotANotebook.
+    Demonstrations, trials, widgets and finales are skipped. Raises NotANotebook.
     """
     cells = _code_cells(path)
     space: dict[str, Any] = {"__name__": "__main__"}
@@ -53,8 +57,9 @@ def check_notebook(path: Path, hidden: bool = False, seed: int | None = None) ->
             match = _CHECK.search(source)
             if graded and match:
                 names += [match["name"]] if match["name"] not in names else []
-            elif not graded and not grade_id.startswith(("demo-", "see-", "finale-", "quiz-")):
-                _run(source, f"<cell {number} of {path.name}>", space, found)
+            elif not graded and not grade_id.startswith(_SKIPPED):
+                words = f"the cell {grade_id!r}" if grade_id else f"code cell {number}"
+                _run(source, f"<{words} of {path.name}>", space, found)
         for name in names:
             found.reports.append(_report(name, space, hidden, seed))
     if not names:

@@ -119,19 +119,26 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"only integer tensors of a single element can be converted to an index",
         "A tuple was used where a tensor is needed.",
-        "ctx.saved_tensors is always a tuple. Unpack it, with a comma: y, = ctx.saved_tensors.",
+        "ctx.saved_tensors is always a tuple. Unpack it, with a comma: (x,) = ctx.saved_tensors.",
     ),
     (
         r"unsupported operand type\(s\) for .*'tuple'|can't multiply sequence by non-int of type|"
         r"bad operand type for unary -: 'tuple'|'tuple' object has no attribute|"
         r"must be Tensor, not tuple",
         "A tuple was used where a tensor is needed.",
-        "ctx.saved_tensors is always a tuple. Unpack it, with a comma: y, = ctx.saved_tensors.",
+        "ctx.saved_tensors is always a tuple. Unpack it, with a comma: (x,) = ctx.saved_tensors.",
     ),
     (
         r"'(\w+)Backward' object has no attribute '(\w+)'",
         "{method} reads ctx.{1}, but forward never stored it.",
         "Store it in forward (or setup_context): ctx.{1} = …; tensors go through ctx.save_for_backward.",
+    ),
+    (
+        r"^missing a required argument: '(\w+)'",
+        "torch calls forward without ctx, because the class has a setup_context; forward still asks for one "
+        "argument more ({0}).",
+        "With setup_context, write forward without ctx: def forward(x, …). What is saved, and ctx, belong to "
+        "setup_context.",
     ),
     (
         r"(?:\w+\.)?(forward|backward)\(\) missing (\d+) required positional arguments?: (.*)",

@@ -16,7 +16,7 @@
 #
 # Welcome to *Backward by Hand*. In this course you write the backward passes of neural networks yourself, one `torch.autograd.Function` at a time, until you can do it for attention.
 #
-# **Time:** about 10 minutes. You will look whether everything is installed, mend a first mistake, and see the map of the course.
+# **Time:** about 10 minutes. You will check that everything is installed, mend a first mistake, and see the map of the course.
 #
 # **You need:** Python, torch tensors, and derivatives as you learned them at school.
 
@@ -35,7 +35,7 @@ from autograder.environment import check_environment
 from widgets import quiz
 
 # %% [markdown]
-# If it said `ModuleNotFoundError`, the notebook runs in another Python than the course's. In a terminal in the course's folder, run `make start`: it installs what is missing and opens this page again.
+# If it said `ModuleNotFoundError`, the notebook is running in a different Python from the course's. In a terminal in the course's folder, run `make start`: it installs what is missing and opens this page again.
 #
 # ## Is everything here?
 #
@@ -89,7 +89,7 @@ explain("gradient-scale")
 hint(Double)
 
 # %% [markdown]
-# **Now mend it.** Go back to the class, change one line, and run three cells: the class, and both checks. This one runs everything that a grader would:
+# **Now mend it.** Go back to the class, change one line, run that cell again, then `check(Double)`, then the cell below. It runs everything that a grader would:
 
 # %% tags=["raises-exception"] nbgrader={"grade": false, "grade_id": "demo-check-all", "locked": true, "schema_version": 3, "solution": false, "task": false}
 check(Double, hidden=True)

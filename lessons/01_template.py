@@ -324,6 +324,8 @@ function_builder(Sine, Believed, "Cube", "Exponential")
 #
 # **Contract.** `Square.apply(x)` gives the square of each element of `x`, for any shape. Keep no more for backward than `x` itself.
 #
+# **For every Function of this course:** it works in float64, float32 and bfloat16, for tensors of any layout (transposed, empty), keeps the dtype it was given, writes to no tensor that is not its own, and can be differentiated a second time. For the last, save an *input* or the *output* itself, not something computed from them (a mask of booleans is fine). Lesson 02 shows why.
+#
 # **To do.** Fill in both methods. What is $dy/dx$? What does backward have to know to compute it? And where does `grad_output` come in?
 
 
@@ -840,7 +842,7 @@ attempt(torch.func.grad(lambda t: Sine.apply(t).sum()), x)
 #
 # **Contract.** `Clip.apply(x, low, high)` with numbers `low` ≤ `high` has the values of `torch.clamp`. **At the bounds themselves the gradient passes** (torch 2.13 does the same, torch 2.15 does not: a contract should say). `low` and `high` get `None`. At most as many bytes as `x` has are kept for backward.
 #
-# **To do.** Fill in both methods, in the form you like better. If you choose `setup_context`, change `forward` accordingly.
+# **To do.** Fill in both methods, in the form you like better. If you choose `setup_context`, take `ctx` out of forward's arguments.
 
 
 # %% nbgrader={"grade": false, "grade_id": "clip", "locked": false, "schema_version": 3, "solution": true, "task": false}

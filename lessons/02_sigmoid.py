@@ -320,7 +320,7 @@ print("gradcheck passes:", gradcheck(SquareRootMixedUp.apply, x, raise_exception
 # * Finite in float32 at ±1000, value and gradient.
 # * Second derivatives are right too (nothing to do for that, if you save the output or the input).
 #
-# As in lesson 01 it has to work for float64, float32 and bfloat16, for transposed and empty tensors, and may write to nothing that is not its own.
+# As every Function of this course it works for float64, float32 and bfloat16, for transposed and empty tensors, and writes to nothing that is not its own. In all six exercises forward may call torch's own operation; backward is yours.
 #
 # Fill in both bodies. Stuck? `hint(MySigmoid)` in a cell of your own gives one hint at a time.
 
@@ -617,7 +617,7 @@ print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
 saved_ledger(TimesExp, x)
 
 # %% [markdown]
-# It also keeps one tensor instead of two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
+# It also keeps one tensor, where the class above kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
 #
 # | what backward needs | how it gets there | a second derivative sees |
 # |---|---|---|
@@ -958,7 +958,7 @@ except ValueError as error:
     print("ValueError:", error)
 
 # %% [markdown]
-# Second, `ctx.needs_input_grad` has one `True` or `False` an argument. When β is frozen, nobody wants its gradient: skip the work and return `None` there.
+# Second, `ctx.needs_input_grad` has one `True` or `False` for each argument. When β is frozen, nobody wants its gradient: skip the work and return `None` there.
 #
 # ```python
 # grad_x = grad_beta = None

@@ -158,7 +158,7 @@ SWISH = Exercise(
     signature="(x, beta)",
     reference=_swish,
     cases=(
-        _swish_case("one beta a channel", (3, 4), (4,), visible=True),
+        _swish_case("one beta per channel", (3, 4), (4,), visible=True),
         _swish_case("a single beta (0-d)", (5,), (), visible=True),
         _swish_case("one beta a row", (3, 4), (3, 1)),
         _swish_case("a beta of the shape of x", (2, 3), (2, 3)),

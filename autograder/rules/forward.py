@@ -12,6 +12,7 @@ from autograder.compare import (
     ratio,
     shape_words,
     show,
+    show_apart,
     where_wrong,
 )
 from autograder.evidence import Evidence, Finding, Pair
@@ -126,8 +127,9 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     if pair.answer.inputs_changed and not ev.exercise.is_function:
         position = pair.answer.inputs_changed[0]
         message += f" It also writes to its input {ev.argument(position)}."
+    mine, good = show_apart(output, right)
     evidence = {
-        "case": pair.where, **_inputs(ev, pair), "actual": show(output), "expected": show(right),
+        "case": pair.where, **_inputs(ev, pair), "actual": mine, "expected": good,
         **_line(ev),
     }  # fmt: skip
     difference = first_difference(output, right)

@@ -110,13 +110,14 @@ def special_points(ev: Evidence) -> Verdict:
     verdict = _first_problem(
         ev, list(ev.pairs("run", "function", role="special")), "fails-special-point",
         "Right almost everywhere, but not for {case}",
-        "At such a point several answers are possible and the contract names one: compare < with <=, and "
-        "look at what the reference does there.",
+        "At such a point several answers are possible and the contract names one: read which value is "
+        "asked for there, and compare < with <=.",
     )  # fmt: skip
     if isinstance(verdict, Finding) and "nan" in str(verdict.evidence.get("actual", "")):
         verdict.hint = (
-            "nan comes from 0/0, 0 · inf or inf − inf. Find the tensor that has the 0 or the infinity there, "
-            "and put an ordinary number in its place (torch.where) before you compute with it."
+            "nan comes from 0/0, 0 · inf or inf − inf. Find the tensor that has the 0 or the infinity there. "
+            "Save something that is an ordinary number at this point, or put one in its place "
+            "(torch.where) before you compute with it."
         )
     return verdict
 
