@@ -58,13 +58,9 @@ def snapshot(value: Any, keep: int | None = 12) -> Any:
         # Inside a torch.func transform every operation would wrap its result again.
         with torch.no_grad(), torch._C._DisableFuncTorch():
             values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
-    try:
-        version = plain._version
-    except RuntimeError:  # inference tensors do not track versions
-        version = 0
     return Snapshot(
         tuple(value.shape), str(value.dtype).removeprefix("torch."), str(value.device),
-        value.numel() * value.element_size(), storage, storage_bytes, version,
+        value.numel() * value.element_size(), storage, storage_bytes, _version(plain),
         value.requires_grad, value.is_contiguous(), values,
     )  # fmt: skip
 
@@ -105,12 +101,22 @@ def changed(before: Any, now: Tensor) -> bool:
     """Whether a tensor was written to since its snapshot: by version, or (past .data) by value."""
     if not isinstance(before, Snapshot):
         return False
-    after = snapshot(now, None)
-    if after.version != before.version:
+    plain = unwrapped(now).detach()
+    if _version(plain) != before.version:
         return True
-    if before.values is None or after.values is None:
+    if before.values is None or plain.layout != torch.strided or plain.is_meta:
         return False
-    values = after.values
-    if before.values.shape != values.shape:
-        values = values.reshape(-1)[: before.values.numel()]
-    return not torch.equal(before.values.nan_to_num(nan=0.123), values.nan_to_num(nan=0.123))
+    with torch.no_grad(), torch._C._DisableFuncTorch():
+        if before.values.shape != plain.shape:
+            plain = plain.reshape(-1)[: before.values.numel()]
+        if torch.equal(before.values, plain):
+            return False
+        # Not equal, or nan in both: nan is not equal to itself.
+        return not torch.equal(before.values.nan_to_num(nan=0.123), plain.nan_to_num(nan=0.123))
+
+
+def _version(tensor: Tensor) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # inference tensors do not track versions
+        return 0
