@@ -858,7 +858,7 @@ for name, length in {
 #
 # **Contract.** `gradient_penalty(critic, x)` gives the mean over the batch of $(\lVert\nabla_x\, \text{critic}(x)\rVert_2 - 1)^2$, a 0-d tensor.
 #
-# * `x` has shape `(N, …)`; the norm runs over all dimensions of a sample. `x` need not require grad.
+# * `x` has shape `(N, …)`; the norm runs over all dimensions of a sample, exact: no small number added under the root. `x` need not require grad.
 # * `critic(x)` has shape `(N,)` or `(N, 1)`.
 # * Differentiable in the critic's parameters; everything finite where a gradient is zero.
 # * No `.grad` is left behind.
@@ -1179,7 +1179,7 @@ quiz("double_backward")
 # | saved inputs, the saved output, `grad_output` | right | right, in every order |
 # | a saved intermediate | right | silently wrong, or missing |
 # | `.detach()`, `.data`, `clone()` of the output | right | silently wrong, or missing |
-# | NumPy, SciPy, a library | right | silently wrong: refuse it |
+# | NumPy, SciPy, a library | right | silently wrong, or missing: refuse it, or call a Function that knows its slope |
 #
 # * `create_graph=True` records backward; then torch differentiates its lines, calling your backward again where it must.
 # * `gradcheck` looks at the first derivative, `gradgradcheck` at the second. Run both.

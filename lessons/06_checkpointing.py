@@ -417,7 +417,7 @@ print("y = 2x³ at 2: first derivative", first.item(), "  second", second.item()
 # %% [markdown]
 # ## Exercise 2 · Checkpoint
 #
-# **Contract.** `Checkpoint.apply(fn, *args)` gives `fn(*args)`, one tensor.
+# **Contract.** `Checkpoint.apply(fn, *args)` gives `fn(*args)`, one tensor. (`fn` is the first argument: `ctx.needs_input_grad[0]` and the first gradient belong to it.)
 #
 # * Kept for backward: the tensors among `args`, and one random state. Inside `fn` nothing. Backward runs `fn` again, once.
 # * `args` may mix tensors with numbers, bools, strings. Those pass through and get `None`; so does a tensor that needs no gradient (whole numbers cannot have one).
@@ -626,7 +626,7 @@ with saved_tensors_hooks(describe, lambda kept: kept):
 # %% [markdown]
 # ## Exercise 4 · save_in_bfloat16
 #
-# **Contract.** Inside `with save_in_bfloat16():` the **float32 intermediates** are kept as bfloat16, and backward gets them as float32.
+# **Contract.** Inside `with save_in_bfloat16():` the **float32 intermediates** (views of them too) are kept as bfloat16, and backward gets them as float32.
 #
 # * Leaves and views of leaves are left as they are: the caller holds them.
 # * Other dtypes are left as they are. A tensor that was bfloat16 all along comes back as bfloat16.

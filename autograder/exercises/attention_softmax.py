@@ -24,7 +24,7 @@ def _masked_scores(s: Sampler) -> tuple[Tensor, int]:
 
 
 def _large(s: Sampler) -> tuple[Tensor, int]:
-    rows = [[1000.0, 999.0, -1000.0], [-1000.0, -1001.0, -999.0], [1000.0, 1000.0, 0.0]]
+    rows = [[1000.0, 0.0, -1000.0], [-1000.0, -1200.0, -800.0], [2.0, 0.5, 1.0]]
     return torch.tensor(rows, dtype=torch.float64), 1
 
 

@@ -21,8 +21,13 @@ from autograder.exercises.attention_mistakes import backward_mistakes
 
 
 def heads(s: Sampler, batch: tuple[int, ...], queries: int, keys: int, e: int, ev: int) -> Any:
-    """q (…, L, E), k (…, S, E) and v (…, S, Ev)."""
-    return s.normal(*batch, queries, e), s.normal(*batch, keys, e), s.normal(*batch, keys, ev)
+    """q (…, L, E), k (…, S, E) and v (…, S, Ev) with values of at most 1.2 in size.
+
+    Small scores suit bfloat16: where one key has nearly all the weight the gradients of the scores
+    almost cancel, and eight bits do not say by how much.
+    """
+    sizes = (queries, e), (keys, e), (keys, ev)
+    return tuple(s.uniform(*batch, *size, low=-1.2, high=1.2) for size in sizes)
 
 
 def some_mask(s: Sampler, *shape: int) -> Tensor:
@@ -59,9 +64,18 @@ def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
 
 
 def large_scores(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
-    """q, k, v with E = 4 whose scores reach ±1000 and are exact in float32."""
-    q = [[1000.0, 1.0, 0.0, 0.0], [-1000.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]]
-    k = [[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [1.0, -1.0, 0.0, 0.0]]
+    """q, k, v with E = 4 whose scores reach ±1024 and are exact in float32.
+
+    Where they are large they lie far apart: a logsumexp of 1000 is known to 3e-5 only in float32, and
+    a right answer that subtracts it would be off by as much wherever two keys share the weight.
+    """
+    q = [[32.0, 0.0, 0.0, 0.0], [0.0, -32.0, 0.0, 0.0], [0.0, 0.0, 32.0, 0.0]]
+    k = [
+        [16.0, 28.0, 1 / 32, 0.0],
+        [32.0, 32.0, 1 / 16, 0.0],
+        [-32.0, 24.0, -1 / 16, 0.0],
+        [0.0, 40.0, 0.0, 0.0],
+    ]
     return torch.tensor(q).double(), torch.tensor(k).double(), s.normal(4, 2)
 
 
@@ -207,7 +221,7 @@ _CASES = (
     _whole("no queries (L = 0)", (0, 3, 2, 4), role="empty"),
     _whole("an empty batch", (3, 4, 2, 5), batch=(0,), role="empty"),
     Case(
-        "scores of ±1000 in float32",
+        "scores up to ±1000 in float32",
         lambda s: (*large_scores(s), None, 1.0),
         role="extreme",
         visible=True,

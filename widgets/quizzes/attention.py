@@ -40,7 +40,7 @@ QUESTIONS = (
             Choice(
                 "Nothing needs to help: the row is padding, nobody reads it.",
                 False,
-                "In backward the gradient of the keys is a sum over all queries. One NaN row makes it NaN.",
+                "The gradient of the values is a sum over all queries, and 0 · NaN is NaN: one such row ruins it.",
             ),
             Choice(
                 "Use −1e9 in place of −∞.",

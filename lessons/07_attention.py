@@ -1,0 +1,1132 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The challenge: attention
+#
+# **Lesson 07 · about 60 minutes** · 25 minutes of reading and running, 35 minutes for four exercises · before this one: 03_linear, 05_double_backward, 06_checkpointing
+#
+# Everything so far comes together: products of matrices, saved outputs, recomputation, refusing a second derivative. You build the operation at the heart of every language model three times, each time with less memory.
+#
+# After this lesson you can
+#
+# * multiply with the Jacobian of a softmax that is never formed,
+# * write the backward of attention, masks and empty rows included,
+# * replace a large saved tensor by a small one and a recomputation,
+# * compute attention in tiles, forward and backward, as FlashAttention does,
+# * train a small transformer on your own attention.
+
+# %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import math
+import os
+import time
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch.autograd import Function, gradcheck, gradgradcheck
+from torch.autograd.graph import saved_tensors_hooks
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+from autograder import check, hint, progress
+from widgets import palette, quiz, show
+from widgets.data import poems
+
+SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # larger finales: 2, 5, …
+SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
+
+# %% [markdown]
+# ## Why it matters
+#
+# Attention lets each of $L$ tokens look at each of $S$ others. So somewhere there is a matrix of $L \times S$ numbers, for every head of every layer. Autograd keeps it until backward.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-how-much", "locked": true, "schema_version": 3, "solution": false, "task": false}
+for length in (1_000, 4_000, 32_000, 128_000):
+    gigabytes = length**2 * 4 / 1e9
+    print(f"L = S = {length:7}:  one matrix of one head in float32 {gigabytes:9.3f} GB")
+
+# %% [markdown]
+# A model with 32 heads in 32 layers keeps a thousand of those. Long texts became possible when people stopped keeping them: a hand-written backward, the one you are about to write.
+#
+# This is the best reason there is for a custom Function: autograd's derivative is right, but it **saves too much**.
+
+# %% [markdown]
+# ## The mathematics
+#
+# Queries $Q$ (L×E), keys $K$ (S×E), values $V$ (S×Ev); one row a token. With a number $c$, usually $1/\sqrt E$:
+#
+# $$Z = c\,Q K^\top, \qquad P = \operatorname{softmax}(Z), \qquad O = P\,V .$$
+#
+# The softmax runs over each row: row $i$ of $P$ says how much query $i$ takes of each key, and adds up to 1. The **scores** are $Z$, the **weights** $P$.
+
+# %% [markdown]
+# Backward goes through the three links in reverse. $G$ is `grad_output`, of $O$'s shape. You know the two products from lesson 03:
+#
+# $$\bar V = P^\top G, \qquad \bar P = G V^\top, \qquad \bar Q = c\,\bar Z K, \qquad \bar K = c\,\bar Z^\top Q .$$
+#
+# (A bar means: the gradient of the loss with respect to this.) What is missing is the step from $\bar P$ to $\bar Z$, through the softmax.
+
+# %% [markdown]
+# ## A worked example, traced
+#
+# Two queries, three keys. Autograd computes it, and we look at every link.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traced-forward", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64, requires_grad=True)
+k = torch.tensor([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], dtype=torch.float64, requires_grad=True)
+v = torch.tensor([[1.0], [2.0], [4.0]], dtype=torch.float64, requires_grad=True)
+
+scores = q @ k.T / math.sqrt(2)
+weights = torch.softmax(scores, dim=-1)
+out = weights @ v
+for name, tensor in (("scores", scores), ("weights", weights), ("out", out)):
+    tensor.retain_grad()
+    print(
+        f"{name:8} {tuple(tensor.shape)}", [[round(x, 3) for x in row] for row in tensor.tolist()]
+    )
+
+# %% [markdown]
+# The first query points along the first axis, so it likes the third key best and takes mostly the value 4. Now backward, with $G$ all ones:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traced-backward", "locked": true, "schema_version": 3, "solution": false, "task": false}
+out.backward(torch.ones_like(out))
+G = out.grad
+print("weights.grad = G Vᵀ       ", torch.equal(weights.grad, G @ v.T))
+print("v.grad       = Pᵀ G       ", torch.equal(v.grad, weights.T @ G))
+print("q.grad       = c · Z̄ K    ", torch.allclose(q.grad, scores.grad @ k / math.sqrt(2)))
+print("k.grad       = c · Z̄ᵀ Q   ", torch.allclose(k.grad, scores.grad.T @ q / math.sqrt(2)))
+print("scores.grad  =", [[round(x, 4) for x in row] for row in scores.grad.tolist()])
+print("its rows add up to", [round(x, 12) + 0.0 for x in scores.grad.sum(dim=1).tolist()])
+
+# %% [markdown]
+# The last line is no accident. Raising all scores of a row by the same number changes nothing, so a gradient in that direction must be 0.
+
+# %% [markdown]
+# ## The Jacobian that nobody forms
+#
+# For one row, $y = \operatorname{softmax}(x)$. Every output depends on every input:
+#
+# $$\frac{\partial y_i}{\partial x_j} = y_i\,(\delta_{ij} - y_j), \qquad J = \operatorname{diag}(y) - y\,y^\top .$$
+#
+# ($\delta_{ij}$ is 1 where $i = j$, else 0.) Let us see whether that is so.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
+y = torch.softmax(x, dim=0)
+measured = torch.autograd.functional.jacobian(lambda t: torch.softmax(t, dim=0), x)
+print("measured\n", measured)
+print("diag(y) − y yᵀ\n", torch.diag(y) - torch.outer(y, y))
+
+# %% [markdown]
+# The diagonal alone, $y(1-y)$, is what people remember of the sigmoid. For a softmax it is the most common mistake: the rest of the matrix is not zero.
+#
+# Backward needs the product with $g$, not the matrix:
+#
+# $$(J^\top g)_j = \sum_i g_i\, y_i (\delta_{ij} - y_j) = y_j\Bigl(g_j - \sum_i g_i y_i\Bigr).$$
+#
+# One multiplication, one sum a row, one subtraction. And it contains $y$ only, not $x$: save the **output**.
+
+# %% [markdown]
+# ## Exercise 1 · Softmax
+#
+# **Contract.** `Softmax.apply(x, dim)` gives the softmax of `x` along `dim`; `x` has at least one dimension.
+#
+# * Build it from `exp`, `sum` and their like; `torch.softmax` and its relatives are what you replace here.
+# * Finite in float32 for inputs of ±1000, value and gradient. (Subtract something first. What may you subtract without changing the result?)
+# * Second derivatives are right.
+# * Keep one tensor as large as the output.
+
+
+# %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class Softmax(Function):
+    """softmax of x along dim; keeps its output."""
+
+    @staticmethod
+    def forward(ctx, x, dim):
+        ### BEGIN SOLUTION
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        y = e / e.sum(dim, keepdim=True)
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        (y,) = ctx.saved_tensors
+        total = (grad_output * y).sum(ctx.dim, keepdim=True)
+        return y * (grad_output - total), None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "softmax-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(Softmax)
+
+# %% nbgrader={"grade": true, "grade_id": "softmax-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of Softmax run here when this notebook is graded.
+# You can run them now: check(Softmax, hidden=True)
+### BEGIN HIDDEN TESTS
+check(Softmax, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# **Solution note · Softmax**
+#
+# *Derivation.* The product with $J = \operatorname{diag}(y) - y y^\top$ above. $J$ is symmetric, so there is no transpose to forget.
+#
+# *What is saved.* The output, exactly the tensor that is returned. Then torch knows where it came from, and second derivatives are right as in `MyExp`.
+#
+# *Stability.* $e^{x-m} / \sum e^{x-m}$ is the same for every $m$; with the maximum no exponent is positive, and the sum is at least 1. The gradient needs nothing more: $y$ lies between 0 and 1.
+#
+# *Common mistakes.* The diagonal only, $y(1-y)g$. $\sum g$ in place of $\sum g y$. A sum over the last dimension whatever `dim` is. `keepdim` forgotten. Saving a clone of $y$, which breaks the second derivative.
+#
+# *An aside.* With $G$ all ones the gradient is 0 everywhere: a row always adds up to 1. A test that uses `y.sum().backward()` therefore accepts anything that returns zeros.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-softmax-works", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+print("gradcheck     ", gradcheck(Softmax.apply, (x, 1)))
+print("gradgradcheck ", gradgradcheck(Softmax.apply, (x, 1)))
+huge = torch.tensor([1000.0, 999.0, -1000.0], requires_grad=True)
+print("softmax of 1000, 999, −1000:", [round(p, 4) for p in Softmax.apply(huge, 0).tolist()])
+
+# %% [markdown]
+# ## Masks, and rows with nothing to attend to
+#
+# A **mask** says who may look at whom. In a language model token $i$ sees the tokens $0 \dots i$ only: a *causal* mask. Where a mask forbids, the score becomes $-\infty$ before the softmax, and the weight $e^{-\infty} = 0$.
+#
+# What if a row forbids everything? (Padding does that.)
+
+# %% nbgrader={"grade": false, "grade_id": "demo-empty-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = (torch.randn(n, 4, requires_grad=True) for n in (2, 3, 3))
+mask = torch.tensor([[True, True, False], [False, False, False]])
+weights = torch.softmax((q @ k.T / 2).masked_fill(~mask, -torch.inf), dim=-1)
+out = weights @ v
+print("weights:", [[round(p, 3) for p in row] for row in weights.tolist()])
+(by_v,) = torch.autograd.grad(out[0].sum(), v)  # the loss does not even look at the empty row
+print("gradient of the values, all of them:", by_v[:, 0].tolist())
+
+# %% [markdown]
+# $0/0$. And the NaN does not stay in its row. The gradient of the values is $P^	op G$, a sum over **all** queries, and $0 \cdot \mathrm{NaN}$ is NaN: a row of padding that the loss ignores ruins every value, and with the next step every parameter behind it.
+#
+# `F.scaled_dot_product_attention` gives 0 for such a row, and so will you: an empty row has no weights, takes nothing, and has gradient 0.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-torch-gives-zero", "locked": true, "schema_version": 3, "solution": false, "task": false}
+out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+grads = torch.autograd.grad(out.sum(), (q, k, v))
+print("output of the empty row:", out[1].tolist())
+print("all gradients finite:   ", all(bool(g.isfinite().all()) for g in grads))
+
+# %% [markdown]
+# A trap beside it. To torch a **bool** mask means "True: attend". A **float** mask is *added* to the scores. Pass a mask of ones and zeros as floats, and nothing is masked at all: no error, a model that peeks into the future.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-float-mask", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = (torch.randn(1, 4, 3, dtype=torch.float64) for _ in range(3))
+causal = torch.ones(4, 4, dtype=torch.bool).tril()
+allowed = F.scaled_dot_product_attention(q, k, v, attn_mask=causal)
+peeking = F.scaled_dot_product_attention(q, k, v, attn_mask=causal.double())
+print(
+    "bool and float mask of the same ones and zeros differ by",
+    (allowed - peeking).abs().max().item(),
+)
+changed = v.clone()
+changed[0, 3] += 100  # the last token, which the first may not see
+moved = F.scaled_dot_product_attention(q, k, changed, attn_mask=causal.double())
+print("the first token moves by", (moved - peeking)[0, 0].abs().max().item(), "with the float mask")
+
+# %% [markdown]
+# ## Exercise 2 · ScaledDotProductAttention
+#
+# **Contract.** `ScaledDotProductAttention.apply(q, k, v, mask, scale)` gives $\operatorname{softmax}(\text{scale}\; q\,k^\top)\,v$.
+#
+# * `q` (…, L, E), `k` (…, S, E), `v` (…, S, Ev) share any batch dimensions.
+# * `mask`: None, or bool, broadcastable to (…, L, S), True = attend. A row with nothing to attend to gives 0, with gradient 0; so does S = 0.
+# * `scale`: a float, or None for $1/\sqrt E$. 0.0 is a scale like any other.
+
+# %% [markdown]
+# * Keep `q`, `k`, `v`, the weights, and the mask if you need it.
+# * Build it yourself: `F.scaled_dot_product_attention` may not be called. `torch.softmax` may.
+# * Compute only the gradients that `ctx.needs_input_grad` asks for.
+# * Second derivatives: **right or refused**. The weights are an intermediate, so a backward that uses saved weights must refuse, as in lesson 05: `if torch.is_grad_enabled(): raise RuntimeError(…)`.
+#
+# `mask` and `scale` have defaults. Backward may always return five values: torch tolerates extra `None`s at the end.
+
+
+# %% nbgrader={"grade": false, "grade_id": "scaled-dot-product-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class ScaledDotProductAttention(Function):
+    """softmax(scale · q kᵀ) v; q (…, L, E), k (…, S, E), v (…, S, Ev), mask True = attend."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        ### BEGIN SOLUTION
+        ctx.scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            weights = torch.softmax(scores.masked_fill(~mask, -torch.inf), dim=-1)
+            weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+        ctx.save_for_backward(q, k, v, weights)
+        return weights @ v
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        if torch.is_grad_enabled():
+            raise RuntimeError("ScaledDotProductAttention has no second derivative")
+        q, k, v, weights = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            total = (grad_weights * weights).sum(dim=-1, keepdim=True)
+            grad_scores = weights * (grad_weights - total) * ctx.scale
+            grad_q = grad_scores @ k if need_q else None
+            grad_k = grad_scores.transpose(-1, -2) @ q if need_k else None
+        return grad_q, grad_k, grad_v, None, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "scaled-dot-product-attention-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(ScaledDotProductAttention)
+
+# %% nbgrader={"grade": true, "grade_id": "scaled-dot-product-attention-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of ScaledDotProductAttention run here when this notebook is graded.
+# You can run them now: check(ScaledDotProductAttention, hidden=True)
+### BEGIN HIDDEN TESTS
+check(ScaledDotProductAttention, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# **Solution note · ScaledDotProductAttention**
+#
+# *Derivation.* The five formulas above; `transpose(-1, -2)` leaves the batch dimensions alone, where `.T` would turn all of them round.
+#
+# *What is saved.* `q`, `k`, `v` and the weights. Masked weights are 0, so $\bar Z = P \circ (\dots)$ is 0 there by itself: backward needs no mask.
+#
+# *Empty rows.* The softmax gives a row of NaN; `masked_fill` puts zeros in its place. (Multiplying by 0 would not: $0 \cdot \mathrm{NaN}$ is NaN.) With zeros in the weights all gradients are 0.
+#
+# *Common mistakes.* `scale or 1/√E`, which takes 0.0 for None. Dividing by √Ev. A mask the wrong way round: `masked_fill` fills where it is True. The scale forgotten, or applied twice, in backward. −1e9 for −∞: right almost always, but an empty row then attends to everything evenly.
+# No guard: `gradcheck` passes, the second derivative is silently wrong.
+#
+# *Another way* is to save q, k, v and the mask only and compute the weights again in backward with torch operations. Then second derivatives are right, and no guard is needed.
+
+# %% [markdown]
+# ### Torch refuses as well
+#
+# Is refusing good enough? Ask torch for a second derivative of its own fused attention:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-torch-refuses", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = (torch.randn(1, 2, 4, 3, requires_grad=True) for _ in range(3))
+for name, attention in (
+    ("torch", F.scaled_dot_product_attention),
+    ("yours", ScaledDotProductAttention.apply),
+):
+    try:
+        out = attention(q, k, v)
+        (first,) = torch.autograd.grad((out**2).sum(), q, create_graph=True)
+        torch.autograd.grad(first.sum(), q)
+        print(f"{name}: a second derivative")
+    except RuntimeError as error:
+        print(f"{name}: RuntimeError: {error}")
+
+# %% [markdown]
+# Fast kernels are first order only, and say so. (When somebody needs the second derivative, `torch.nn.attention.sdpa_kernel(SDPBackend.MATH)` picks the slow version, made of differentiable operations.)
+
+# %% [markdown]
+# ## What is kept
+#
+# Hooks on saved tensors show what autograd holds between forward and backward. Four heads of width 32, no mask:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-kept-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def kept_bytes(function, *args):
+    """Bytes of distinct storage that autograd keeps for the backward of function(*args)."""
+    storages = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    with saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = function(*args)
+    return sum(storages.values()) if out.requires_grad else 0
+
+
+def plain_attention(q, k, v):
+    """Attention in torch's operations, differentiated by autograd."""
+    return torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]), dim=-1) @ v
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-kept-bytes-measured", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def heads(length, count=4, width=32, dtype=torch.float32):
+    """q, k, v for `count` heads, each (1, count, length, width), that require grad."""
+    shape = (1, count, length, width)
+    return [torch.randn(shape, dtype=dtype, requires_grad=True) for _ in range(3)]
+
+
+print("kept for backward, KiB        L = 64    L = 256   L = 1024")
+for name, attention in (
+    ("torch operations, autograd", plain_attention),
+    ("your ScaledDotProductAttention", ScaledDotProductAttention.apply),
+    ("F.scaled_dot_product_attention", F.scaled_dot_product_attention),
+):
+    sizes = [kept_bytes(attention, *heads(length)) / 1024 for length in (64, 256, 1024)]
+    print(f"{name:30}", *[f"{size:9.0f}" for size in sizes])
+
+# %% [markdown]
+# Yours keeps what autograd keeps: four times the length, sixteen times the memory. Torch's grows with $L$ only. How?
+
+# %% [markdown]
+# ## The idea: one number a row
+#
+# The weights are a function of $q$ and $k$, which are kept anyway. Compute them **again**, as lesson 06 did. With one help: the logsumexp of each row,
+#
+# $$\ell_i = \log \sum_j e^{Z_{ij}}, \qquad P_{ij} = e^{Z_{ij} - \ell_i} .$$
+#
+# No maximum, no sum, no division in backward. One product and one `exp`.
+
+# %% [markdown]
+# One more thing needs a whole row: $\sum_j P_{ij} \bar P_{ij}$. But look what it is. Since $\bar P = G V^\top$,
+#
+# $$\sum_j P_{ij} \sum_e G_{ie} V_{je} = \sum_e G_{ie} \sum_j P_{ij} V_{je} = \sum_e G_{ie}\, O_{ie} .$$
+#
+# The sum over $S$ keys is a sum over the width of the **output**. Call it $\delta_i$. In numbers:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-delta", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = (torch.randn(n, 4, dtype=torch.float64) for n in (3, 5, 5))
+G = torch.randn(3, 4, dtype=torch.float64)
+weights = torch.softmax(q @ k.T / 2, dim=-1)
+print("Σ over the keys of P · (G Vᵀ): ", (weights * (G @ v.T)).sum(dim=1).tolist())
+print("Σ over the width of G · O:     ", (G * (weights @ v)).sum(dim=1).tolist())
+
+# %% [markdown]
+# So with $O$ and $\ell$ at hand backward knows all there is to know about a row before it looks at the first key. Remember that: it is what makes tiles possible.
+
+# %% [markdown]
+# ## Exercise 3 · LeanAttention
+#
+# **Contract.** The same attention: same arguments, same values, same rules about masks, empty rows and `scale`.
+#
+# * Keep only `q`, `k`, `v`, the output, **one logsumexp a row**, and the mask. No floating-point tensor of L×S elements stays alive between forward and backward.
+# * In backward compute the weights again.
+# * Second derivatives: right or refused. The logsumexp is an intermediate.
+
+# %% [markdown]
+# A row with nothing to attend to has only scores of $-\infty$, and so has its logsumexp. Then $Z - \ell = -\infty + \infty$ is NaN. Which number would you rather have in $\ell$ there, so that the weights come out 0?
+#
+# `save_for_backward` takes `None` too, so an absent mask needs no special treatment.
+
+
+# %% nbgrader={"grade": false, "grade_id": "lean-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LeanAttention(Function):
+    """Attention as above; keeps q, k, v, the mask, the output and one logsumexp a row."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        ### BEGIN SOLUTION
+        ctx.scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+        scores = (q * ctx.scale) @ k.transpose(-1, -2)
+        if mask is not None:
+            scores.masked_fill_(~mask, -torch.inf)
+        total = torch.logsumexp(scores, dim=-1, keepdim=True)
+        total = total.masked_fill(total == -torch.inf, 0.0)
+        out = scores.sub_(total).exp_() @ v
+        ctx.save_for_backward(q, k, v, mask, out, total)
+        return out
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        if torch.is_grad_enabled():
+            raise RuntimeError("LeanAttention has no second derivative")
+        q, k, v, mask, out, total = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        weights = (q * ctx.scale) @ k.transpose(-1, -2)
+        if mask is not None:
+            weights.masked_fill_(~mask, -torch.inf)
+        weights.sub_(total).exp_()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            delta = (grad_output * out).sum(dim=-1, keepdim=True)
+            grad_scores = (grad_output @ v.transpose(-1, -2)).sub_(delta).mul_(weights)
+            grad_q = grad_scores @ k * ctx.scale if need_q else None
+            grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale if need_k else None
+        return grad_q, grad_k, grad_v, None, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "lean-attention-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(LeanAttention)
+
+# %% nbgrader={"grade": true, "grade_id": "lean-attention-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of LeanAttention run here when this notebook is graded.
+# You can run them now: check(LeanAttention, hidden=True)
+### BEGIN HIDDEN TESTS
+check(LeanAttention, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# **Solution note · LeanAttention**
+#
+# *Derivation.* As before, with $P_{ij} = e^{Z_{ij}-\ell_i}$ and $\delta_i = \sum_e G_{ie} O_{ie}$.
+#
+# *What is saved.* L·(E + Ev + 1) + S·(E + Ev) numbers a head: nothing grows with L·S but the mask, one byte an element, which the caller holds anyway.
+#
+# *Empty rows.* $\ell = 0$ there: the scores are $-\infty$, so $e^{-\infty - 0} = 0$. The same with no keys at all: `logsumexp` over nothing is $-\infty$.
+#
+# *Common mistakes.* The mask forgotten in the recomputed scores: gradients flow to masked keys. The scale forgotten there. `exp(scores − maximum)` without the sum. Saving maximum and sum apart: right, but two numbers a row where one will do.
+# $\delta$ from the output alone, or from `grad_output` alone. No guard.
+#
+# *The price.* One product $QK^\top$ and one `exp` more. That is about a sixth more arithmetic (seven products of this size in place of six), and often no time at all: writing and reading a large matrix is slow too.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-lean-kept", "locked": true, "schema_version": 3, "solution": false, "task": false}
+print("kept for backward, KiB        L = 64    L = 256   L = 1024")
+for name, attention in (
+    ("your ScaledDotProductAttention", ScaledDotProductAttention.apply),
+    ("your LeanAttention", LeanAttention.apply),
+    ("F.scaled_dot_product_attention", F.scaled_dot_product_attention),
+):
+    sizes = [kept_bytes(attention, *heads(length)) / 1024 for length in (64, 256, 1024)]
+    print(f"{name:30}", *[f"{size:9.0f}" for size in sizes])
+
+# %% [markdown]
+# If you kept exactly what the contract lists, your line and torch's are the same, byte for byte: torch keeps the same five things.
+
+# %% [markdown]
+# ## Under autocast
+#
+# With `torch.autocast` products run in bfloat16. In forward, that is. Backward runs **outside** the `with` block, and there a Function written in float32 may meet its own bfloat16 tensors:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-autocast", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = heads(8)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    out = LeanAttention.apply(q, k, v)
+print("q is", q.dtype, "· the output is", out.dtype)
+try:
+    torch.autograd.grad(out.sum(), q)
+    print("backward runs")
+except RuntimeError as error:
+    print("RuntimeError:", error)
+
+# %% [markdown]
+# Two decorators settle it. `custom_fwd(cast_inputs=…)` switches autocast off in forward and casts the inputs to one dtype. `custom_bwd` runs backward in the same state as forward. A softmax is worth float32:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-autocast-safe", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from torch.amp import custom_bwd, custom_fwd
+
+
+class AutocastLeanAttention(LeanAttention):
+    """LeanAttention that computes in float32 under autocast."""
+
+    forward = staticmethod(
+        custom_fwd(LeanAttention.forward, device_type="cpu", cast_inputs=torch.float32)
+    )
+    backward = staticmethod(custom_bwd(LeanAttention.backward, device_type="cpu"))
+
+
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    out = AutocastLeanAttention.apply(q, k, v)
+(by_q,) = torch.autograd.grad(out.sum(), q)
+(right,) = torch.autograd.grad(LeanAttention.apply(q, k, v).sum(), q)
+print("output", out.dtype, "· off from float32 by", (by_q - right).abs().max().item())
+
+# %% [markdown]
+# ## At no moment
+#
+# Lean keeps no matrix. But for a moment, in forward and in backward, it still **makes** several. Count every byte alive while it runs, with a mode that sees the result of each operation:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-peak", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class LiveBytes(TorchDispatchMode):
+    """While it is on: `peak`, the most bytes alive at once in tensors made meanwhile."""
+
+    def __init__(self):
+        super().__init__()
+        self.alive, self.peak = {}, 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        self.alive = {key: pair for key, pair in self.alive.items() if not pair[0].expired()}
+        for tensor in tree_iter(result):
+            if isinstance(tensor, torch.Tensor):
+                storage = tensor.untyped_storage()
+                if storage._cdata not in self.alive:
+                    self.alive[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+        self.peak = max(self.peak, sum(size for _, size in self.alive.values()))
+        return result
+
+
+def peak_bytes(attention, q, k, v):
+    """The most bytes alive at once during forward and backward, the inputs not counted."""
+    if q.is_cuda:
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        torch.autograd.grad(attention(q, k, v), (q, k, v), torch.ones_like(v))
+        return torch.cuda.max_memory_allocated() - before
+    with LiveBytes() as live:
+        torch.autograd.grad(attention(q, k, v), (q, k, v), torch.ones_like(v))
+    return live.peak
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-peak-measured", "locked": true, "schema_version": 3, "solution": false, "task": false}
+print("peak, MiB                      L = 64    L = 256   L = 1024")
+for name, attention in (
+    ("your ScaledDotProductAttention", ScaledDotProductAttention.apply),
+    ("your LeanAttention", LeanAttention.apply),
+):
+    sizes = [peak_bytes(attention, *heads(length)) / 2**20 for length in (64, 256, 1024)]
+    print(f"{name:30}", *[f"{size:9.2f}" for size in sizes])
+
+# %% [markdown]
+# No better, if not worse: several whole matrices are alive at once, and all grow with $L^2$. Lean helps when many layers wait for their backward. For one layer with a very long text it does not.
+#
+# The last step: never make a whole matrix. Work in **tiles**: a block of queries against a block of keys.
+
+# %% [markdown]
+# ## The online softmax
+#
+# A product is easily done in tiles. The softmax is the obstacle: it divides by the sum of a *whole* row, and subtracts the maximum of a whole row. But both can be kept **while walking along it**.
+#
+# Take a row in pieces. Keep the largest score so far, $m$, and the sum so far, $s$, in units of $e^m$. When a piece brings a larger score $m'$, what was gathered is in the wrong unit. Multiply it by $e^{m - m'}$.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-online-softmax", "locked": true, "schema_version": 3, "solution": false, "task": false}
+row = torch.tensor([1.0, 3.0, 0.5, 1000.0, 999.0, 2.0], dtype=torch.float64)
+top, total = torch.tensor(-torch.inf, dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64)
+for start in range(0, 6, 2):
+    piece = row[start : start + 2]
+    new = torch.maximum(top, piece.max())
+    total = total * (top - new).exp() + (piece - new).exp().sum()
+    print(f"scores {piece.tolist()!s:16} maximum {top:6.0f} → {new:5.0f}   sum {total:.4f}")
+    top = new
+print("logsumexp in pieces:", (top + total.log()).item())
+print("torch.logsumexp:    ", torch.logsumexp(row, dim=0).item())
+
+# %% [markdown]
+# The first step multiplies 0 by $e^{-\infty} = 0$: no special case. And no exponent is ever positive.
+#
+# The output goes the same way. It is a sum of values weighted by $e^{Z}$, in the same unit, so it is rescaled with the same factor:
+#
+# $$s \leftarrow s\,e^{m-m'} + \sum_j e^{Z_j - m'}, \qquad o \leftarrow o\,e^{m-m'} + \sum_j e^{Z_j - m'} v_j .$$
+#
+# At the end of the row: $O = o/s$, and $\ell = m + \log s$.
+
+# %% [markdown]
+# Backward is easier. With $\ell$ and $\delta$ known, each tile of weights is $e^{Z - \ell}$, right at once, and adds its share:
+#
+# $$\bar V_j \mathrel{+}= P_{ij}^\top G_i, \quad \bar Z_{ij} = P_{ij} \circ (G_i V_j^\top - \delta_i), \quad \bar Q_i \mathrel{+}= c\,\bar Z_{ij} K_j, \quad \bar K_j \mathrel{+}= c\,\bar Z_{ij}^\top Q_i .$$
+#
+# Here $i$ and $j$ number blocks, not rows.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-tiles-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
+L, S, size = 12, 9, 4
+fig, axis = plt.subplots(figsize=(5.2, 3.6), constrained_layout=True)
+row, column = torch.arange(L)[:, None], torch.arange(S)
+axis.imshow((column <= row).double(), cmap="Blues", vmin=0, vmax=2, aspect="auto")
+for start in range(0, L + 1, size):
+    axis.axhline(start - 0.5, color="black")
+for start in range(0, S + 1, size):
+    axis.axvline(start - 0.5, color="black")
+for i in range(0, L, size):
+    for j in range(0, S, size):
+        words = "skipped" if j > i + size - 1 else "masked" if j + size - 1 > i else "whole"
+        axis.text(
+            j + min(size, S - j) / 2 - 0.5, i + size / 2 - 0.5, words, ha="center", va="center"
+        )
+axis.set(title="Tiles of 4 × 4, causal, L = 12, S = 9", xlabel="key", ylabel="query")
+show(
+    fig,
+    alt="A matrix of 12 queries by 9 keys cut into tiles of 4 by 4; the last column of tiles is "
+    "narrower. Tiles below the diagonal are whole, those on it are masked, those above are skipped.",
+)
+
+# %% [markdown]
+# **Causal** means that query $i$ sees keys $0 \dots i$, both counted from the start, also where $L \ne S$. That is torch's convention (top-left). A tile needs the mask of its own rows and columns only, and tiles in the future can be left out: half the work saved.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-top-left", "locked": true, "schema_version": 3, "solution": false, "task": false}
+wide = torch.eye(4).unsqueeze(0)  # values that show where a query looks
+flat = torch.zeros(1, 4, 3)
+print("2 queries, 4 keys, causal: the weights are")
+print(F.scaled_dot_product_attention(flat[:, :2], flat, wide, is_causal=True)[0])
+
+# %% [markdown]
+# ## Exercise 4 · FlashAttention
+#
+# **Contract.** `FlashAttention.apply(q, k, v, causal, block_size)` gives the same attention with scale $1/\sqrt E$; `causal` a bool, aligned top-left; `block_size` a positive int.
+#
+# * **No tensor of L·S elements at any moment**, in forward and in backward, a causal mask included. (Measured with a `block_size` well below L and S.)
+# * `block_size` need not divide L or S, and may be larger than both. It changes nothing about the result.
+# * Keep `q`, `k`, `v`, the output and one logsumexp a row.
+# * First order only: every attempt at a second derivative raises `RuntimeError`.
+# * Batch dimensions as before; S = 0 gives 0.
+
+# %% [markdown]
+# Two helpers are given. `blocks` cuts a length into slices, `tile_scores` computes the scores of one tile, masked where causal.
+#
+# Write forward first, then run the check: it says how far you are.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-tile-helpers", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def blocks(length, block_size):
+    """Slices of at most block_size that cover range(length), in order."""
+    starts = range(0, length, block_size)
+    return [slice(start, min(start + block_size, length)) for start in starts]
+
+
+def tile_scores(q, k, rows, keys, causal):
+    """The scores of one tile: q[..., rows, :] against k[..., keys, :], −inf in the future."""
+    scores = q[..., rows, :] @ k[..., keys, :].transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        query = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        key = torch.arange(keys.start, keys.stop, device=q.device)
+        scores = scores.masked_fill(key > query, -torch.inf)
+    return scores
+
+
+print("blocks(10, 4):", blocks(10, 4))
+print(tile_scores(torch.zeros(6, 2), torch.zeros(6, 2), slice(2, 4), slice(2, 4), True))
+
+
+# %% nbgrader={"grade": false, "grade_id": "flash-attention", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class FlashAttention(Function):
+    """Attention in tiles of block_size × block_size; keeps q, k, v, out, one logsumexp a row."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        ### BEGIN SOLUTION
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        logsumexp = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(logsumexp[..., rows, :], -torch.inf)
+            total, gathered = torch.zeros_like(top), torch.zeros_like(out[..., rows, :])
+            for columns in blocks(k.shape[-2], block_size):
+                if causal and columns.start >= rows.stop:
+                    break  # all of it lies in the future
+                scores = tile_scores(q, k, rows, columns, causal)
+                new = torch.maximum(top, scores.amax(dim=-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(dim=-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., columns, :]
+                top = new
+            out[..., rows, :] = gathered / total.masked_fill(total == 0, 1.0)
+            logsumexp[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, logsumexp)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        if torch.is_grad_enabled():
+            raise RuntimeError("FlashAttention has a first derivative only")
+        q, k, v, out, logsumexp = ctx.saved_tensors
+        delta = (grad_output * out).sum(dim=-1, keepdim=True)
+        grad_q, grad_k, grad_v = (
+            torch.zeros_like(tensor) if needed else None
+            for tensor, needed in zip((q, k, v), ctx.needs_input_grad[:3])
+        )
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            upstream = grad_output[..., rows, :]
+            for columns in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and columns.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, columns, ctx.causal)
+                weights = (scores - logsumexp[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., columns, :] += weights.transpose(-1, -2) @ upstream
+                grad_weights = upstream @ v[..., columns, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :])
+                grad_scores = grad_scores / math.sqrt(q.shape[-1])
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., columns, :]
+                if grad_k is not None:
+                    grad_k[..., columns, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "flash-attention-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(FlashAttention)
+
+# %% nbgrader={"grade": true, "grade_id": "flash-attention-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# The hidden checks of FlashAttention run here when this notebook is graded.
+# You can run them now: check(FlashAttention, hidden=True)
+### BEGIN HIDDEN TESTS
+check(FlashAttention, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# **Solution note · FlashAttention**
+#
+# *Derivation.* Forward: the online softmax, one block of queries at a time. Backward: LeanAttention's formulas restricted to a tile; a sum over all keys (or queries) becomes a sum over tiles, hence `+=`.
+#
+# *What is saved.* The same five tensors as in LeanAttention. No mask: causality is two numbers a tile.
+#
+# *Writing in place* to `out` and to the gradients is fine: they were made here, and nobody else has seen them yet.
+#
+# *No keys.* Then no tile runs: `total` is 0 and `gathered` is 0, so only the division needs care.
+#
+# *Causal.* The first tile of a row always holds key 0, which every query may see, so `new` is finite from the first tile on. With an arbitrary mask it would not be: $-\infty - (-\infty)$ again.
+#
+# *Common mistakes.* The sum is rescaled and the output is not, or the other way round. Every tile normalised by itself. `=` in place of `+=` in backward. A causal mask from positions inside the tile. $\delta$ summed over one tile. The running maximum saved in place of the logsumexp. A `torch.ones(L, S).tril()` at the beginning.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-flash-equals", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = heads(200, dtype=torch.float64)
+upstream = torch.randn_like(v)
+right = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+right_grads = torch.autograd.grad(right, (q, k, v), upstream)
+for size in (200, 64, 7):
+    out = FlashAttention.apply(q, k, v, True, size)
+    grads = torch.autograd.grad(out, (q, k, v), upstream)
+    off = max((a - b).abs().max().item() for a, b in zip((out, *grads), (right, *right_grads)))
+    print(f"block_size {size:3}: largest difference from torch, gradients included: {off:.1e}")
+
+# %% [markdown]
+# ## Finale, part one: a transformer on your attention
+#
+# A small language model: it reads characters and predicts the next one. The text is four poems by Lewis Carroll, about 6000 characters. Two blocks, four heads, everything from torch except the attention, which is passed in.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-text", "locked": true, "schema_version": 3, "solution": false, "task": false}
+text = poems()
+alphabet = sorted(set(text))
+codes = torch.tensor([alphabet.index(letter) for letter in text])
+CONTEXT = 48
+print(len(text), "characters,", len(alphabet), "different ones. It begins:\n")
+print(text[:160])
+
+
+def batch_of_lines(generator, count=12):
+    """Random stretches of the text and, shifted by one, the characters to predict: (count, CONTEXT)."""
+    starts = torch.randint(len(codes) - CONTEXT, (count,), generator=generator)
+    stretches = torch.stack([codes[start : start + CONTEXT + 1] for start in starts])
+    return stretches[:, :-1], stretches[:, 1:]
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-block", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Block(torch.nn.Module):
+    """One layer: attention among the characters, then a small network for each of them."""
+
+    def __init__(self, width, head_count):
+        super().__init__()
+        self.head_count = head_count
+        self.before_attention, self.before_network = (torch.nn.LayerNorm(width) for _ in range(2))
+        self.to_qkv = torch.nn.Linear(width, 3 * width)
+        self.from_heads = torch.nn.Linear(width, width)
+        self.network = torch.nn.Sequential(
+            torch.nn.Linear(width, 4 * width), torch.nn.GELU(), torch.nn.Linear(4 * width, width)
+        )
+
+    def heads_of(self, x):
+        """q, k and v, each (batch, head, character, width of a head)."""
+        batch, length, _ = x.shape
+        qkv = self.to_qkv(self.before_attention(x))
+        return qkv.reshape(batch, length, 3, self.head_count, -1).permute(2, 0, 3, 1, 4)
+
+    def forward(self, x, attend):
+        x = x + self.from_heads(attend(*self.heads_of(x)).transpose(1, 2).flatten(2))
+        return x + self.network(self.before_network(x))
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-transformer", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Transformer(torch.nn.Module):
+    """Characters (batch, length) → scores of the next one (batch, length, alphabet)."""
+
+    def __init__(self, attend, width=48, head_count=4, block_count=2):
+        super().__init__()
+        torch.manual_seed(0)  # the same start for every attention
+        self.attend = attend
+        self.letters = torch.nn.Embedding(len(alphabet), width)
+        self.places = torch.nn.Embedding(CONTEXT, width)
+        self.blocks = torch.nn.ModuleList(Block(width, head_count) for _ in range(block_count))
+        self.last = torch.nn.Sequential(
+            torch.nn.LayerNorm(width), torch.nn.Linear(width, len(alphabet))
+        )
+        self.double()
+
+    def forward(self, characters):
+        x = self.letters(characters) + self.places(torch.arange(characters.shape[1]))
+        for block in self.blocks:
+            x = block(x, self.attend)
+        return self.last(x)
+
+
+# %% [markdown]
+# Four attentions, one training. Same start, same batches, float64. Only the attention differs.
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-four-attentions", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def causal_mask(q):
+    return torch.ones(q.shape[-2], q.shape[-2], dtype=torch.bool, device=q.device).tril()
+
+
+attentions = {
+    "torch": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+    "ScaledDotProductAttention": lambda q, k, v: ScaledDotProductAttention.apply(
+        q, k, v, causal_mask(q)
+    ),
+    "LeanAttention": lambda q, k, v: LeanAttention.apply(q, k, v, causal_mask(q)),
+    "FlashAttention": lambda q, k, v: FlashAttention.apply(q, k, v, True, 16),
+}
+
+# %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
+STEPS = 3 if SHORT else int(100 * SCALE)
+
+
+def learn(model, steps, seed):
+    """Train in place; the loss at every step (nats a character)."""
+    losses, generator = [], torch.Generator().manual_seed(seed)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        characters, following = batch_of_lines(generator)
+        loss = F.cross_entropy(model(characters).flatten(0, 1), following.flatten())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return torch.tensor(losses, dtype=torch.float64)
+
+
+models = {name: Transformer(attend) for name, attend in attentions.items()}
+curves = {name: learn(model, STEPS, seed=1) for name, model in models.items()}
+truth = curves["torch"]
+for name, losses in curves.items():
+    off = (losses - truth).abs().max().item()
+    print(f"{name:26} loss {losses[0]:.4f} → {losses[-1]:.4f}   largest difference {off:.1e}")
+
+# %% nbgrader={"grade": false, "grade_id": "finale-training-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
+looks = {
+    "ScaledDotProductAttention": ("vermillion", "--"),
+    "LeanAttention": ("blue", "-."),
+    "FlashAttention": ("green", ":"),
+}
+fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), constrained_layout=True)
+axes[0].plot(truth, color=palette["black"], linewidth=4, alpha=0.3, label="torch")
+for name, (colour, style) in looks.items():
+    axes[0].plot(curves[name], style, color=palette[colour], label=name)
+    apart = (curves[name] - truth).abs().cummax(dim=0).values.clamp(min=1e-17)
+    axes[1].semilogy(apart, style, color=palette[colour], label=name)
+axes[0].set(
+    title="Four attentions, one curve", xlabel="training step", ylabel="loss (nats/character)"
+)
+axes[1].set(
+    title="Largest difference from torch so far",
+    xlabel="training step",
+    ylabel="difference (nats/character)",
+)
+axes[0].legend()
+show(
+    fig,
+    alt="Left: the loss falls from about 4.3 to below 2.5, the four curves on top of each other. "
+    "Right, on a log scale: the differences from torch's attention stay at rounding size, far "
+    "below a billionth of the loss.",
+)
+
+# %% [markdown]
+# Step by step the same losses, up to rounding. Your attention is attention.
+#
+# So let the model with your FlashAttention train on alone, and then write.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-learning-on", "locked": true, "schema_version": 3, "solution": false, "task": false}
+mine = models["FlashAttention"]
+later = learn(mine, 3 if SHORT else int(800 * SCALE), seed=2)
+print(f"loss {later[0]:.3f} → {later[-20:].mean():.3f} after {len(later)} more steps")
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-writing", "locked": true, "schema_version": 3, "solution": false, "task": false}
+@torch.no_grad()
+def write(model, start, count, generator):
+    """Continue the start by `count` characters, each drawn from what the model expects."""
+    characters = [alphabet.index(letter) for letter in start]
+    for _ in range(count):
+        scores = model(torch.tensor([characters[-CONTEXT:]]))[0, -1]
+        chances = torch.softmax(scores / 0.7, dim=-1)
+        characters.append(int(torch.multinomial(chances, 1, generator=generator)))
+    return "".join(alphabet[code] for code in characters)
+
+
+print(write(mine, "The ", 20 if SHORT else 260, torch.Generator().manual_seed(0)))
+
+# %% [markdown]
+# Lines, indents, quotation marks, whole words and half-remembered verses, after some seconds of training. (With `BACKWARD_BY_HAND_SCALE=5` in the environment before Jupyter starts it trains five times longer, and recites.)
+#
+# And where does it look? Here are the attention weights of the four heads of the first block, for one line.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-where-it-looks", "locked": true, "schema_version": 3, "solution": false, "task": false}
+line = '"The time has come," the Walrus'
+codes_of_line = torch.tensor([[alphabet.index(letter) for letter in line]])
+with torch.no_grad():
+    x = mine.letters(codes_of_line) + mine.places(torch.arange(len(line)))
+    q, k, _ = mine.blocks[0].heads_of(x)
+    scores = (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).masked_fill(
+        ~causal_mask(q), -torch.inf
+    )
+    weights = Softmax.apply(scores, -1)[0]
+fig, axes = plt.subplots(1, 4, figsize=(11, 3.2), constrained_layout=True)
+for number, (axis, matrix) in enumerate(zip(axes, weights), start=1):
+    drawn = axis.imshow(matrix, cmap="cividis", vmin=0, vmax=1)
+    axis.set_xticks(range(len(line)), [c.replace(" ", "·") for c in line], fontsize=5)
+    axis.set_yticks(range(len(line)), [c.replace(" ", "·") for c in line], fontsize=5)
+    axis.set(title=f"head {number}", xlabel="looks at", ylabel="character")
+fig.colorbar(drawn, ax=axes, label="attention weight", shrink=0.8)
+show(
+    fig,
+    alt="Four triangular matrices of attention weights over the characters of one line. The upper "
+    "right half is 0 in all of them; below, each head has a pattern of its own.",
+)
+
+# %% [markdown]
+# ## Finale, part two: time and memory over length
+#
+# One head of width 32, causal, float32, forward and backward. Memory is the peak of everything made on the way. On the CPU always, on a GPU where there is one.
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-measure", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def seconds(attention, q, k, v, repeats=5):
+    """The shortest of a few runs of forward and backward."""
+    times = []
+    for _ in range(repeats):
+        if q.is_cuda:
+            torch.cuda.synchronize()
+        start = time.perf_counter()
+        torch.autograd.grad(attention(q, k, v), (q, k, v), torch.ones_like(v))
+        if q.is_cuda:
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+LENGTHS = [128, 256] if SHORT else [128, 256, 512, 1024, 2048]
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+raced = attentions | {"FlashAttention": lambda q, k, v: FlashAttention.apply(q, k, v, True, 128)}
+found = {}
+for device in DEVICES:
+    for name, attention in raced.items():
+        for length in LENGTHS:
+            qkv = [t.detach().to(device).requires_grad_(True) for t in heads(length, count=1)]
+            measured = seconds(attention, *qkv), peak_bytes(attention, *qkv)
+            found.setdefault((device, name), []).append(measured)
+
+# %% nbgrader={"grade": false, "grade_id": "finale-time-and-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+colours = {"torch": ("black", "s"), **{name: (look[0], "o") for name, look in looks.items()}}
+fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), constrained_layout=True)
+for (device, name), measured in found.items():
+    colour, marker = colours[name]
+    style = "-" if device == "cpu" else "--"
+    times, peaks = zip(*measured)
+    label = f"{name}, {device.upper()}"
+    axes[0].loglog(LENGTHS, [1000 * t for t in times], style, marker=marker, color=palette[colour])
+    peaks = [peak / 2**20 for peak in peaks]
+    axes[1].loglog(LENGTHS, peaks, style, marker=marker, color=palette[colour], label=label)
+axes[0].set(title="Time, forward and backward", xlabel="length L (tokens)", ylabel="time (ms)")
+axes[1].set(title="Peak memory", xlabel="length L (tokens)", ylabel="peak (MiB)")
+for axis in axes:
+    axis.set_xticks(LENGTHS, [str(length) for length in LENGTHS])
+    axis.minorticks_off()
+axes[1].legend(fontsize=8)
+show(
+    fig,
+    alt="Time and peak memory over the length, both axes logarithmic. The memory of "
+    "ScaledDotProductAttention and LeanAttention grows with the square of the length; that of "
+    "FlashAttention and of torch grows in proportion to the length and ends far lower.",
+)
+
+# %% nbgrader={"grade": false, "grade_id": "finale-growth", "locked": true, "schema_version": 3, "solution": false, "task": false}
+for (device, name), measured in found.items():
+    (_, shorter), (_, longer) = measured[-2:]
+    print(f"{name:26} {device}   L = {LENGTHS[-1]}: {longer / 2**20:6.1f} MiB,", end=" ")
+    print(f"{longer / shorter:.1f} times that at L = {LENGTHS[-2]}")
+
+# %% [markdown]
+# Twice the length: about four times the memory for whole matrices, at most twice for tiles. (On the CPU the count sees the results of operations, not what torch's fused kernel uses inside.)
+#
+# Time is another matter. All of them compute of the order of $L^2$ products, and yours pays for a Python loop at every tile. At small lengths a tile of 128 is the whole matrix, and nothing is gained.
+
+# %% [markdown]
+# ## L = 4096
+#
+# Sixteen heads of width 32, a causal text of 4096 tokens. What would the whole matrices need? Take the peak measured above, which grows with the number of heads and with $L^2$. Then run yours.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-long", "locked": true, "schema_version": 3, "solution": false, "task": false}
+length, count = (512, 2) if SHORT else (4096, 16)
+naive_peak = found["cpu", "ScaledDotProductAttention"][-1][1]
+expected = naive_peak * count * (length / LENGTHS[-1]) ** 2
+print(f"ScaledDotProductAttention would need about {expected / 1e9:.1f} GB")
+qkv = heads(length, count)
+start = time.perf_counter()
+peak = peak_bytes(raced["FlashAttention"], *qkv)
+print(f"your FlashAttention needed {peak / 1e9:.2f} GB and", end=" ")
+print(f"{time.perf_counter() - start:.1f} seconds, forward and backward")
+out = raced["FlashAttention"](*qkv)
+right = F.scaled_dot_product_attention(*qkv, is_causal=True)
+print(f"largest difference from torch: {(out - right).abs().max().item():.1e}")
+
+# %% [markdown]
+# Your own backward, on a length where the textbook formula no longer fits a laptop beside a browser.
+
+# %% [markdown]
+# ### An honest word
+#
+# Use `F.scaled_dot_product_attention`. It picks the best kernel for your device, and its tiles live in the fast memory of a GPU, inside **one** kernel. That is what FlashAttention means there, and where its speed comes from.
+#
+# Yours has the same mathematics and the same memory, but every line of its loop is a kernel of its own: a Python Function fuses nothing. What you own now is the derivation. When the next operation has no kernel yet, you know what one has to compute, and what it may forget.
+
+# %% [markdown]
+# ## Quiz
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-attention", "locked": true, "schema_version": 3, "solution": false, "task": false}
+quiz("attention")
+
+# %% [markdown]
+# ## Summary
+#
+# | | kept for backward | largest tensor on the way | second derivative |
+# |---|---|---|---|
+# | plain torch operations | L×S, twice or more | L×S | right |
+# | ScaledDotProductAttention | L×S | L×S | refused |
+# | LeanAttention | one number a row | L×S | refused |
+# | FlashAttention | one number a row | a tile | refused |
+#
+# * Softmax: $y\,(g - \sum g y)$. The Jacobian is never formed, the output is enough.
+# * A row with nothing to attend to: 0 and gradient 0, by replacing its NaN, not by multiplying it.
+# * bool masks say where to attend; float masks are added.
+# * One logsumexp a row turns scores back into weights; $\delta = \sum G\,O$ replaces a sum over the keys.
+# * Online softmax: when the maximum grows, rescale the sum **and** the output.
+# * Saved weights and logsumexps are intermediates: refuse second derivatives, out loud.
+
+# %% [markdown]
+# ## Knowledge check: the whole course
+#
+# Ten questions, one or two from every lesson. If you can explain the wrong choices too, you have arrived.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-knowledge-check", "locked": true, "schema_version": 3, "solution": false, "task": false}
+quiz("knowledge_check")
+
+# %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
+progress()
+
+# %% [markdown]
+# ## Where to go next
+#
+# You have finished the core of the course. Take the habits with you: derive, write, `gradcheck`, `gradgradcheck`, measure what is kept, and say clearly what you do not support.
+#
+# A good next step is an operation of your own. `evaluate` from the autograder takes any Function, not only the course's: give it a reference and inputs, and read the report.
