@@ -361,7 +361,7 @@ def kept_bytes(function, *args):
     def pack(tensor):
         storage = tensor.untyped_storage()
         storages[storage.data_ptr()] = storage.nbytes()
-        return tensor.detach()
+        return tensor
 
     with saved_tensors_hooks(pack, lambda tensor: tensor):
         out = function(*args)
@@ -441,12 +441,12 @@ class LeanAttention(Function):
     def forward(ctx, q, k, v, mask=None, scale=None):
         ### BEGIN SOLUTION
         ctx.scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-        scores = (q * ctx.scale) @ k.transpose(-1, -2)
+        scores = q @ k.transpose(-1, -2) * ctx.scale
         if mask is not None:
-            scores.masked_fill_(~mask, -torch.inf)
+            scores = scores.masked_fill(~mask, -torch.inf)
         total = torch.logsumexp(scores, dim=-1, keepdim=True)
         total = total.masked_fill(total == -torch.inf, 0.0)
-        out = scores.sub_(total).exp_() @ v
+        out = (scores - total).exp() @ v
         ctx.save_for_backward(q, k, v, mask, out, total)
         return out
         ### END SOLUTION
@@ -458,18 +458,19 @@ class LeanAttention(Function):
             raise RuntimeError("LeanAttention has no second derivative")
         q, k, v, mask, out, total = ctx.saved_tensors
         need_q, need_k, need_v = ctx.needs_input_grad[:3]
-        weights = (q * ctx.scale) @ k.transpose(-1, -2)
+        scores = q @ k.transpose(-1, -2) * ctx.scale
         if mask is not None:
-            weights.masked_fill_(~mask, -torch.inf)
-        weights.sub_(total).exp_()
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - total).exp()
         grad_q = grad_k = grad_v = None
         if need_v:
             grad_v = weights.transpose(-1, -2) @ grad_output
         if need_q or need_k:
             delta = (grad_output * out).sum(dim=-1, keepdim=True)
-            grad_scores = (grad_output @ v.transpose(-1, -2)).sub_(delta).mul_(weights)
-            grad_q = grad_scores @ k * ctx.scale if need_q else None
-            grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale if need_k else None
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            grad_scores = weights * (grad_weights - delta) * ctx.scale
+            grad_q = grad_scores @ k if need_q else None
+            grad_k = grad_scores.transpose(-1, -2) @ q if need_k else None
         return grad_q, grad_k, grad_v, None, None
         ### END SOLUTION
 
@@ -692,12 +693,12 @@ def blocks(length, block_size):
     return [slice(start, min(start + block_size, length)) for start in starts]
 
 
-def tile_scores(q, k, rows, keys, causal):
-    """The scores of one tile: q[..., rows, :] against k[..., keys, :], −inf in the future."""
-    scores = q[..., rows, :] @ k[..., keys, :].transpose(-1, -2) / math.sqrt(q.shape[-1])
+def tile_scores(q, k, rows, columns, causal):
+    """The scores of one tile: q[..., rows, :] against k[..., columns, :], −inf in the future."""
+    scores = q[..., rows, :] @ k[..., columns, :].transpose(-1, -2) / math.sqrt(q.shape[-1])
     if causal:
         query = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
-        key = torch.arange(keys.start, keys.stop, device=q.device)
+        key = torch.arange(columns.start, columns.stop, device=q.device)
         scores = scores.masked_fill(key > query, -torch.inf)
     return scores
 
@@ -993,6 +994,9 @@ show(
     alt="Four triangular matrices of attention weights over the characters of one line. The upper "
     "right half is 0 in all of them; below, each head has a pattern of its own.",
 )
+
+# %% [markdown]
+# Nobody told the heads what to look for. Often one of them learns to look at the character just before, the bright line beside the diagonal; the others gather from further back.
 
 # %% [markdown]
 # ## Finale, part two: time and memory over length
