@@ -35,6 +35,7 @@ READ = (
     "GumbelSoftmax",
     "MyExp", "Cube", "SwishTwice", "FirstOrderOnly", "hvp", "gradient_penalty",
     "saved_bytes", "save_in_bfloat16", "Checkpoint", "checkpoint_sequential",
+    "Softmax",
 )  # fmt: skip
 
 _SYMMETRIC = "the central difference is the same for eps and -eps"
@@ -294,6 +295,10 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent("checkpoint_sequential", "layers as an argument of the checkpointed function", "x comes first and is the only tensor, and it is saved anyway", (
         "backward: args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1]) → args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[1])",
         "forward: ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args] → ctx.others = [a for a in args]",
+    )),
+    # ---- lesson 07 ----
+    Equivalent("Softmax", "the setup_context form, needs_input_grad asked", _NEVER_RUN, (
+        "backward: return (None, None) → return (None,)",
     )),
 )  # fmt: skip
 

@@ -52,7 +52,7 @@ of the code of a right answer.
 
     make report-card                             # every answer once, 40 mutants an exercise
     make report-card MUTANTS=all                 # every mutant there is
-    make report-card REPEAT=200 MUTANTS=none     # every answer with 200 seeds: some hours
+    make report-card REPEAT=200 MUTANTS=none     # every answer with 200 seeds; an hour or two on four cores
 
 The same seed gives the same verdict, so every line above can be reproduced: run it with
 `evaluate(answer, exercise=…, seed=…)`.
