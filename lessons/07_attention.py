@@ -576,6 +576,7 @@ class LiveBytes(TorchDispatchMode):
         return result
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-peak-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def peak_bytes(attention, q, k, v):
     """The most bytes alive at once during forward and backward, the inputs not counted."""
     if q.is_cuda:
@@ -926,14 +927,9 @@ for name, (colour, style) in looks.items():
     axes[0].plot(curves[name], style, color=palette[colour], label=name)
     apart = (curves[name] - truth).abs().cummax(dim=0).values.clamp(min=1e-17)
     axes[1].semilogy(apart, style, color=palette[colour], label=name)
-axes[0].set(
-    title="Four attentions, one curve", xlabel="training step", ylabel="loss (nats/character)"
-)
-axes[1].set(
-    title="Largest difference from torch so far",
-    xlabel="training step",
-    ylabel="difference (nats/character)",
-)
+step, unit = "training step", "nats/character"
+axes[0].set(title="Four attentions, one curve", xlabel=step, ylabel=f"loss ({unit})")
+axes[1].set(title="Largest difference from torch", xlabel=step, ylabel=f"so far ({unit})")
 axes[0].legend()
 show(
     fig,
