@@ -601,7 +601,7 @@ for name, attention in (
     print(f"{name:30}", *[f"{size:9.2f}" for size in sizes])
 
 # %% [markdown]
-# No better, if not worse: several whole matrices are alive at once, and all grow with $L^2$. Lean helps when many layers wait for their backward. For one layer with a very long text it does not.
+# Your second line may be lower or not: it depends on how many tensors you make on the way. But several whole matrices are alive at once, and all grow with $L^2$. Lean helps when many layers wait for their backward. For one layer with a very long text it does not.
 #
 # The last step: never make a whole matrix. Work in **tiles**: a block of queries against a block of keys.
 
