@@ -142,7 +142,7 @@ print("diag(y) − y yᵀ\n", torch.diag(y) - torch.outer(y, y))
 #
 # **Contract.** `Softmax.apply(x, dim)` gives the softmax of `x` along `dim`; `x` has at least one dimension.
 #
-# * Build it from `exp`, `sum` and their like; `torch.softmax` and its relatives are what you replace here.
+# * Forward may call `torch.softmax`, or build it from `exp` and `sum`. Backward is your own arithmetic.
 # * Finite in float32 for inputs of ±1000, value and gradient. (Subtract something first. What may you subtract without changing the result?)
 # * Second derivatives are right.
 # * Keep one tensor as large as the output.

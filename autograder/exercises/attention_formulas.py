@@ -13,12 +13,6 @@ from torch import Tensor
 LESSON = "07_attention"
 
 # What the exercises rebuild, as torch's function mode and dispatcher name it.
-_SOFTMAX = ("softmax", "log_softmax")
-SOFTMAX_OPERATIONS = frozenset(
-    [f"torch.{place}{name}" for place in ("", "Tensor.", "special.") for name in _SOFTMAX]
-    + [f"torch.nn.functional.{name}" for name in (*_SOFTMAX, "softmin", "gumbel_softmax")]
-    + [f"aten._{name}" for name in (*_SOFTMAX, "safe_softmax", "masked_softmax")]
-)
 ATTENTION_OPERATIONS = frozenset(
     [
         "torch.nn.functional.scaled_dot_product_attention",
