@@ -218,7 +218,7 @@ print("weights:", [[round(p, 3) for p in row] for row in weights.tolist()])
 print("gradient of the values, all of them:", by_v[:, 0].tolist())
 
 # %% [markdown]
-# $0/0$. And the NaN does not stay in its row. The gradient of the values is $P^	op G$, a sum over **all** queries, and $0 \cdot \mathrm{NaN}$ is NaN: a row of padding that the loss ignores ruins every value, and with the next step every parameter behind it.
+# $0/0$. And the NaN does not stay in its row. The gradient of the values is $P^\top G$, a sum over **all** queries, and $0 \cdot \mathrm{NaN}$ is NaN: a row of padding that the loss ignores ruins every value, and with the next step every parameter behind it.
 #
 # `F.scaled_dot_product_attention` gives 0 for such a row, and so will you: an empty row has no weights, takes nothing, and has gradient 0.
 
@@ -424,7 +424,7 @@ print("Σ over the width of G · O:     ", (G * (weights @ v)).sum(dim=1).tolist
 # **Contract.** The same attention: same arguments, same values, same rules about masks, empty rows and `scale`.
 #
 # * Keep only `q`, `k`, `v`, the output, **one logsumexp a row**, and the mask. No floating-point tensor of L×S elements stays alive between forward and backward.
-# * In backward compute the weights again.
+# * In backward compute the weights again, and only the gradients that `ctx.needs_input_grad` asks for.
 # * Second derivatives: right or refused. The logsumexp is an intermediate.
 
 # %% [markdown]
@@ -680,7 +680,8 @@ print(F.scaled_dot_product_attention(flat[:, :2], flat, wide, is_causal=True)[0]
 # * `block_size` need not divide L or S, and may be larger than both. It changes nothing about the result.
 # * Keep `q`, `k`, `v`, the output and one logsumexp a row.
 # * First order only: every attempt at a second derivative raises `RuntimeError`.
-# * Batch dimensions as before; S = 0 gives 0.
+# * Compute only the gradients that `ctx.needs_input_grad` asks for.
+# * Batch dimensions as before; S = 0 gives 0, with gradient 0.
 
 # %% [markdown]
 # Two helpers are given. `blocks` cuts a length into slices, `tile_scores` computes the scores of one tile, masked where causal.
@@ -1100,7 +1101,7 @@ quiz("attention")
 # %% [markdown]
 # ## Summary
 #
-# | | kept for backward | largest tensor on the way | second derivative |
+# | | kept besides q, k, v and the output | largest scores or weights on the way | second derivative |
 # |---|---|---|---|
 # | plain torch operations | L×S, twice or more | L×S | right |
 # | ScaledDotProductAttention | L×S | L×S | refused |
