@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from autograder.observation import Answer, Kept
-from autograder.trace import storage_of, tensors_within, who_is
+from autograder.trace import patched, storage_of, tensors_within, who_is
 
 
 class _Storages(TorchDispatchMode):
@@ -100,7 +100,6 @@ def look_inside(
 @contextlib.contextmanager
 def _noting_backward(classes: Iterable[type], calls: _Calls) -> Iterator[None]:
     """Run every backward of ``classes`` under the modes that note operations."""
-    undo: list[tuple[type, str, Any]] = []
 
     def noting(user: Callable[..., Any]) -> Any:
         @functools.wraps(user)
@@ -114,23 +113,14 @@ def _noting_backward(classes: Iterable[type], calls: _Calls) -> Iterator[None]:
 
         return staticmethod(call)
 
-    try:
-        wrapped = [
-            (cls, name, noting(getattr(cls, name)))
-            for cls in classes
-            for name in ("backward", "vjp")
-            if getattr(cls, name) is not getattr(Function, name)
-        ]
-        for cls, name, new in wrapped:
-            undo.append((cls, name, vars(cls).get(name)))
-            setattr(cls, name, new)
+    wrapped = [
+        (cls, name, noting(getattr(cls, name)))
+        for cls in classes
+        for name in ("backward", "vjp")
+        if getattr(cls, name) is not getattr(Function, name)
+    ]
+    with patched(wrapped):
         yield
-    finally:
-        for cls, name, old in reversed(undo):
-            if old is None:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, old)
 
 
 def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> list[Kept]:

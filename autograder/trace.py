@@ -264,7 +264,6 @@ def record(
     trace = Trace()
     recorder = _Recorder(trace, keep, hold)
     nothing: AbstractContextManager[Any] = contextlib.nullcontext()
-    undo: list[tuple[type, str, Any]] = []
     patches: list[tuple[type, str, Any]] = []
     for cls in dict.fromkeys(classes or functions()):
         own_setup = cls.setup_context is not Function.setup_context  # type: ignore[attr-defined]
@@ -275,13 +274,23 @@ def record(
             user = getattr(cls, name)
             if user is not getattr(Function, name):
                 patches.append((cls, name, recorder.wrap_backward(cls, user)))
+    watched = Engine(trace, recorder.shot, recorder.guarded).watched() if engine else nothing
+    with patched(patches), watched:
+        yield trace
+
+
+@contextlib.contextmanager
+def patched(patches: list[tuple[type, str, Any]]) -> Iterator[None]:
+    """Set (class, name, new value) for the block; afterwards every class is as it was.
+
+    Make all new values before: a subclass may inherit from a class that is patched first.
+    """
+    undo: list[tuple[type, str, Any]] = []
     try:
-        # All wrappers are made before the first is set: a subclass may inherit from a wrapped class.
         for cls, name, new in patches:
             undo.append((cls, name, vars(cls).get(name)))
             setattr(cls, name, new)
-        with Engine(trace, recorder.shot, recorder.guarded).watched() if engine else nothing:
-            yield trace
+        yield
     finally:
         for cls, name, old in reversed(undo):
             if old is None:

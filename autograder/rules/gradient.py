@@ -20,19 +20,13 @@ _BEFORE = (
 )  # fmt: skip
 
 
-def _diagnosis(ev: Evidence) -> Finding | None:
-    if not hasattr(ev, "_gradient_diagnosis"):
-        ev._gradient_diagnosis = diagnose(ev)  # type: ignore[attr-defined]
-    return ev._gradient_diagnosis  # type: ignore[attr-defined]
-
-
 @rule("gradient-value", needs=_BEFORE)
 def gradients_agree(ev: Evidence) -> Verdict:
     """The gradients agree with the reference, for dense upstream gradients of both signs."""
     asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
     if not asked or ev.exercise.is_function:
         return NOT_ASKED
-    return _diagnosis(ev)
+    return diagnose(ev)
 
 
 @rule("gradient-value", needs=("forward_runs", "output_value"))
