@@ -21,7 +21,7 @@ from autograder.exercises.second_order import Verdict
 _CHAIN = 6
 
 
-def _entered(submission: Callable[..., Any]) -> AbstractContextManager[Any]:
+def entered(submission: Callable[..., Any]) -> AbstractContextManager[Any]:
     """The context manager; TypeError where the submission gives none."""
     manager = submission()
     if not hasattr(manager, "__enter__"):
@@ -29,7 +29,7 @@ def _entered(submission: Callable[..., Any]) -> AbstractContextManager[Any]:
     return manager
 
 
-def _cleared(run: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+def cleared(run: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """The run, with hooks that it leaves on removed and counted."""
 
     def safe(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _run_chain(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     x = s.normal(50, 40).float()
     leaf = x.clone().requires_grad_(True)
     with Storages() as storages:
-        with _entered(submission):
+        with entered(submission):
             y = _chain(leaf)
         kept = storages.alive(leaf, y)
     (found,) = torch.autograd.grad(y.sum(), leaf)
@@ -111,7 +111,7 @@ def _run_chain(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {"x": x, "found": found.clone(), "kept": kept, "full": full}
 
 
-run_chain = _cleared(_run_chain)
+run_chain = cleared(_run_chain)
 
 
 def judge_returns(data: dict[str, Any]) -> Verdict:
@@ -170,7 +170,7 @@ def judge_chain(data: dict[str, Any]) -> Verdict:
     )
 
 
-# ---- other dtypes, leaves, and views of leaves -----------------------------------------------
+# ---- other dtypes ------------------------------------------------------------------------------
 
 
 def _dtypes(inside: AbstractContextManager[Any], data: dict[str, Any]) -> dict[str, Tensor]:
@@ -197,12 +197,12 @@ def _dtypes(inside: AbstractContextManager[Any], data: dict[str, Any]) -> dict[s
 
 def _run_dtypes(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     data = {"x": s.away_from(7, 3)}
-    found = _dtypes(_entered(submission), data)
+    found = _dtypes(entered(submission), data)
     # On this machine's own arithmetic, so that equality to the last bit can be asked for.
     return {**data, "found": found, "plain": _dtypes(contextlib.nullcontext(), data)}
 
 
-run_dtypes = _cleared(_run_dtypes)
+run_dtypes = cleared(_run_dtypes)
 
 
 def judge_dtypes(data: dict[str, Any]) -> Verdict:
@@ -223,49 +223,6 @@ def judge_dtypes(data: dict[str, Any]) -> Verdict:
     return None
 
 
-def _run_leaves(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """Bytes made and kept for a layer whose saved tensors all belong to the caller."""
-    kept: dict[str, int] = {}
-    weight = s.normal(40, 30).float().requires_grad_(True)
-    data = s.normal(50, 30).float()
-    other = s.normal(50, 30).float().requires_grad_(True)
-    uses: dict[str, Callable[[], Tensor]] = {
-        "a parameter": lambda: torch.sin(weight),
-        "an input that requires grad": lambda: torch.sin(other),
-        "an input that requires no grad": lambda: data * other,
-        "a view of a parameter": lambda: torch.sin(weight.t()),
-        "a row of an input": lambda: torch.sin(other[3:]),
-        "a view of a view of a parameter": lambda: torch.sin(weight.t()[2:]),
-    }
-    for name, use in uses.items():
-        with Storages() as storages:
-            with _entered(submission):
-                y = use()
-            held = [other, weight, data, y]
-            kept[name] = storages.alive(*held)
-        del y
-    return {"kept": kept, "sizes": {"weight": weight.numel(), "x": data.numel()}}
-
-
-run_leaves = _cleared(_run_leaves)
-
-
-def judge_leaves(data: dict[str, Any]) -> Verdict:
-    """What the caller holds anyway is not copied."""
-    if (wrong := judge_returns(data)) is not None:
-        return wrong
-    for name, size in data["kept"].items():
-        if size > 64:
-            return (
-                f"{name[0].upper()}{name[1:]} is kept as a bfloat16 copy ({size} bytes): the caller holds "
-                "the original anyway, so this costs memory.",
-                "Leave alone what is a leaf (tensor.is_leaf) and what is a view of one: tensor._is_view() "
-                "says so, and tensor._base is what it looks at.",
-                {"kept": size},
-            )
-    return None
-
-
 # ---- nothing outlasts the block --------------------------------------------------------------
 
 
@@ -276,10 +233,10 @@ class _Stop(Exception):
 def _run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     x = s.normal(20, 20).float()
     outcome: dict[str, Any] = {"x": x}
-    with _entered(submission):
+    with entered(submission):
         _chain(x.clone().requires_grad_(True))
     try:
-        with _entered(submission):
+        with entered(submission):
             raise _Stop
     except _Stop:
         outcome["swallowed"] = False
@@ -290,7 +247,7 @@ def _run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {**outcome, "found": found.clone()}
 
 
-run_after = _cleared(_run_after)
+run_after = cleared(_run_after)
 
 
 def judge_after(data: dict[str, Any]) -> Verdict:
@@ -314,7 +271,7 @@ def judge_after(data: dict[str, Any]) -> Verdict:
 
 def _run_release(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     references = []
-    with _entered(submission):
+    with entered(submission):
         for dtype in (torch.float32, torch.float64):
             x = s.normal(8, 8).to(dtype).requires_grad_(True)
             y = torch.exp(x)
@@ -323,7 +280,7 @@ def _run_release(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {"kept": [not r.expired() for r in references]}
 
 
-run_release = _cleared(_run_release)
+run_release = cleared(_run_release)
 
 
 def judge_release(data: dict[str, Any]) -> Verdict:

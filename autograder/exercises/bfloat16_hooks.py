@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograder.exercise import Exercise, Scenario
+from autograder.exercises import bfloat16_copies as copies
 from autograder.exercises import bfloat16_experiments as experiments
 
 LESSON = "06_checkpointing"
@@ -10,6 +11,8 @@ LESSON = "06_checkpointing"
 _FIRST = "it is a context manager"
 _MANAGER = (f"scenario {_FIRST}",)
 _RUNS = (*_MANAGER, "scenario backward gets back what it needs")
+_LEAVES = "what the caller holds is not copied"
+_COPIES = (*_RUNS, f"scenario {_LEAVES}")
 
 SAVE_IN_BFLOAT16 = Exercise(
     name="save_in_bfloat16",
@@ -48,12 +51,28 @@ SAVE_IN_BFLOAT16 = Exercise(
             needs=_MANAGER,
         ),
         Scenario(
+            _LEAVES,
+            "saves-too-much",
+            copies.run_leaves,
+            copies.judge_leaves,
+            visible=True,
+            needs=_RUNS,
+        ),
+        Scenario(
             "half of the intermediates' bytes are kept",
             "saves-too-much",
             experiments.run_chain,
             experiments.judge_half,
             visible=True,
-            needs=_RUNS,
+            needs=_COPIES,
+        ),
+        Scenario(
+            "views of intermediates are rounded too",
+            "saves-too-much",
+            copies.run_views,
+            copies.judge_views,
+            visible=True,
+            needs=(*_COPIES, "scenario half of the intermediates' bytes are kept"),
         ),
         Scenario(
             "the gradient is that of rounded intermediates",
@@ -61,21 +80,13 @@ SAVE_IN_BFLOAT16 = Exercise(
             experiments.run_chain,
             experiments.judge_chain,
             visible=True,
-            needs=(*_RUNS, "scenario half of the intermediates' bytes are kept"),
+            needs=(*_COPIES, "scenario half of the intermediates' bytes are kept"),
         ),
         Scenario(
             "other dtypes are left alone",
             "gradient-value",
             experiments.run_dtypes,
             experiments.judge_dtypes,
-            visible=True,
-            needs=_RUNS,
-        ),
-        Scenario(
-            "what the caller holds is not copied",
-            "saves-too-much",
-            experiments.run_leaves,
-            experiments.judge_leaves,
             visible=True,
             needs=_RUNS,
         ),

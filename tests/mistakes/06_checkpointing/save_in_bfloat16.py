@@ -289,3 +289,28 @@ def save_in_bfloat16():
 # %% wrong[saves-too-much]: torch's save_on_cpu
 def save_in_bfloat16():
     return torch.autograd.graph.save_on_cpu()
+
+
+# %% wrong[saves-too-much]: every view is left in full: _base is there
+def save_in_bfloat16():
+    def pack(t):
+        if t.dtype != torch.float32 or t.is_leaf or t._base is not None:
+            return (False, t.detach())
+        return (True, t.to(torch.bfloat16))
+
+    def unpack(packed):
+        rounded, t = packed
+        return t.to(torch.float32) if rounded else t
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[saves-too-much]: what requires grad is rounded, leaf or not
+def save_in_bfloat16():
+    def pack(t):
+        rounded = t.dtype == torch.float32 and t.requires_grad
+        return (rounded, t.to(torch.bfloat16) if rounded else t.detach())
+
+    return torch.autograd.graph.saved_tensors_hooks(
+        pack, lambda p: p[1].to(torch.float32) if p[0] else p[1]
+    )
