@@ -1,0 +1,83 @@
+"""What grading one submission gives: plain data that travels between processes and machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one graded cell is worth and what it got.
+
+    grade_id    the cell's name in the lesson and in the gradebook
+    points      what it got; None: a person has to look (``Result.reasons`` says why)
+    max_points  what the lesson gives for it
+    exercise    the exercise it checks; "" for a cell that is graded by hand
+    hidden      whether it runs everything, or the visible checks only
+    report      the full report as plain data (``Report.to_json``), evidence included: for instructors
+    rule        the first finding's rule; "" where nothing was found
+    """
+
+    grade_id: str
+    points: float | None
+    max_points: float
+    exercise: str = ""
+    hidden: bool = False
+    report: dict[str, Any] = field(default_factory=dict)
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome for one student's notebook of one lesson.
+
+    notebook  the notebook nbgrader keeps in autograded/, as JSON (nbformat 4), sanitised; "" where
+              what was handed in is no readable notebook
+    marks     one for each graded cell of the lesson, in its order
+    answered  grade_ids of the solution cells that differ from what was released
+    reasons   sentences saying why a person has to look; empty where everything was graded
+    content   hash of all that the outcome depends on (submission, lesson, course version, seed)
+    seed      the batch's secret seed, which repeats these very checks; never shown to learners
+    seconds   time by phase: read, box, judge, write
+    """
+
+    student: str
+    lesson: str
+    notebook: str
+    marks: tuple[Mark, ...]
+    answered: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    content: str = ""
+    seed: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def score(self) -> float:
+        """Points of the cells that were graded automatically."""
+        return sum(mark.points or 0.0 for mark in self.marks)
+
+    @property
+    def max_score(self) -> float:
+        return sum(mark.max_points for mark in self.marks)
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether somebody has to look at it before the score is final."""
+        return bool(self.reasons) or any(mark.points is None for mark in self.marks)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False, default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> Result:
+        """The result that :meth:`to_json` wrote; ValueError for anything else."""
+        try:
+            data = json.loads(text)
+            data["marks"] = tuple(Mark(**mark) for mark in data["marks"])
+            for name in ("answered", "reasons"):
+                data[name] = tuple(data[name])
+            return cls(**data)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"not the result of a grading: {error}") from error
