@@ -219,6 +219,8 @@ _CASES = (
     _whole("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), role="batch", visible=True),
     _whole("no keys at all (S = 0)", (3, 0, 2, 4), role="empty"),
     _whole("no queries (L = 0)", (0, 3, 2, 4), role="empty"),
+    _whole("several heads without keys (S = 0)", (3, 0, 2, 4), batch=(2, 3), role="empty"),
+    _whole("several heads without queries (L = 0)", (0, 3, 2, 4), batch=(2, 3), role="empty"),
     _whole("an empty batch", (3, 4, 2, 5), batch=(0,), role="empty"),
     Case(
         "scores up to ±1000 in float32",

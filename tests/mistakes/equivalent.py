@@ -300,6 +300,9 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent("Softmax", "the setup_context form, needs_input_grad asked", _NEVER_RUN, (
         "backward: return (None, None) → return (None,)",
     )),
+    Equivalent("FlashAttention", "lists of tiles, put together by cat", "without queries no row of it is read", (
+        "forward: lse = torch.cat(sums, -2) if sums else q.new_zeros(*q.shape[:-1], 1) → lse = torch.cat(sums, -2) if sums else q.new_zeros(*q.shape[:1], 1)",
+    )),
 )  # fmt: skip
 
 

@@ -2477,3 +2477,67 @@ class FlashAttention(Function):
                 if grad_k is not None:
                     grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-empty]: without queries the batch dimensions are lost
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        outs, sums = [], []
+        for rows in blocks(q.shape[-2], block_size):
+            top = q.new_full((*q.shape[:-2], rows.stop - rows.start, 1), -torch.inf)
+            total, gathered = torch.zeros_like(top), torch.zeros_like(top)
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    continue
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.max(-1, keepdim=True).values)
+                e = torch.exp(scores - new)
+                total = total * torch.exp(top - new) + e.sum(-1, keepdim=True)
+                gathered = gathered * torch.exp(top - new) + e @ v[..., cols, :]
+                top = new
+            empty = total == 0
+            outs.append((gathered / total.masked_fill(empty, 1.0)).expand(*top.shape[:-1], v.shape[-1]))
+            sums.append(top + total.log())
+        out = torch.cat(outs, -2) if outs else q.new_zeros(*q.shape[:1], v.shape[-1])
+        lse = torch.cat(sums, -2) if sums else q.new_zeros(*q.shape[:-1], 1)
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
