@@ -132,7 +132,7 @@ def _signature(submission: Any, reference: Callable[..., Any] | None) -> str:
 
 def _differences(submission: Any) -> Callable[..., Any]:
     """The submission's own forward with a backward by central differences."""
-    from autograder.probe import Submission
+    from autograder.submission import Submission
 
     call = Submission(submission)
 

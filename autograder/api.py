@@ -13,15 +13,14 @@ from torch.autograd import Function
 
 from autograder.anywhere import VALUES, exercise_for
 from autograder.containment import contained
-from autograder.evidence import Evidence, Finding
 from autograder.exercise import Exercise
 from autograder.exercises import all_exercises, find, is_exercise
-from autograder.observation import Answer, Observation
 from autograder.plan import make_plan
 from autograder.probe import probe
 from autograder.report import Report
-from autograder.rules import NOT_ASKED, ORDER, judge, special
 from autograder.source import Source
+from autograder.submission import kind_of
+from autograder.verdict import Asked, count_rules, verdict, wrong_kind
 
 
 class CheckFailed(AssertionError):
@@ -75,28 +74,21 @@ def evaluate(
     seed = secrets.randbelow(2**31) if seed is None else seed
     devices = ("cpu",) if device in (None, "cpu") else ("cpu", str(device))
     graded = bool(os.environ.get("NBGRADER_EXECUTION"))
-    base = Report(asked.name, False, hidden=hidden, seed=seed, devices=devices, graded=graded)
-    refused = _wrong_kind(submission, asked)
+    refused = wrong_kind(kind_of(submission), asked)
     if refused is not None:
-        base.findings = [refused]
-        return base
+        report = Asked(asked, (), hidden, seed, devices).report(graded)
+        report.findings = [refused]
+        return report
     with contained(capture=False), torch.enable_grad():
-        plan = make_plan(asked, seed, hidden, devices)
-        observation = probe(submission, plan, {s.name: s for s in asked.scenarios})
-        evidence = Evidence(asked, plan, observation, Source.of(submission))
-        if observation.facts["interrupted"]:
-            return _interrupted(base, evidence)
-        verdicts = judge(evidence)
-    base.findings = verdicts.findings
-    base.passed = not verdicts.findings
-    believed = VALUES if inputs is not None and reference is None else frozenset()
-    base.held = [r.sentence for r in verdicts.held if r.key not in believed]
-    base.skipped = [r.name for r in verdicts.skipped]
-    base.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
-    base.printed = str(observation.facts.get("printed", ""))
-    if not hidden:
-        base.more = max(0, _rule_count(asked, True) - _rule_count(asked, False))
-    return base
+        complete = Asked(
+            asked, tuple(make_plan(asked, seed, hidden, devices)), hidden, seed, devices
+        )
+        observation = probe(submission, complete.questions, {s.name: s for s in asked.scenarios})
+        return verdict(
+            complete, observation, Source.of(submission), graded,
+            more=0 if hidden else max(0, _rule_count(asked, True) - _rule_count(asked, False)),
+            believed=VALUES if inputs is not None and reference is None else frozenset(),
+        )  # fmt: skip
 
 
 def check(
@@ -152,33 +144,6 @@ def _name_of(submission: Any) -> str:
     return name
 
 
-def _wrong_kind(submission: Any, exercise: Exercise) -> Finding | None:
-    """A finding where the submission is not even the kind of thing that was asked for."""
-    name = exercise.name
-    if isinstance(submission, Function):
-        return Finding(
-            "not-a-function", f"This is an instance of {name}; the check needs the class.",
-            f"Write check({name}), without parentheses after {name}.",
-        )  # fmt: skip
-    if exercise.is_function:
-        if isinstance(submission, type) and issubclass(submission, Function):
-            return Finding(
-                "not-a-function", f"{name} is to be a plain function, not a class.",
-                f"Write def {name}{exercise.signature}: …",
-            )  # fmt: skip
-    elif isinstance(submission, type) and not issubclass(submission, Function):
-        return Finding(
-            "not-a-function", f"{name} is a class, but not a torch.autograd.Function.",
-            f"Begin with: class {name}(torch.autograd.Function):",
-        )  # fmt: skip
-    if not callable(submission):
-        return Finding(
-            "not-a-function", f"This is a {type(submission).__name__}, which cannot be called.",
-            f"Pass the class itself: check({name}).",
-        )  # fmt: skip
-    return None
-
-
 @cache
 def _rule_count_of_course(name: str, hidden: bool) -> int:
     return _count_rules(find(name), hidden)
@@ -192,36 +157,7 @@ def _rule_count(exercise: Exercise, hidden: bool) -> int:
 
 
 def _count_rules(exercise: Exercise, hidden: bool) -> int:
-    """How many rules have something to judge in a plan: those that do not say NOT_ASKED of it."""
-    plan = make_plan(exercise, 0, hidden)
-    blank = Observation({q.id: Answer(data={"passed": True}) for q in plan}, {})
-    evidence = Evidence(exercise, plan, blank, Source())
-    count = 0
-    for rule in (*ORDER, *special.scenario_rules(evidence)):
-        try:
-            count += rule.judge(evidence) is not NOT_ASKED
-        except Exception:  # a blank answer is not one the rule can read: it was asked all the same
-            count += 1
-    return count
-
-
-def _interrupted(report: Report, evidence: Evidence) -> Report:
-    answer = list(evidence.observation.answers.values())[-1]
-    failure = answer.failure
-    report.interrupted = True
-    place = (
-        f" in {failure.function}, line {failure.line}: {failure.source}"
-        if failure and failure.line
-        else ""
-    )
-    details = {"line": failure.line, "source": failure.source} if failure and failure.line else {}
-    report.findings = [
-        Finding(
-            "raises", f"You interrupted the check; your code was running{place}.",
-            "If it never ends by itself, look for a loop whose condition never becomes false.", details,
-        )
-    ]  # fmt: skip
-    return report
+    return count_rules(exercise, make_plan(exercise, 0, hidden))
 
 
 def _shell() -> Any:

@@ -12,9 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
-from autograder.containment import contained, failure_from, files_of
+from autograder.containment import contained, failure_from
 from autograder.exercise import Sampler
 from autograder.materials import (
     call,
@@ -28,28 +27,8 @@ from autograder.materials import (
 )
 from autograder.observation import Answer, BackwardCall, Observation, Question
 from autograder.structure import look_inside
+from autograder.submission import Submission
 from autograder.trace import Snapshot, Trace, functions, record
-
-
-class Submission:
-    """A Function class, or a callable that applies one, made callable in one way."""
-
-    def __init__(self, value: Any):
-        self.value = value
-        self.is_class = isinstance(value, type) and issubclass(value, Function)
-        owner = getattr(value, "__self__", None)
-        if not self.is_class and isinstance(owner, type) and issubclass(owner, Function):
-            value, self.is_class = owner, True  # MySigmoid.apply says as much as MySigmoid
-        self.target = value
-        self.files = files_of(value)
-
-    def __call__(self, *args: Any) -> Any:
-        return self.target.apply(*args) if self.is_class else self.target(*args)
-
-    @property
-    def classes(self) -> tuple[type, ...]:
-        """The classes to trace; () means every Function there is (a wrapper may use any)."""
-        return (self.target,) if self.is_class else ()
 
 
 class _Stage:
