@@ -1,12 +1,12 @@
 """The picture of one frame of an exploration, for places where no widget can run."""
 
-import io
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from widgets.explorer import Grid, Panel, Sweep
 from widgets.figure import palette, tidy
+from widgets.png import png_of
 
 STYLES = (
     (palette.blue, "-", "o"),
@@ -29,9 +29,7 @@ def picture(sweep: Sweep, position: int) -> bytes:
     for unused in places:
         unused.axis("off")
     figure.suptitle(f"{sweep.name}, {sweep.frames[position].place}", fontsize=10)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", facecolor="white", metadata={"Software": None})
-    return stream.getvalue()
+    return png_of(figure)
 
 
 def _draw_panel(axes: Any, panel: Panel, sweep: Sweep, position: int, index: int) -> None:

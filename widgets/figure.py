@@ -8,10 +8,11 @@ a light ground, and one picture serves both themes.
 
 import base64
 import html
-import io
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from widgets.png import png_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,17 +96,7 @@ def png(fig: "Figure") -> bytes:
         fig.set_layout_engine("constrained")
     for axes in fig.axes:
         tidy(axes)
-    stream = io.BytesIO()
-    fig.savefig(
-        stream,
-        format="png",
-        dpi=DOTS_PER_INCH,
-        facecolor="white",
-        bbox_inches="tight",
-        pad_inches=0.1,
-        metadata={"Software": None},  # else a new matplotlib would change every saved picture
-    )
-    return stream.getvalue()
+    return png_of(fig, dpi=DOTS_PER_INCH, bbox_inches="tight", pad_inches=0.1)
 
 
 def tidy(axes: "Axes") -> None:

@@ -1,12 +1,11 @@
 """The picture of a walk's last step, for places where nothing runs; from the same layout."""
 
-import io
-
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from widgets.figure import palette
 from widgets.layout import BOX_HEIGHT, Box, lay_out
+from widgets.png import png_of
 from widgets.steps import END, LEAF, OWN, Walk
 
 PIXELS_PER_INCH = 96  # the layout is in CSS pixels
@@ -34,9 +33,7 @@ def picture(walk: Walk) -> bytes:
         below = box.y + BOX_HEIGHT / 2
         _words(axes, box.x, below + 9, forward.get(part.key, ""), palette.blue)
         _words(axes, box.x, below + 23, backward.get(part.key, ""), palette.vermillion)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", facecolor="white", metadata={"Software": None})
-    return stream.getvalue()
+    return png_of(figure)
 
 
 def last_values(walk: Walk) -> tuple[dict[str, str], dict[str, str]]:

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor as JoinPrinted
 from nbformat import NotebookNode
 
 from autograder.grading.preprocessor import Converted, CoursePreprocessor
@@ -58,7 +59,10 @@ def without_markers(source: str) -> str:
 
 
 class TidyOutputs(CoursePreprocessor):
-    """Keeps of outputs what any viewer can show, and nothing of the machine they were made on."""
+    """Keeps of outputs what any viewer can show, once, and nothing of the machine they come from.
+
+    What a cell printed is one output, however many pieces it happened to arrive in.
+    """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
         nb, resources = super().preprocess(nb, resources)
@@ -69,6 +73,7 @@ class TidyOutputs(CoursePreprocessor):
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
+            cell, resources = JoinPrinted(enabled=True).preprocess_cell(cell, resources, index)
             cell.outputs = [tidied for output in cell.outputs if (tidied := _tidy(output))]
         return cell, resources
 
@@ -87,9 +92,22 @@ def _tidy(output: NotebookNode) -> NotebookNode | None:
         for kind in output.data:
             if kind.startswith("text/"):
                 output.data[kind] = _anonymous(output.data[kind])
+        if _shown_twice(output.data):
+            del output.data["image/png"]
+            output.metadata.pop("image/png", None)
         if not output.data:
             return None
     return output
+
+
+def _shown_twice(data: NotebookNode) -> bool:
+    """Whether the HTML holds the very picture that also stands beside it.
+
+    Whoever can show HTML takes that (GitHub, nbconvert and JupyterLab do), for it has the
+    alternative text; a second copy would double the size of every solution.
+    """
+    picture = data.get("image/png")
+    return bool(picture) and f"data:image/png;base64,{picture.strip()}" in data.get("text/html", "")
 
 
 def _anonymous(text: str) -> str:

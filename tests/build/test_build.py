@@ -193,6 +193,33 @@ def test_solutions_hold_nothing_of_the_machine_they_were_made_on(course: Path) -
     assert outputs[1].data == {"text/plain": "a picture"}
 
 
+def test_what_a_cell_printed_is_one_output_in_a_solution(course: Path) -> None:
+    code = (
+        "import sys\nfor word in 'one two three'.split():\n"
+        "    print(word, flush=True)\nprint('careful', file=sys.stderr, flush=True)\nprint('four')"
+    )
+    change_lesson(course, 'print("run", uuid.uuid4().hex)', code)
+    build(course)
+    outputs = cells(solved_path(course))["demo-token"].outputs
+    assert [(one.name, one.text) for one in outputs] == [
+        ("stdout", "one\ntwo\nthree\n"), ("stderr", "careful\n"), ("stdout", "four\n"),
+    ]  # fmt: skip
+
+
+def test_a_picture_is_saved_once_with_its_alternative_text(course: Path) -> None:
+    code = (
+        'from IPython.display import display\ntag = \'<img src="data:image/png;base64,{}" alt="a dot">\'\n'
+        "for html in (tag.format('iVBORw0K'), tag.format('other'), '<p>no picture</p>'):\n"
+        "    display({'image/png': 'iVBORw0K', 'text/html': html}, raw=True)"
+    )
+    change_lesson(course, 'print("run", uuid.uuid4().hex)', code)
+    build(course)
+    same, other, none = cells(solved_path(course))["demo-token"].outputs
+    assert set(same.data) == {"text/html"}
+    assert 'alt="a dot"' in same.data["text/html"]
+    assert set(other.data) == set(none.data) == {"text/html", "image/png"}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

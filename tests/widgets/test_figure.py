@@ -1,14 +1,18 @@
 """A figure is shown with alternative text, closed, and the same for everyone."""
 
 import base64
+import io
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from widgets import palette, show
 from widgets.figure import mime_bundle, tidy
+from widgets.png import png_of
 
 matplotlib.use("agg")
 
@@ -42,6 +46,22 @@ def test_the_size_on_screen_is_the_figure_s_own_or_the_one_asked_for(figure):
 
 def test_the_same_figure_gives_the_same_bytes(figure):
     assert mime_bundle(figure, "A line.") == mime_bundle(figure, "A line.")
+
+
+def test_the_picture_is_small_and_looks_the_same(figure):
+    figure.axes[0].imshow(np.arange(64).reshape(8, 8), cmap="cividis")
+    for slope, colour in enumerate(vars(palette).values()):
+        figure.axes[0].plot([0, 7], [0, slope], color=colour, alpha=0.5, label=colour)
+    figure.axes[0].legend(fontsize=4)
+    small, full = png_of(figure, dpi=160), io.BytesIO()
+    figure.savefig(full, format="png", dpi=160, facecolor="white")
+    assert len(small) < 0.5 * len(full.getvalue())
+    shown, drawn = (
+        np.asarray(Image.open(one).convert("RGB"), dtype=int) for one in (io.BytesIO(small), full)
+    )
+    assert shown.shape == drawn.shape
+    assert np.abs(shown - drawn).max() <= 16  # of 255
+    assert (shown[0, 0] == 255).all()
 
 
 def test_showing_a_figure_closes_it(figure, capsys):
