@@ -106,8 +106,8 @@ def _shown_twice(data: NotebookNode) -> bool:
     Whoever can show HTML takes that (GitHub, nbconvert and JupyterLab do), for it has the
     alternative text; a second copy would double the size of every solution.
     """
-    picture = data.get("image/png")
-    return bool(picture) and f"data:image/png;base64,{picture.strip()}" in data.get("text/html", "")
+    picture = data.get("image/png", "").strip()
+    return picture != "" and f"data:image/png;base64,{picture}" in data.get("text/html", "")
 
 
 def _anonymous(text: str) -> str:
