@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from autograder.observation import Failure
+from autograder.reentry import nesting_limited
 
 _OWN = os.path.dirname(os.path.abspath(__file__))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
@@ -44,12 +45,14 @@ def contained(capture: bool = True) -> Iterator[Contained]:
     """Restore default dtype, grad mode, random state, threads and torch's own functions afterwards.
 
     Prints are captured (cut to 2,000 characters) and nothing reaches stderr, neither Python's nor the
-    file descriptor's: nbgrader gives a test cell that wrote to stderr no points.
+    file descriptor's: nbgrader gives a test cell that wrote to stderr no points. Backward passes that
+    start one another without end get a RecursionError.
     """
     seen = Contained()
-    before = {owner: _namespace(owner) for owner in _GUARDED}
-    state = _State.read()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(nesting_limited())
+        before = {owner: _namespace(owner) for owner in _GUARDED}
+        state = _State.read()
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
         if capture:
@@ -123,9 +126,10 @@ def _restore_names(owner: Any, names: dict[str, Any]) -> list[str]:
     title = getattr(owner, "__name__", str(owner))
     title = {"Tensor": "torch.Tensor", "Function": "torch.autograd.Function"}.get(title, title)
     changed = []
-    for name, value in names.items():
-        now = vars(owner).get(name)
-        if now is value or not callable(value) or isinstance(value, types.ModuleType):
+    current = vars(owner)
+    for name in [name for name, value in names.items() if current.get(name) is not value]:
+        now, value = current.get(name), names[name]
+        if not callable(value) or isinstance(value, types.ModuleType):
             continue
         if not _is_torchs_own(now):
             with contextlib.suppress(Exception):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from autograder.evidence import Evidence, Pair
 from autograder.observation import Failure
+from autograder.reentry import ENDLESS
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,12 @@ _KNOWN: tuple[tuple[str, str, str], ...] = (
         "{method} uses None as if it were a tensor.",
         "An optional argument (or a missing gradient) is None: test for it first. A function without return "
         "gives None too.",
+    ),
+    (
+        ENDLESS,
+        "{method} starts a backward pass that leads to this very backward again, without end.",
+        "The graph that it differentiates contains its own node. Build a small graph of its own, from "
+        "detached copies of the arguments: .detach().requires_grad_(…).",
     ),
     (
         r"maximum recursion depth exceeded",

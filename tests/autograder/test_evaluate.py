@@ -112,6 +112,27 @@ def test_endless_recursion_is_contained():
     assert "calls itself without end" in report.headline
 
 
+def test_backward_passes_that_start_one_another_without_end_are_contained():
+    outputs = []
+
+    def forward(ctx, x):
+        return torch.sigmoid(x)
+
+    def backward(ctx, g):
+        torch.autograd.backward(outputs[-1], g, retain_graph=True)
+
+    again = sigmoid_with(backward, forward)
+
+    def remembered(x):
+        outputs.append(again.apply(x))
+        return outputs[-1]
+
+    run_backward = torch.autograd._engine_run_backward
+    report = evaluate(remembered, exercise=SIGMOID, seed=3)
+    assert "leads to this very backward again" in report.headline
+    assert torch.autograd._engine_run_backward is run_backward
+
+
 def test_an_unfinished_stub_is_not_started_not_an_error():
     def forward(ctx, x):
         raise NotImplementedError()
