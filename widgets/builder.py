@@ -29,7 +29,7 @@ from widgets.explorer import (
     spanned,
 )
 from widgets.runs import callable_and_name
-from widgets.wording import number, shape
+from widgets.wording import number, shape, stopped
 
 PLACES = torch.arange(-40, 41, dtype=torch.float64) / 10
 START = 50  # x = 1
@@ -221,13 +221,8 @@ def _verdict(run: Run, slope: str) -> str:
 
 
 def _stopped(name: str, error: Exception, code: str) -> Sweep:
-    said = str(error).splitlines()[0][:160].replace("`", "'") if str(error) else ""
-    unwritten = isinstance(error, NotImplementedError) and not said
-    words = (
-        "it is not written yet (NotImplementedError)."
-        if unwritten
-        else f"✗ {type(error).__name__}: {said}"
-    )
+    unwritten = isinstance(error, NotImplementedError) and not str(error)
+    words = f"{'' if unwritten else '✗ '}it {stopped(error)}"
     error.__traceback__ = None
     frames = tuple(Frame(f"x = {number(x)}", ()) for x in PLACES.tolist())
     return Sweep(name, frames, status=words.replace("{", "("), code=code, start=START)

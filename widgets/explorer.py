@@ -109,11 +109,11 @@ class Exploration:
         )
 
     def told(self) -> list[str]:
-        """A sentence for some frames of every sweep, in order."""
+        """A sentence for some frames of every sweep, in order; one for a sweep that shows nothing."""
         return [
             sweep.said(position)
             for sweep in self.sweeps
-            for position in _spread(len(sweep.frames), TOLD)
+            for position in (_spread(len(sweep.frames), TOLD) if sweep.rows else [sweep.start])
         ]
 
 

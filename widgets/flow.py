@@ -14,7 +14,7 @@ from torch.autograd import Function
 
 from autograder.trace import snapshot
 from widgets.steps import LEAF, OWN, TORCH, Part, Step, StepThrough, Walk
-from widgets.wording import brief, numbers
+from widgets.wording import brief, numbers, stopped
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,7 @@ def walk_of_flow(inputs: Mapping[str, Any], operations: Sequence[Operation]) -> 
         walked.forward(operations)
         walked.backward(operations)
     except Exception as error:
-        said = str(error).splitlines()[0][:160].replace("`", "'") if str(error) else ""
-        text = f"{walked.at}: {type(error).__name__}{': ' if said else '.'}{said}"
-        walked.steps.append(Step("Error", text, walked.at, wrong=True))
+        walked.steps.append(Step("Error", f"{walked.at} {stopped(error)}", walked.at, wrong=True))
         error.__traceback__ = None
     title = "Values forward, gradients backward"
     return Walk(title, tuple(parts), edges, tuple(walked.steps))

@@ -16,7 +16,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.trace import storage_of, tensors_within
 from widgets.runs import callable_and_name, copies, counting, parameters
-from widgets.wording import size
+from widgets.wording import size, stopped
 from widgets.xray_graph import spoken_name
 
 BACKWARD = "backward has used it"
@@ -55,7 +55,7 @@ class Ledger:
     def summary(self) -> str:
         """The sentence above the table."""
         if self.error:
-            return f"{self.name} stopped before there was anything to keep: {self.error}"
+            return f"{self.name} {self.error}"
         if not self.entries:
             return f"{self.name} keeps no tensor for backward."
         return f"{self.name} keeps {size(self.total)} for backward, besides its inputs."
@@ -110,8 +110,7 @@ def saved_ledger(fn: Any, *inputs: Any) -> Ledger:
     try:
         return Ledger(name, _entries(function, inputs, names))
     except Exception as error:
-        said = str(error).splitlines()[0][:120] if str(error) else ""
-        return Ledger(name, (), f"{type(error).__name__}{': ' if said else '.'}{said}")
+        return Ledger(name, (), stopped(error))
 
 
 def _entries(
@@ -125,9 +124,9 @@ def _entries(
     }
     free = set(known)  # somebody has the inputs anyway
     outputs, nodes = _forward(function, arguments)
-    known |= {
-        storage_of(value)[0]: "the output" for value in outputs if storage_of(value)[0] not in known
-    }
+    for position, value in enumerate(outputs):
+        words = "the output" if len(outputs) == 1 else f"the output {position}"
+        known.setdefault(storage_of(value)[0], words)
     until = _measured(function, inputs)
     made: list[Entry] = []
     for position, (node, held_as, tensor) in enumerate(_held(nodes)):
@@ -148,11 +147,11 @@ def _entries(
 def _forward(
     function: Callable[..., Any], arguments: Sequence[Any]
 ) -> tuple[list[Tensor], list[Any]]:
-    """The outputs that have a graph, and all nodes of it, those of the forward's beginning first."""
+    """The outputs that are tensors, and all nodes behind them, those of the beginning first."""
     with torch.enable_grad():
         output = function(*arguments)
     every = output if isinstance(output, tuple | list) else (output,)
-    outputs = [v for v in every if isinstance(v, Tensor) and v.grad_fn is not None]
+    outputs = [v for v in every if isinstance(v, Tensor)]
     found: dict[int, Any] = {}
     waiting = [v.grad_fn for v in outputs]
     while waiting:
@@ -196,8 +195,10 @@ def _lives(function: Callable[..., Any], arguments: list[Any]) -> list[str]:
     saved = [(node, path) for node, path, _ in held]
     storages = [StorageWeakRef(tensor.untyped_storage()) for _, _, tensor in held]
     del held
-    gradients = [counting(value) for value in outputs]
-    torch.autograd.backward(outputs, gradients)
+    ends = [value for value in outputs if value.grad_fn is not None]
+    gradients = [counting(value) for value in ends]
+    torch.autograd.backward(ends, gradients)
+    ends.clear()
     on_ctx = {(id(node), path) for node, path, _ in _held_on_ctx(nodes)}
     after_backward = [(id(node), path) in on_ctx or _still_saved(node) for node, path in saved]
     del saved

@@ -7,6 +7,7 @@ from autograder.trace import Snapshot
 
 SHOWN = 4  # values of a tensor that are written out
 BRIEF = 2  # … and where there is little room
+SAID = 160  # letters of an error's message
 
 
 def number(value: float | int | bool | complex) -> str:
@@ -56,6 +57,15 @@ def size(count: int) -> str:
     if count < 10_000:
         return f"{count} byte{'' if count == 1 else 's'}"
     return f"{count / 1024:.1f} KiB" if count < 2**20 else f"{count / 2**20:.1f} MiB"
+
+
+def stopped(error: Exception) -> str:
+    """How a run ended that a widget was to show: "is not written yet …", "stops: ValueError: …"."""
+    first = str(error).splitlines()[0][:SAID].replace("`", "'") if str(error).strip() else ""
+    kind = type(error).__name__
+    if isinstance(error, NotImplementedError) and not first:
+        return f"is not written yet ({kind}). Run this cell again when it is."
+    return f"stops with {kind}: {first}" if first else f"stops with {kind}."
 
 
 def _count(shot: Snapshot) -> int:

@@ -17,14 +17,16 @@ from torch import Tensor
 
 from autograder import containment
 from autograder.exercises import find
+from autograder.expected import expect
 from autograder.materials import fresh_arguments, fresh_upstream
 from autograder.observation import Question
-from autograder.plan import expect, make_plan
+from autograder.plan import make_plan
 from autograder.trace import Trace, record, snapshot
 from widgets.runs import callable_and_name, copies, counting, parameters
 from widgets.steps import StepThrough
+from widgets.wording import SAID
 from widgets.xray_graph import tensors_named
-from widgets.xray_steps import SAID, Expected, argument_names, safe_walk_of
+from widgets.xray_steps import Expected, argument_names, safe_walk_of
 
 SEED = 0  # of the inputs of an exercise: the same each time, so that two runs can be compared
 

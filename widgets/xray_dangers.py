@@ -22,7 +22,8 @@ def _of_saved(saved: Saved, names: Sequence[str]) -> Iterator[str]:
     shot = saved.snapshot
     if shot is None:
         return
-    if saved.who == "intermediate":
+    # A mask or an index is a constant almost everywhere, so a second derivative loses nothing by it.
+    if saved.who == "intermediate" and shot.dtype.startswith(("float", "bfloat", "complex")):
         yield (
             f"`{saved.holder}` is an intermediate: {size(shot.storage_bytes)} that nothing else needs, "
             "and a constant to a second derivative."

@@ -10,13 +10,12 @@ import torch
 from autograder.trace import Application, Backward, Event, Saved, Snapshot, Trace
 from widgets import xray_dangers as dangers
 from widgets.steps import Step, Table, Walk
-from widgets.wording import brief, numbers, shape, size
+from widgets.wording import SAID, brief, numbers, shape, size
 from widgets.xray_dangers import name_at
 from widgets.xray_graph import XRayGraph, graph_of, leaf_names, node_name
 
 MOST_STEPS = 120
 GETS = "What forward gets"
-SAID = 160  # letters of an error's message
 
 
 @dataclass(frozen=True)

@@ -69,3 +69,33 @@ class Stub(Function):
     @staticmethod
     def backward(ctx, grad_output):
         raise NotImplementedError()
+
+
+class Largest(Function):
+    """Two outputs, the second of indices, which is what is saved."""
+
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        places, values = (t.unsqueeze(ctx.dim) for t in (*ctx.saved_tensors, grad_values))
+        return grad_values.new_zeros(ctx.shape).scatter(ctx.dim, places, values), None
+
+
+class Masked(Function):
+    """relu, with a mask and with an intermediate of floats."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x > 0, torch.sign(x))
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.where(ctx.saved_tensors[0], grad_output, 0)

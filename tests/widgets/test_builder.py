@@ -67,7 +67,10 @@ def test_a_gradient_of_zero_where_the_curve_rises_is_wrong():
 def test_an_unwritten_function_shows_that_and_does_not_fail():
     view = function_builder(Stub, "Cube")
     assert "Stub, x = 1" in view.exploration.sweeps[0].said(X_IS_ONE)
-    assert "not written yet (NotImplementedError)" in str(view)
+    assert (
+        "x = 1: it is not written yet (NotImplementedError). Run this cell again when it is."
+        in str(view)
+    )
     assert view.stand_in()["image/png"]
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from tests.widgets.functions import MySigmoid, Scaled, Square, Stub
+from tests.widgets.functions import Largest, MySigmoid, Scaled, Square, Stub
 from widgets.ledger import BACKWARD, COLLECTOR, GRAPH, saved_ledger
 
 
@@ -73,8 +73,19 @@ def test_the_learners_tensors_are_left_alone():
 def test_an_unwritten_function_is_said_to_be_so():
     ledger = saved_ledger(Stub, torch.ones(2))
     assert ledger.entries == ()
-    assert repr(ledger) == "Stub stopped before there was anything to keep: NotImplementedError."
-    assert "NotImplementedError" in ledger._repr_html_()
+    said = "Stub is not written yet (NotImplementedError). Run this cell again when it is."
+    assert repr(ledger) == said
+    assert said in ledger._repr_html_()
+
+
+def test_an_error_is_said_and_not_raised():
+    ledger = saved_ledger(lambda x: x @ x, torch.ones(2, 3))
+    assert ledger.summary.startswith("<lambda> stops with RuntimeError: ")
+
+
+def test_an_output_of_indices_is_an_output():
+    ledger = saved_ledger(Largest, torch.ones(4, 3), 1)
+    assert facts(ledger) == [("Largest", "saved[0]", "the output 1", 32, BACKWARD)]
 
 
 def test_nothing_kept_is_said():

@@ -9,7 +9,7 @@ import torch
 from torch.autograd import Function
 
 from autograder.exercises.sigmoid import MY_SIGMOID
-from tests.widgets.functions import MySigmoid, Scaled, Square, Stretched, Stub
+from tests.widgets.functions import Masked, MySigmoid, Scaled, Square, Stretched, Stub
 from widgets.steps import drawn
 from widgets.xray import SEED, first_case, xray
 
@@ -111,6 +111,12 @@ def test_what_is_kept_is_named_sized_and_judged():
     assert len(step.warnings) == 2
     assert "constant to a second derivative" in step.warnings[0]
     assert step.warnings[1].startswith("`ctx.half` holds a tensor.")
+
+
+def test_a_mask_is_no_danger_to_a_second_derivative():
+    view = xray(Masked, torch.tensor([1.0, -2.0]))
+    [warning] = view.walk.steps[phases(view).index("Saved for backward")].warnings
+    assert warning.startswith("`saved[1]` is an intermediate")
 
 
 def test_an_output_on_ctx_is_called_a_cycle():
