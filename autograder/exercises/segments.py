@@ -1,19 +1,14 @@
-"""checkpoint_sequential of lesson 06: the exercise, its experiments and their judges."""
+"""checkpoint_sequential of lesson 06: the exercise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from autograder.compare import close, show
-from autograder.exercise import Case, Exercise, ForwardSlip, Named, Sampler, Scenario
-from autograder.exercises.measuring import RANDOM_STATE_BYTES, Storages, called_from
-from autograder.exercises.recomputing import explained, judge_graph
-from autograder.exercises.second_order import Verdict
-from autograder.materials import has_custom_node
+from autograder.exercise import Case, Exercise, ForwardSlip, Named, Scenario
+from autograder.exercises import segment_experiments as experiments
 
 LESSON = "06_checkpointing"
 
@@ -32,214 +27,39 @@ def _without_the_rest(layers: Any, segments: int, x: Tensor) -> Tensor:
     return one_after_another(list(layers)[:count], segments, x)
 
 
-def _each_from_x(layers: Any, segments: int, x: Tensor) -> Tensor:
-    size = -(-len(layers) // segments)
-    return one_after_another(list(layers)[(segments - 1) * size :], 1, x)
+def _last_segment(layers: Any, segments: int, rounded_up: bool) -> list[Any]:
+    count = len(layers)
+    start = (
+        (segments - 1) * (-(-count // segments)) if rounded_up else count - -(-count // segments)
+    )
+    return list(layers)[start:]
 
 
-# ---- experiments -----------------------------------------------------------------------------
-
-_COUNTS = ((6, 3), (7, 3), (5, 4), (4, 1), (3, 3))
-
-
-class _Watched(torch.nn.Module):
-    """A layer with a parameter that notes its calls and whether grad mode was on."""
-
-    def __init__(self, number: int, weight: Tensor, log: list[list[int]]):
-        super().__init__()
-        self.number, self.log = number, log
-        self.weight = torch.nn.Parameter(weight)
-        self.ready_made = False
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.log.append([self.number, int(torch.is_grad_enabled())])
-        self.ready_made = self.ready_made or called_from("torch.utils.checkpoint")
-        return torch.sin(x * self.weight) + 0.5 * x
+def _each_from_x(rounded_up: bool) -> Callable[..., Tensor]:
+    """Only the last segment is seen; sizes rounded up, or cut at i · count // segments."""
+    return lambda layers, segments, x: one_after_another(
+        _last_segment(layers, segments, rounded_up), 1, x
+    )
 
 
-def _nodes(output: Tensor) -> list[str]:
-    """The modules and names of the Function classes between the output and the leaves."""
-    queue: list[Any] = [output.grad_fn]
-    seen: set[int] = set()
-    found: list[str] = []
-    while queue:
-        node = queue.pop()
-        if node is None or id(node) in seen or len(seen) > 2000:
-            continue
-        seen.add(id(node))
-        if hasattr(node, "_forward_cls"):
-            found.append(f"{node._forward_cls.__module__}.{node._forward_cls.__name__}")
-        queue += [following for following, _ in node.next_functions]
-    return found
-
-
-@explained
-def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """Several ways to cut: which layers ran when, how many Functions there are, what is kept."""
-    cuts = []
-    for count, segments in _COUNTS:
-        weights = [s.uniform(16, low=0.5, high=1.5) for _ in range(count)]
-        log: list[list[int]] = []
-        layers = torch.nn.Sequential(*(_Watched(i, w, log) for i, w in enumerate(weights)))
-        x, g = s.normal(64, 16), s.normal(64, 16)
-        leaf = x.clone().requires_grad_(True)
-        with Storages() as storages:
-            y = submission(layers, segments, leaf)
-            kept = storages.alive(leaf, y)
-        forward = len(log)
-        if y.requires_grad:
-            (y * g).sum().backward()
-        cuts.append(
-            {
-                "count": count, "segments": segments, "x": x, "g": g, "weights": weights,
-                "forward": log[:forward], "backward": log[forward:], "nodes": _nodes(y),
-                "custom": has_custom_node(y), "kept": kept, "one": x.numel() * x.element_size(),
-                "ready_made": any(layer.ready_made for layer in layers),
-                "gradients": [leaf.grad, *(layer.weight.grad for layer in layers)],
-            }
-        )  # fmt: skip
-    return {"cuts": cuts}
-
-
-def _cut_words(cut: dict[str, Any]) -> str:
-    plural = "s" if cut["segments"] > 1 else ""
-    return f"{cut['count']} layers in {cut['segments']} segment{plural}"
-
-
-def judge_own(data: dict[str, Any]) -> Verdict:
-    """The learner's own Checkpoint does the work, not torch's."""
-    if "error" in data:
-        return judge_graph(data)
-    if any(cut["ready_made"] for cut in data["cuts"]):
-        return (
-            "torch.utils.checkpoint does the work here; this exercise builds it.",
-            "Use the Checkpoint that you wrote: x = Checkpoint.apply(run_segment, x).",
-            {},
-        )
-    return None
-
-
-def judge_every_segment(data: dict[str, Any]) -> Verdict:
-    """No layer leaves a graph in forward; the last segment's neither."""
-    for cut in data["cuts"]:
-        watched = sorted({number for number, grad in cut["forward"] if grad})
-        if not watched and cut["custom"]:
-            continue
-        missing = [i for i in watched if i in {number for number, _ in cut["backward"]}]
-        where = f"With {_cut_words(cut)}"
-        if len(watched) == cut["count"] or not cut["custom"]:
-            return (
-                f"{where} no layer runs inside a Checkpoint: all intermediates are kept.",
-                "A segment is a function of x: Checkpoint.apply(run_segment, x).",
-                {"layers": cut["count"]},
-            )
-        last = watched[-1] == cut["count"] - 1
-        which = "the last segment is" if last and not missing else "some layers are"
-        return (
-            f"{where} {which} not checkpointed (layer {watched[0] + 1} to {watched[-1] + 1} of "
-            f"{cut['count']}): the intermediates there are kept.",
-            "torch's own checkpoint_sequential leaves the last segment out, this one does not: the "
-            "same line for every segment.",
-            {"layers": cut["count"]},
-        )
-    return None
-
-
-def _working_segments(cut: dict[str, Any]) -> int:
-    """How many segments have layers: in backward the last one runs again first, each in its order."""
-    ran = [number for number, _ in cut["backward"]]
-    return sum(i == 0 or number <= ran[i - 1] for i, number in enumerate(ran))
-
-
-def judge_number_of_segments(data: dict[str, Any]) -> Verdict:
-    """As many Checkpoints as segments were asked for, and none of them empty."""
-    for cut in data["cuts"]:
-        made, working = len(cut["nodes"]), _working_segments(cut)
-        if made == working == cut["segments"]:
-            continue
-        hint = (
-            "Layers need not divide evenly. Boundaries such as i · count // segments for i = 0 … "
-            "segments give exactly that many segments, and none is empty."
-        )
-        if made == cut["segments"]:
-            return (
-                f"With {_cut_words(cut)} only {working} of the {made} Checkpoints have layers.",
-                f"An empty segment saves nothing, and the others are longer for it. {hint}",
-                {"layers": cut["count"], "segments": cut["segments"], "working": working},
-            )
-        return (
-            f"With {_cut_words(cut)} there are {made} Checkpoints; {cut['segments']} are asked for.",
-            hint,
-            {"layers": cut["count"], "segments": cut["segments"], "made": made},
-        )
-    return None
-
-
-def _gradients(cut: dict[str, Any]) -> list[Tensor]:
-    x = cut["x"].clone().requires_grad_(True)
-    weights = [w.clone().requires_grad_(True) for w in cut["weights"]]
-    y = x
-    for weight in weights:
-        y = torch.sin(y * weight) + 0.5 * y
-    return list(torch.autograd.grad((y * cut["g"]).sum(), [x, *weights]))
-
-
-def judge_gradients(data: dict[str, Any]) -> Verdict:
-    """x and all parameters get right gradients."""
-    if "error" in data:
-        return judge_graph(data)
-    for cut in data["cuts"]:
-        again = sorted({number for number, _ in cut["backward"]})
-        for place, (got, right) in enumerate(zip(cut["gradients"], _gradients(cut), strict=True)):
-            if close(got, right):
-                continue
-            if cut["forward"] and again and len(again) < cut["count"] and cut["custom"]:
-                names = ", ".join(str(i + 1) for i in again)
-                return (
-                    f"With {_cut_words(cut)} only layer{'s' if len(again) > 1 else ''} {names} "
-                    f"{'run' if len(again) > 1 else 'runs'} again in backward: every recomputation "
-                    "runs the same segment.",
-                    "A function made in a loop looks its variables up when it is called, and in backward "
-                    "the loop is over. Bind the segment when the function is made: a default argument, "
-                    "functools.partial, or a helper that returns the function.",
-                    {"ran again": names},
-                )
-            name = "x" if place == 0 else f"the parameter of layer {place}"
-            return (
-                f"With {_cut_words(cut)} the gradient of {name} is "
-                f"{'missing' if got is None else 'wrong'}.",
-                "Give each segment the output of the one before, and use nothing from outside but its "
-                "own layers.",
-                {"actual": "None" if got is None else show(got), "expected": show(right)},
-            )
-    return None
-
-
-def judge_kept(data: dict[str, Any]) -> Verdict:
-    """One input a segment is kept, and nothing else."""
-    for cut in data["cuts"]:
-        # x itself is the caller's: the other segments' inputs, and a random state each.
-        allowed = (cut["segments"] - 1) * cut["one"] + (cut["segments"] + 1) * RANDOM_STATE_BYTES
-        if cut["kept"] > allowed:
-            return (
-                f"With {_cut_words(cut)} {cut['kept']} bytes stay alive after forward; {allowed} are "
-                "enough for the segments' inputs and a random state each.",
-                "Look whether something holds on to results inside a segment: a list, or a closure.",
-                {"kept": cut["kept"], "allowed": allowed},
-            )
-    return None
+def _last_again_and_again(rounded_up: bool) -> Callable[..., Tensor]:
+    """What functions made in a loop give when they are all called after it."""
+    return lambda layers, segments, x: one_after_another(
+        segments * _last_segment(layers, segments, rounded_up), 1, x
+    )
 
 
 # ---- the exercise ----------------------------------------------------------------------------
 
 
 def _case(name: str, layers: Named, segments: int, **more: Any) -> Case:
-    return Case(name, lambda s: (layers, segments, s.normal(3, 4)), wants=(2,), **more)
+    return Case(name, lambda s: (layers, segments, s.normal(3, 4)), **more)
 
 
-_GOOD = ("output_value",)
-_OWN = (*_GOOD, "scenario the Checkpoint is your own")
+_RUNS = ("output_value", "scenario forward and backward come to their end")
+_OWN = (*_RUNS, "scenario the Checkpoint is your own")
 _CUT = (*_OWN, "scenario every segment is checkpointed, the last one too")
+_SAME = (*_CUT, "scenario backward runs the layers of each segment again")
 
 CHECKPOINT_SEQUENTIAL = Exercise(
     name="checkpoint_sequential",
@@ -276,10 +96,23 @@ CHECKPOINT_SEQUENTIAL = Exercise(
             "5 layers in 3 segments: 5 // 3 · 3 is 3. The boundaries i · count // segments end at count.",
             _without_the_rest,
         ),
-        ForwardSlip(
-            "Every segment starts from the original x; only the last one is seen in the result.",
-            "A segment gets the output of the one before: x = Checkpoint.apply(…, x).",
-            _each_from_x,
+        *(
+            ForwardSlip(
+                "Every segment starts from the original x; only the last one is seen in the result.",
+                "A segment gets the output of the one before: x = Checkpoint.apply(…, x).",
+                _each_from_x(rounded_up),
+            )
+            for rounded_up in (False, True)
+        ),
+        *(
+            ForwardSlip(
+                "Every function runs the last segment: functions made in a loop look their variable up when "
+                "they are called, after the loop.",
+                "Bind the segment when the function is made: a helper that takes the layers and returns the "
+                "function, functools.partial, or a default argument.",
+                _last_again_and_again(rounded_up),
+            )
+            for rounded_up in (False, True)
         ),
         ForwardSlip(
             "This is x itself: no layer was applied.",
@@ -301,42 +134,58 @@ CHECKPOINT_SEQUENTIAL = Exercise(
     ),
     scenarios=(
         Scenario(
+            "forward and backward come to their end",
+            "raises",
+            experiments.run_segments,
+            experiments.judge_runs,
+            visible=True,
+            needs=("output_value",),
+        ),
+        Scenario(
             "the Checkpoint is your own",
             "uses-builtin",
-            run_segments,
-            judge_own,
+            experiments.run_segments,
+            experiments.judge_own,
             visible=True,
-            needs=_GOOD,
+            needs=_RUNS,
         ),
         Scenario(
             "every segment is checkpointed, the last one too",
             "no-recompute",
-            run_segments,
-            judge_every_segment,
+            experiments.run_segments,
+            experiments.judge_every_segment,
             visible=True,
             needs=_OWN,
         ),
         Scenario(
-            "x and all parameters get right gradients",
+            "backward runs the layers of each segment again",
             "gradient-value",
-            run_segments,
-            judge_gradients,
+            experiments.run_segments,
+            experiments.judge_same_layers,
             visible=True,
             needs=_CUT,
         ),
         Scenario(
+            "x and all parameters get right gradients",
+            "gradient-value",
+            experiments.run_segments,
+            experiments.judge_gradients,
+            visible=True,
+            needs=_SAME,
+        ),
+        Scenario(
             "there are as many segments as were asked for",
             "saves-too-much",
-            run_segments,
-            judge_number_of_segments,
-            needs=(*_CUT, "scenario x and all parameters get right gradients"),
+            experiments.run_segments,
+            experiments.judge_number_of_segments,
+            needs=(*_SAME, "scenario x and all parameters get right gradients"),
         ),
         Scenario(
             "one input a segment is kept",
             "saves-too-much",
-            run_segments,
-            judge_kept,
-            needs=(*_CUT, "scenario there are as many segments as were asked for"),
+            experiments.run_segments,
+            experiments.judge_kept,
+            needs=(*_SAME, "scenario there are as many segments as were asked for"),
         ),
     ),
 )

@@ -979,3 +979,124 @@ def checkpoint_sequential(layers, segments, x):
     for i in range(segments):
         x = Checkpoint.apply(run(layers[i * count // segments : (i + 1) * count // segments]), x)
     return x
+
+
+# %% wrong[gradient-value]: start and end move on: in backward the segment is empty
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    start = 0
+    for i in range(segments):
+        end = (i + 1) * len(layers) // segments
+
+        def run_segment(h):
+            for j in range(start, end):
+                h = layers[j](h)
+            return h
+
+        x = Checkpoint.apply(run_segment, x)
+        start = end
+    return x
+
+
+# %% wrong[raises]: the function takes x from outside, not its argument
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    def run(segment):
+        h = x
+        for layer in segment:
+            h = layer(h)
+        return h
+
+    cuts = [i * len(layers) // segments for i in range(segments + 1)]
+    for i in range(segments):
+        segment = layers[cuts[i] : cuts[i + 1]]
+        x = Checkpoint.apply(lambda x: run(segment), x)
+    return x
+
+
+# %% wrong[value]: a list of functions made in a loop and called after it
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def checkpoint_sequential(layers, segments, x):
+    n = len(layers)
+    parts = [list(layers)[i * n // segments : (i + 1) * n // segments] for i in range(segments)]
+
+    def run(part, h):
+        for layer in part:
+            h = layer(h)
+        return h
+
+    functions = []
+    for part in parts:
+        functions.append(lambda h: run(part, h))
+    for f in functions:
+        x = Checkpoint.apply(f, x)
+    return x

@@ -1,0 +1,229 @@
+"""Experiments on checkpoint_sequential: which layers run when, what is kept, and how it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.compare import close, show
+from autograder.exercise import Sampler
+from autograder.exercises.measuring import RANDOM_STATE_BYTES, Storages, called_from
+from autograder.exercises.recomputing import explained, judge_graph
+from autograder.exercises.second_order import Verdict
+from autograder.materials import has_custom_node
+from autograder.reentry import ENDLESS
+
+_COUNTS = ((6, 3), (7, 3), (5, 4), (4, 1), (3, 3))
+
+
+class _Watched(torch.nn.Module):
+    """A layer with a parameter that notes its calls and whether grad mode was on."""
+
+    def __init__(self, number: int, weight: Tensor, log: list[list[int]]):
+        super().__init__()
+        self.number, self.log = number, log
+        self.weight = torch.nn.Parameter(weight)
+        self.ready_made = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.log.append([self.number, int(torch.is_grad_enabled())])
+        self.ready_made = self.ready_made or called_from("torch.utils.checkpoint")
+        return torch.sin(x * self.weight) + 0.5 * x
+
+
+def _nodes(output: Tensor) -> list[str]:
+    """The modules and names of the Function classes between the output and the leaves."""
+    queue: list[Any] = [output.grad_fn]
+    seen: set[int] = set()
+    found: list[str] = []
+    while queue:
+        node = queue.pop()
+        if node is None or id(node) in seen or len(seen) > 2000:
+            continue
+        seen.add(id(node))
+        if hasattr(node, "_forward_cls"):
+            found.append(f"{node._forward_cls.__module__}.{node._forward_cls.__name__}")
+        queue += [following for following, _ in node.next_functions]
+    return found
+
+
+@explained
+def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """Several ways to cut: which layers ran when, how many Functions there are, what is kept."""
+    cuts = []
+    for count, segments in _COUNTS:
+        weights = [s.uniform(16, low=0.5, high=1.5) for _ in range(count)]
+        log: list[list[int]] = []
+        made = [_Watched(i, w, log) for i, w in enumerate(weights)]
+        layers = made if count % 2 else torch.nn.Sequential(*made)
+        x, g = s.normal(64, 16), s.normal(64, 16)
+        leaf = x.clone().requires_grad_(True)
+        with Storages() as storages:
+            y = submission(layers, segments, leaf)
+            kept = storages.alive(leaf, y)
+        forward = len(log)
+        if y.requires_grad:
+            (y * g).sum().backward()
+        cuts.append(
+            {
+                "count": count, "segments": segments, "x": x, "g": g, "weights": weights,
+                "forward": log[:forward], "backward": log[forward:], "nodes": _nodes(y),
+                "custom": has_custom_node(y), "kept": kept, "one": x.numel() * x.element_size(),
+                "ready_made": any(layer.ready_made for layer in layers),
+                "gradients": [leaf.grad, *(layer.weight.grad for layer in layers)],
+            }
+        )  # fmt: skip
+    return {"cuts": cuts}
+
+
+def _cut_words(cut: dict[str, Any]) -> str:
+    plural = "s" if cut["segments"] > 1 else ""
+    return f"{cut['count']} layers in {cut['segments']} segment{plural}"
+
+
+def judge_runs(data: dict[str, Any]) -> Verdict:
+    """Forward and backward come to their end."""
+    error = data.get("error", "")
+    if ENDLESS in error or "appears to not have been used" in error:
+        return (
+            "The recomputed segment does not start from the argument that Checkpoint gives it.",
+            "Let the function of a segment use its own argument alone: def segment(h): … with h. An x from "
+            "outside is another tensor by the time that backward calls the function again.",
+            {"original": error},
+        )
+    return judge_graph(data)
+
+
+def judge_own(data: dict[str, Any]) -> Verdict:
+    """The learner's own Checkpoint does the work, not torch's."""
+    if any(cut["ready_made"] for cut in data["cuts"]):
+        return (
+            "torch.utils.checkpoint does the work here; this exercise builds it.",
+            "Use the Checkpoint that you wrote: x = Checkpoint.apply(run_segment, x).",
+            {},
+        )
+    return None
+
+
+def judge_every_segment(data: dict[str, Any]) -> Verdict:
+    """No layer leaves a graph in forward; the last segment's neither."""
+    for cut in data["cuts"]:
+        watched = sorted({number for number, grad in cut["forward"] if grad})
+        if not watched and cut["custom"]:
+            continue
+        missing = [i for i in watched if i in {number for number, _ in cut["backward"]}]
+        where = f"With {_cut_words(cut)}"
+        if len(watched) == cut["count"] or not cut["custom"]:
+            return (
+                f"{where} no layer runs inside a Checkpoint: all intermediates are kept.",
+                "A segment is a function of x: Checkpoint.apply(run_segment, x).",
+                {"layers": cut["count"]},
+            )
+        last = watched[-1] == cut["count"] - 1
+        which = "the last segment is" if last and not missing else "some layers are"
+        return (
+            f"{where} {which} not checkpointed (layer {watched[0] + 1} to {watched[-1] + 1} of "
+            f"{cut['count']}): the intermediates there are kept.",
+            "torch's own checkpoint_sequential leaves the last segment out, this one does not: the "
+            "same line for every segment.",
+            {"layers": cut["count"]},
+        )
+    return None
+
+
+def _working_segments(cut: dict[str, Any]) -> int:
+    """How many segments have layers: in backward the last one runs again first, each in its order."""
+    ran = [number for number, _ in cut["backward"]]
+    return sum(i == 0 or number <= ran[i - 1] for i, number in enumerate(ran))
+
+
+def judge_number_of_segments(data: dict[str, Any]) -> Verdict:
+    """As many Checkpoints as segments were asked for, and none of them empty."""
+    for cut in data["cuts"]:
+        made, working = len(cut["nodes"]), _working_segments(cut)
+        if made == working == cut["segments"]:
+            continue
+        hint = (
+            "Layers need not divide evenly. Boundaries such as i · count // segments for i = 0 … "
+            "segments give exactly that many segments, and none is empty."
+        )
+        if made == cut["segments"]:
+            return (
+                f"With {_cut_words(cut)} only {working} of the {made} Checkpoints have layers.",
+                f"An empty segment saves nothing, and the others are longer for it. {hint}",
+                {"layers": cut["count"], "segments": cut["segments"], "working": working},
+            )
+        return (
+            f"With {_cut_words(cut)} there {'is' if made == 1 else 'are'} {made} "
+            f"Checkpoint{'' if made == 1 else 's'}; {cut['segments']} are asked for.",
+            hint,
+            {"layers": cut["count"], "segments": cut["segments"], "made": made},
+        )
+    return None
+
+
+def _gradients(cut: dict[str, Any]) -> list[Tensor]:
+    x = cut["x"].clone().requires_grad_(True)
+    weights = [w.clone().requires_grad_(True) for w in cut["weights"]]
+    y = x
+    for weight in weights:
+        y = torch.sin(y * weight) + 0.5 * y
+    return list(torch.autograd.grad((y * cut["g"]).sum(), [x, *weights]))
+
+
+def judge_same_layers(data: dict[str, Any]) -> Verdict:
+    """In backward every segment runs the layers again that it ran in forward."""
+    for cut in data["cuts"]:
+        again = [number for number, _ in cut["backward"]]
+        if sorted(again) == sorted(number for number, _ in cut["forward"]):
+            continue
+        distinct = sorted(set(again))
+        if len(distinct) == cut["count"]:  # all of them, but not each once: counted elsewhere
+            continue
+        names = ", ".join(str(i + 1) for i in distinct)
+        plural = "layers" if len(distinct) > 1 else "layer"
+        only = f"only {plural} {names} run{'' if len(distinct) > 1 else 's'} again"
+        return (
+            "A segment's function runs other layers in backward than in forward: it looks up a variable "
+            f"of the loop, and the loop is over. With {_cut_words(cut)}, "
+            f"{only if distinct else 'no layer runs again'} in backward.",
+            "Bind the segment when the function is made: a helper that takes the layers and returns the "
+            "function, functools.partial, or a default argument (lambda h, part=part: …).",
+            {"ran again": names or "none"},
+        )
+    return None
+
+
+def judge_gradients(data: dict[str, Any]) -> Verdict:
+    """x and all parameters get right gradients."""
+    for cut in data["cuts"]:
+        for place, (got, right) in enumerate(zip(cut["gradients"], _gradients(cut), strict=True)):
+            if close(got, right):
+                continue
+            name = "x" if place == 0 else f"the parameter of layer {place}"
+            return (
+                f"With {_cut_words(cut)} the gradient of {name} is "
+                f"{'missing' if got is None else 'wrong'}.",
+                "Give each segment the output of the one before, and use nothing from outside but its "
+                "own layers.",
+                {"actual": "None" if got is None else show(got), "expected": show(right)},
+            )
+    return None
+
+
+def judge_kept(data: dict[str, Any]) -> Verdict:
+    """One input a segment is kept, and nothing else."""
+    for cut in data["cuts"]:
+        # x itself is the caller's: the other segments' inputs, and a random state each.
+        allowed = (cut["segments"] - 1) * cut["one"] + (cut["segments"] + 1) * RANDOM_STATE_BYTES
+        if cut["kept"] > allowed:
+            return (
+                f"With {_cut_words(cut)} {cut['kept']} bytes stay alive after forward; {allowed} are "
+                "enough for the segments' inputs and a random state each.",
+                "Look whether something holds on to results inside a segment: a list, or a closure.",
+                {"kept": cut["kept"], "allowed": allowed},
+            )
+    return None
