@@ -58,6 +58,11 @@ def register(exercise: Exercise) -> Exercise:
     return exercise
 
 
+def registered_exercises() -> dict[str, Exercise]:
+    """The exercises of an instructor's own, by name."""
+    return dict(_registered)
+
+
 def _course() -> dict[str, Exercise]:
     return {**all_exercises(), WARM_UP.name: WARM_UP}
 

@@ -1,0 +1,241 @@
+"""A box that submissions are run in, one at a time, seen from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.grading.box import bubblewrap, bundle
+from autograder.grading.box.inside import frames
+from autograder.grading.box.inside.warm import ENDED
+from autograder.grading.box.job import Job, Lost, Outcome, Said
+from autograder.grading.box.limits import Limits, Walls
+
+_START = 120.0  # seconds until the warm process has to be there
+_GRACE = 5.0  # seconds beyond a limit until what does not end is ended
+_WARM = "autograder.grading.box.inside.warm"
+
+
+class CannotStart(RuntimeError):
+    """The box could not be built, or does not hold; the message says what is missing."""
+
+
+class Box:
+    """Holds a warm process behind the outer wall; each job runs in a child of it.
+
+    prelude  cells every submission begins with (imports), run once, so that they cost nothing
+    device   "cpu", or "cuda": then the GPU's device files are in the box
+    A box whose warm process is gone (killed, out of memory) builds itself anew for the next job.
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, walls: Walls | None = None,
+        prelude: Sequence[str] = (), device: str = "cpu",
+    ):  # fmt: skip
+        self.limits, self.walls = limits or Limits(), walls or Walls()
+        self._prelude, self._device = list(prelude), device
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._folder: Path | None = None
+        self.memory = 0  # bytes of the warm process, known once it has started
+
+    # ---- building ---------------------------------------------------------------------------
+    def start(self) -> None:
+        """Build the box, if it is not there. Raises CannotStart."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.close()
+        self._folder = Path(tempfile.mkdtemp(prefix="autograder-box-"))
+        made = self._folder / "bundle"
+        made.mkdir()
+        bundle.make_bundle(made)
+        ours, theirs = socket.socketpair()
+        log = self._folder / "log"
+        command, environment = self._command(made, theirs.fileno())
+        with open(log, "wb") as errors:
+            try:
+                self._process = subprocess.Popen(
+                    command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL, stderr=errors, cwd="/", start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise CannotStart(f"{command[0]} could not be started: {error.strerror}") from error
+        theirs.close()
+        self._control = ours
+        # A box nobody holds any more ends, whatever became of whoever held it.
+        self._end = weakref.finalize(self, _end, self._process, ours, self._folder)
+        try:
+            _, data = frames.receive(ours, 1 << 20, time.monotonic() + _START)
+        except (frames.Closed, frames.Late) as error:
+            said = log.read_text(errors="replace").strip()[-2000:]
+            self.close()
+            raise CannotStart(_in_words(said)) from error
+        self.memory = int(json.loads(data)["memory"])
+
+    def _command(self, made: Path, control: int) -> tuple[list[str], dict[str, str]]:
+        settings = {
+            "control": control, "bundle": "/bundle" if self.walls.outer else str(made),
+            "inert": bundle.inert_names(), "prelude": self._prelude, "device": self._device,
+            "limits": self.limits.as_dict(), "walls": self.walls.as_dict(),
+        }  # fmt: skip
+        inside = [sys.executable, "-m", _WARM, json.dumps(settings)]
+        if not self.walls.outer:
+            return inside, {**bubblewrap.environment(self._device), "PYTHONPATH": str(made)}
+        program = bubblewrap.bubblewrap()
+        if program is None:
+            raise CannotStart(
+                "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
+            )
+        return bubblewrap.command(program, made, inside, self._device), {}
+
+    def close(self) -> None:
+        """End the warm process and everything in the box."""
+        if self._process is not None:
+            self._end()
+        self._process = self._control = self._folder = None
+
+    def __enter__(self) -> Box:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ---- running ----------------------------------------------------------------------------
+    def run(self, job: Job) -> Outcome:
+        """Run one submission. What ends its process costs that step; the others run again without it.
+
+        Raises CannotStart where the box does not hold, never for what a submission does.
+        """
+        outcome, began = Outcome(), time.monotonic()
+        deadline = began + self.limits.seconds
+        for _ in job.steps:
+            left_out = frozenset(outcome.lost) | frozenset(outcome.answers)
+            stopped = self._once(job, left_out, outcome, deadline)
+            if stopped is None:
+                break
+            index, lost = stopped
+            outcome.lost[index] = lost
+            if time.monotonic() > deadline:
+                for later in range(index + 1, len(job.steps)):
+                    if later not in outcome.answers:
+                        outcome.lost.setdefault(later, Lost("time", "all time was used up before"))
+                break
+        outcome.seconds = time.monotonic() - began
+        return outcome
+
+    def _once(
+        self, job: Job, left_out: frozenset[int], outcome: Outcome, deadline: float
+    ) -> tuple[int, Lost] | None:
+        """Run the steps that are left; the step that did not end, and why, or None."""
+        self.start()
+        assert self._control is not None
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
+        except OSError:
+            ours.close()
+            self.close()
+            raise CannotStart("the warm process is gone") from None
+        finally:
+            theirs.close()
+        with ours:
+            stopped = self._listen(ours, job, left_out, outcome, deadline)
+        ended = self._ended(kill=stopped is not None)
+        if stopped is not None and stopped[1].why == "died" and ended:
+            return stopped[0], Lost("died", ended)
+        return stopped
+
+    def _listen(
+        self, ours: socket.socket, job: Job, left_out: frozenset[int], outcome: Outcome,
+        deadline: float,
+    ) -> tuple[int, Lost] | None:  # fmt: skip
+        steps = [i for i in range(len(job.steps)) if i not in left_out]
+        at = steps[0] if steps else 0
+        left = self.limits.answers
+        try:
+            kind, data = frames.receive(ours, 1 << 16, time.monotonic() + _GRACE)
+            if kind != frames.READY:
+                raise CannotStart(f"a wall could not be put up: {data.decode(errors='replace')}")
+            for message in job.as_messages(left_out):
+                frames.send(ours, b"m", message)
+            until = deadline
+            while True:
+                kind, data = frames.receive(ours, left, min(until, deadline) + _GRACE)
+                left -= len(data)
+                if kind == frames.END:
+                    return None
+                if kind == frames.STARTS:
+                    at = steps.pop(0)
+                    until = time.monotonic() + self.limits.cell_seconds
+                elif kind == frames.SAID:
+                    outcome.said[at] = _said(data, self.limits.text)
+                elif kind == frames.ANSWER:
+                    outcome.answers[at] = data
+                else:
+                    return at, Lost("died", "it sent what is no message")
+        except frames.Late:
+            return at, Lost("time")
+        except frames.TooLong as error:
+            return at, Lost("output", str(error))
+        except (frames.Closed, OSError, ValueError, IndexError):
+            return at, Lost("died")
+
+    def _ended(self, kill: bool) -> str:
+        """Wait until the submission's process is gone; what ended it, in words, or ""."""
+        assert self._control is not None
+        try:
+            if kill:
+                # It may be about to end by itself: how it ended is worth a moment.
+                self._control.settimeout(0.2)
+                try:
+                    self._control.recv(1, socket.MSG_PEEK)
+                except TimeoutError:
+                    self._control.sendall(b"k")
+            kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+        except (frames.Closed, frames.Late, OSError):
+            self.close()  # the next job gets a new one
+            return "the warm process went with it"
+        if kind == b"f":
+            raise CannotStart(data.decode(errors="replace"))
+        status, _ = ENDED.unpack(data)
+        if os.WIFSIGNALED(status):
+            return signal.Signals(os.WTERMSIG(status)).name
+        code = os.WEXITSTATUS(status)
+        return f"exit status {code}" if code else ""
+
+
+def _said(data: bytes, limit: int) -> Said:
+    """What a cell said; ValueError for what is no such message."""
+    given = json.loads(data)
+    fields = ("text", "error", "message", "place")
+    if not isinstance(given, dict) or not all(isinstance(given.get(f, ""), str) for f in fields):
+        raise ValueError("not what a cell says")
+    return Said(**{f: given.get(f, "")[: limit + 20] for f in fields})
+
+
+def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: Path) -> None:
+    control.close()
+    process.kill()
+    process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_words(said: str) -> str:
+    """What to do about a box that did not start."""
+    if "setting up uid map" in said or "No permissions to create" in said or "userns" in said:
+        return (
+            "this machine does not let unprivileged users make namespaces "
+            f"(`autograder doctor` says more): {said}"
+        )
+    return f"the warm process did not start: {said or 'it said nothing'}"

@@ -1,0 +1,170 @@
+"""Runs a submission's cells in IPython and puts the questions to what they define.
+
+Nothing here judges. What is said goes out at once, step by step, so that a process that dies has
+said how far it came.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import signal
+import socket
+import sys
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import asdict
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from autograder.containment import failure_from
+from autograder.grading.box.inside import frames
+from autograder.observation import Observation, from_bytes, to_bytes
+from autograder.probe import probe
+from autograder.submission import FUNCTION_CLASS, OTHER, kind_of
+
+_CELL = re.compile(r"^(<ipython-input-|/tmp/ipykernel)")
+_MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
+
+
+class Shell(InteractiveShell):
+    """IPython without a terminal, a history file, or the means to start programs."""
+
+    def showtraceback(self, *args: Any, **kwargs: Any) -> None:
+        """Errors are told in the grader's words."""
+
+    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
+        """Likewise."""
+
+    def system(self, cmd: str) -> None:
+        """What `!command` does."""
+        print("Commands of the shell are not run while a notebook is graded.")
+
+    def getoutput(self, cmd: str, *args: Any, **kwargs: Any) -> list[str]:
+        """What `x = !command` does."""
+        self.system(cmd)
+        return []
+
+
+def make_shell() -> Shell:
+    """The one shell of a warm process; children get their own copy by forking."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.cache_size = 0
+    config.InteractiveShell.colors = "NoColor"
+    return Shell.instance(config=config)
+
+
+class Bounded(io.TextIOBase):
+    """Keeps the first characters of what is written to it."""
+
+    def __init__(self, limit: int):
+        self._parts: list[str] = []
+        self._left, self._cut = limit, False
+
+    def write(self, text: str) -> int:
+        if self._left > 0:
+            self._parts.append(text[: self._left])
+        self._cut = self._cut or len(text) > self._left
+        self._left -= min(len(text), self._left)
+        return len(text)
+
+    def isatty(self) -> bool:
+        return False
+
+    def text(self) -> str:
+        return "".join(self._parts) + ("\n… (cut)" if self._cut else "")
+
+
+class Submission:
+    """One notebook, step by step."""
+
+    def __init__(
+        self, shell: InteractiveShell, to: socket.socket, limits: dict[str, float],
+        experiments: dict[str, dict[str, Any]],
+    ):  # fmt: skip
+        self._shell, self._to, self._limits = shell, to, limits
+        self._experiments = experiments
+
+    def run(self) -> None:
+        """Read the steps and take them one after the other."""
+        torch.manual_seed(0)
+        random.seed(0)
+        table = json.loads(self._message())
+        packs = [self._message() for step in table if "exercise" in step]
+        for step in table:
+            frames.send(self._to, frames.STARTS, str(step["index"]).encode())
+            if "exercise" in step:
+                kind, data = frames.ANSWER, self._answer(step["exercise"], packs.pop(0))
+            else:
+                kind, data = frames.SAID, json.dumps(self._cell(step["source"])).encode()
+            frames.send(self._to, kind, data)
+        frames.send(self._to, frames.END)
+
+    def _message(self) -> bytes:
+        return frames.receive(self._to, _MESSAGES)[1]
+
+    def _cell(self, source: str) -> dict[str, str]:
+        out = Bounded(int(self._limits["text"]))
+        with redirect_stdout(out), redirect_stderr(out), self._interrupted_in_time():
+            try:
+                result = self._shell.run_cell(source, store_history=False, silent=False)
+                error = result.error_before_exec or result.error_in_exec
+            except BaseException as stopped:  # a hook of the cell's own may raise anything
+                error = stopped
+        sys.stdout.flush()
+        if error is None:
+            return {"text": out.text()}
+        files = frozenset(f for f in _files_of(error) if _CELL.match(f))
+        failure = failure_from(error, "cell", files)
+        place = f"line {failure.line}: {failure.source}" if failure.line and files else ""
+        if isinstance(error, SyntaxError) and error.lineno:
+            place = f"line {error.lineno}: {(error.text or '').strip()[:200]}"
+        return {
+            "text": out.text(), "error": failure.kind, "message": failure.message[:1000],
+            "place": place,
+        }  # fmt: skip
+
+    def _answer(self, name: str, pack: bytes) -> bytes:
+        if name not in self._shell.user_ns:
+            return to_bytes(Observation(facts={"kind": None}))
+        value = self._shell.user_ns[name]
+        kind = kind_of(value)
+        observation = Observation()
+        if kind.callable and kind.what in (FUNCTION_CLASS, OTHER):
+            scenarios = {
+                title: SimpleNamespace(run=run)
+                for title, run in self._experiments.get(name, {}).items()
+            }
+            with self._interrupted_in_time():
+                observation = probe(value, from_bytes(pack), scenarios)
+        observation.facts["kind"] = asdict(kind)
+        try:
+            return to_bytes(observation)
+        except Exception as error:  # values of a kind that cannot be told: a finding, not an end
+            facts = {"kind": asdict(kind), "untold": f"{type(error).__name__}: {error}"[:300]}
+            return to_bytes(Observation(facts=facts))
+
+    @contextmanager
+    def _interrupted_in_time(self) -> Any:
+        """Interrupts, as a person would, what takes too long; again each second if that is caught."""
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+        signal.setitimer(signal.ITIMER_REAL, self._limits["cell_seconds"], 1.0)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _files_of(error: BaseException) -> set[str]:
+    found, trace = set(), error.__traceback__
+    while trace is not None:
+        found.add(trace.tb_frame.f_code.co_filename)
+        trace = trace.tb_next
+    return found

@@ -1,0 +1,170 @@
+"""The warm process in the box: imports once what every submission needs, then forks for each.
+
+It never reads a byte of a submission: each child gets the socket its job comes from.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+ENDED = struct.Struct("<qq")  # wait status, peak memory in kB
+
+
+def main(settings: dict[str, Any]) -> None:
+    """Serve until the other side closes its end."""
+    control = socket.socket(fileno=settings["control"])
+    settings |= {"user": os.getuid(), "group": os.getgid()}  # unknown in a new namespace
+    folder = Path(settings["bundle"])
+    experiments = warm_up(folder, settings)
+    from autograder.grading.box.inside import frames
+
+    frames.send(control, b"r", json.dumps({"memory": _memory()}).encode())
+    gc.collect()
+    gc.freeze()
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            return
+        if not descriptors:
+            continue  # told to end a submission that has just ended
+        try:
+            pid = _fork(settings)
+        except OSError as error:
+            os.close(descriptors[0])
+            frames.send(control, b"f", f"no namespace of its own: {error.strerror}".encode())
+            continue
+        if pid == 0:
+            _be_a_submission(descriptors[0], settings, experiments)
+        os.close(descriptors[0])
+        frames.send(control, b"d", ENDED.pack(*_wait(pid, control)))
+
+
+def _fork(settings: dict[str, Any]) -> int:
+    from autograder.grading.box.inside import walls
+
+    if settings["walls"]["namespaces"]:
+        return walls.fork_into_namespaces()
+    return os.fork()
+
+
+def _wait(pid: int, control: socket.socket) -> tuple[int, int]:
+    """Until a submission's process has ended, by itself or because we are told to end it."""
+    watched = os.pidfd_open(pid)
+    while True:
+        ready, _, _ = select.select([watched, control.fileno()], [], [])
+        if watched in ready:
+            break
+        if not control.recv(1):
+            os._exit(0)  # nobody is left to grade for
+        os.kill(pid, signal.SIGKILL)
+    os.close(watched)
+    _, status, usage = os.wait4(pid, 0)
+    return status, usage.ru_maxrss
+
+
+def _be_a_submission(job: int, settings: dict[str, Any], experiments: dict[str, Any]) -> None:
+    """Everything a child does; never returns."""
+    status = 1
+    try:
+        from autograder.grading.box.inside import cells, frames
+
+        to = socket.socket(fileno=job)
+        try:
+            _put_up_walls(job, settings)
+        except Exception as error:  # then nothing of the submission is read at all
+            frames.send(to, frames.NO_WALL, f"{type(error).__name__}: {error}".encode())
+            os._exit(2)
+        frames.send(to, frames.READY)
+        cells.Submission(_SHELL[0], to, settings["limits"], experiments).run()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _put_up_walls(job: int, settings: dict[str, Any]) -> None:
+    from autograder.grading.box.inside import seccomp, walls
+
+    up, limits = settings["walls"], settings["limits"]
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    os.closerange(3, job)
+    os.closerange(job + 1, 4096)
+    os.setsid()
+    if up["namespaces"]:
+        walls.become_user(settings["user"], settings["group"])
+    if up["limits"]:
+        walls.limit(limits, settings["device"])
+    if up["namespaces"]:
+        walls.own_file_system(int(limits["disk"]), int(limits["files"]))
+        walls.drop_capabilities()
+    if up["landlock"]:
+        walls.restrict_files(["/tmp"] + (["/dev"] if settings["device"] != "cpu" else []))
+    if up["seccomp"]:
+        walls.no_new_privileges()
+        seccomp.install()
+
+
+_SHELL: list[Any] = []
+
+
+def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Import what submissions import and answer a few questions, so that no child has to wait."""
+    import torch
+
+    torch.set_num_threads(1)
+    from autograder.grading.box.inside import cells, inert
+
+    inert.install(settings["inert"])
+    shell = cells.make_shell()
+    _SHELL.append(shell)
+    for source in settings["prelude"]:
+        shell.run_cell(source, store_history=False)
+    shell.run_cell("raise ValueError('what a failing cell needs is imported, too')")
+    shell.reset(new_session=False)
+    experiments = pickle.loads((folder / "experiments.pickle").read_bytes())
+    if settings["device"] == "cpu":  # a process that has run backward with a GPU cannot be forked
+        _answer_some(folder)
+    return experiments
+
+
+def _answer_some(folder: Path) -> None:
+    from torch.autograd import Function
+
+    from autograder.observation import from_bytes, to_bytes
+    from autograder.probe import probe
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad_output
+
+    to_bytes(probe(Square, from_bytes((folder / "questions.bin").read_bytes()), {}))
+
+
+def _memory() -> int:
+    """Bytes of memory this process has resident."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
