@@ -137,6 +137,10 @@ def _run(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: Any) ->
         for i, a in enumerate(args)
         if isinstance(a, Tensor) and (a._version != versions[i] or not same_values(a, before[i]))
     )
+    # The gradients were asked for without .backward(): whoever filled .grad did it in a backward.
+    answer.data["grad_left"] = [
+        i for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_leaf and a.grad is not None
+    ]
     answer.upstream_changed = any(
         m is not None and g is not None and (g._version != m[0] or not same_values(g, m[1]))
         for g, m in zip(upstream, marks, strict=True)

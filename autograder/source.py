@@ -84,6 +84,36 @@ class Source:
                 return self.line_of(child)
         return None
 
+    def mentions(self, method: str, name: str) -> bool:
+        """Whether a method's body uses a name, alone or as an attribute."""
+        node = self.methods.get(method)
+        return node is not None and any(
+            (isinstance(n, ast.Name) and n.id == name)
+            or (isinstance(n, ast.Attribute) and n.attr == name)
+            for n in ast.walk(node)
+        )
+
+    def reads_needs_from_the_start(self, method: str) -> bool:
+        """Whether ctx.needs_input_grad is indexed by a bare variable, or walked over from position 0."""
+        node = self.methods.get(method)
+        if node is None:
+            return False
+        needs = [n for n in ast.walk(node) if isinstance(n, ast.Attribute)]
+        needs = [n for n in needs if n.attr == "needs_input_grad"]
+        indexed = [n for n in ast.walk(node) if isinstance(n, ast.Subscript) and n.value in needs]
+        if any(isinstance(n.slice, ast.Name) for n in indexed):
+            return True
+        harmless = [n.value for n in indexed]
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and ast.unparse(call.func) in (
+                "len",
+                "any",
+                "all",
+                "enumerate",
+            ):
+                harmless += call.args
+        return any(n not in harmless for n in needs)
+
     def is_stub(self, method: str) -> bool:
         """Whether a method still is the released stub: nothing but ``raise NotImplementedError``."""
         node = self.methods.get(method)

@@ -77,6 +77,22 @@ def _in_place_line(ev: Evidence, method: str) -> dict[str, object]:
     return {}
 
 
+def _fills_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
+    name = ev.argument(position)
+    place = ev.source.first_call("backward", "backward")
+    return Finding(
+        "mutates-saved",
+        f"backward adds to .grad of {name} itself: it differentiates the saved tensor, not a detached copy.",
+        "ctx.saved_tensors gives the arguments back with their history. Make each a leaf of a small graph "
+        "of your own before you compute with it: tensor.detach().requires_grad_(…).",
+        {"case": pair.where, "argument": name, **_at(place)},
+    )
+
+
+def _at(place: tuple[int, str] | None) -> dict[str, object]:
+    return {"line": place[0], "source": place[1]} if place else {}
+
+
 @rule("mutates-upstream", needs=("forward_runs", "output_is_connected"))
 def leaves_upstream(ev: Evidence) -> Verdict:
     """grad_output is left as it was."""
@@ -106,6 +122,9 @@ def leaves_saved(ev: Evidence) -> Verdict:
     if not ev.plain or ev.exercise.is_function:
         return NOT_ASKED
     for pair in _runs(ev):
+        left = pair.answer.data.get("grad_left") or ()
+        if left and ev.exercise.may_use_autograd:  # where it may not, that it does is the finding
+            return _fills_grad(ev, pair, left[0])
         in_forward = set(pair.answer.data.get("inputs_changed_in_forward") or ())
         saved = any(c.saved_changed for c in pair.answer.backward)
         late = set(pair.answer.inputs_changed) - in_forward

@@ -1,0 +1,214 @@
+"""Errors that learners meet, by their original words, each with a headline and a next step.
+
+Data for ``autograder.translate``; the exact messages are those of torch 2.13 and Python.
+"""
+
+from __future__ import annotations
+
+from autograder.reentry import ENDLESS
+
+# (pattern in the original message, headline, next step); {0} is the first group of the pattern.
+KNOWN: tuple[tuple[str, str, str], ...] = (
+    (
+        r"modified by an inplace operation",
+        "A tensor that was saved for backward was written to before backward ran.",
+        "Look for an in-place operation (names that end in _, +=, x[...] = …) on an input, on the output "
+        "or on anything you saved; compute a new tensor instead.",
+    ),
+    (
+        r"Trying to backward through the graph a second time",
+        "The saved tensors were already freed when backward asked for them.",
+        "Read ctx.saved_tensors once, in backward only, and do not call backward inside your Function.",
+    ),
+    (
+        r"save_for_backward can only save variables, but argument (\d+) is of type (\w+)",
+        "save_for_backward takes tensors only; it was given a value of type {1}.",
+        "Keep plain Python values as attributes: ctx.name = value.",
+    ),
+    (
+        r"not enough values to unpack \(expected (\d+), got (\d+)\)",
+        "{method} unpacks {0} values where there are only {1}.",
+        "If this is ctx.saved_tensors: it holds exactly what the last save_for_backward call was given, and "
+        "inside forward it is empty.",
+    ),
+    (
+        r"too many values to unpack \(expected (\d+)",
+        "{method} unpacks {0} values, but there are more.",
+        "If this is ctx.saved_tensors: it holds exactly what save_for_backward was given, in that order.",
+    ),
+    (
+        r"only integer tensors of a single element can be converted to an index",
+        "A tuple was used where a tensor is needed.",
+        "ctx.saved_tensors is always a tuple. Unpack it, with a comma: (x,) = ctx.saved_tensors.",
+    ),
+    (
+        r"unsupported operand type\(s\) for .*'tuple'|can't multiply sequence by non-int of type|"
+        r"bad operand type for unary -: 'tuple'|'tuple' object has no attribute|"
+        r"must be Tensor, not tuple",
+        "A tuple was used where a tensor is needed.",
+        "ctx.saved_tensors is always a tuple. Unpack it, with a comma: (x,) = ctx.saved_tensors.",
+    ),
+    (
+        r"'(\w+)Backward' object has no attribute '(\w+)'",
+        "{method} reads ctx.{1}, but forward never stored it.",
+        "Store it in forward (or setup_context): ctx.{1} = …; tensors go through ctx.save_for_backward.",
+    ),
+    (
+        r"^missing a required argument: '(\w+)'",
+        "torch calls forward without ctx, because the class has a setup_context; forward still asks for one "
+        "argument more ({0}).",
+        "With setup_context, write forward without ctx: def forward(x, …). What is saved, and ctx, belong to "
+        "setup_context.",
+    ),
+    (
+        r"(?:\w+\.)?(forward|backward)\(\) missing (\d+) required positional arguments?: (.*)",
+        "{0} was called with too few values: {2} is missing.",
+        "forward takes ctx first (unless there is a setup_context) and needs @staticmethod; backward takes "
+        "ctx and one upstream gradient for each output.",
+    ),
+    (
+        r"(?:\w+\.)?(forward|backward)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given",
+        "{0} takes {1} arguments, but torch calls it with {2}.",
+        "forward takes ctx first, then the arguments; backward takes ctx and one upstream gradient for each "
+        "output. Both need @staticmethod.",
+    ),
+    (
+        r"element 0 of tensors does not require grad",
+        "backward differentiates something that is not connected to a graph.",
+        "Grad mode is off inside forward and backward. Write the derivative by hand; if you must recompute "
+        "with autograd, do it under torch.enable_grad().",
+    ),
+    (
+        r"more than one element of the written-to tensor refers to a single memory location",
+        "{method} writes in place to a tensor whose elements share memory.",
+        "grad_output can be an expanded (stride-0) tensor. Never write to it: compute a new tensor.",
+    ),
+    (
+        r"a leaf Variable that requires grad is being used in an in-place operation",
+        "{method} writes in place to a leaf that requires grad.",
+        "Compute a new tensor instead of writing to an input.",
+    ),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "{method} asks a whole tensor for one yes or no (if, and, or, a < x < b).",
+        "Decide element by element: a mask such as (x > a) & (x < b), with torch.where. Each comparison "
+        "needs its brackets.",
+    ),
+    (
+        r"bitwise_(?:and|or)_\w+. not implemented for",
+        "{method} combines numbers with & or |, which is for masks.",
+        "Put each comparison in brackets: (x >= a) & (x <= b). Without them & comes first.",
+    ),
+    (
+        r"only one element tensors can be converted to Python scalars",
+        "{method} turns a whole tensor into one Python number.",
+        "Use the functions of torch (torch.exp), not those of math, and no float() or .item().",
+    ),
+    (
+        r"view size is not compatible",
+        "{method} calls view on a tensor whose memory layout does not allow it.",
+        "grad_output need not be contiguous: use reshape instead of view.",
+    ),
+    (
+        r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
+        "{method} combines two tensors whose shapes do not fit: {0} against {1} in dimension {2}.",
+        "Write the shape of every tensor beside the line; the gradient for an argument has that argument's shape.",
+    ),
+    (
+        r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)",
+        "{method} multiplies matrices whose shapes do not fit: {0}×{1} and {2}×{3}.",
+        "The inner sizes must agree. Write the shapes down; one factor may need a transpose.",
+    ),
+    (
+        r"self must be a matrix|t\(\) expects a tensor with <= 2 dimensions|expected 2D|mat2 must be a matrix",
+        "{method} uses an operation for matrices on a tensor with another number of dimensions.",
+        "Use @ or torch.matmul, transpose(-1, -2) instead of t(), and flatten the batch dimensions where needed.",
+    ),
+    (
+        r"(?:expected|Expected).* (?:same dtype|scalar type|dtype).*(?:but|got)",
+        "{method} mixes dtypes: {method} must work in the dtype of its inputs.",
+        "Make new tensors from an input (torch.zeros_like(x), x.new_zeros(…)); torch.zeros alone is float32.",
+    ),
+    (
+        r"Expected all tensors to be on the same device|expected device",
+        "{method} mixes devices.",
+        "Make new tensors from an input (torch.zeros_like(x), x.new_zeros(…)), so that they lie on its device.",
+    ),
+    (
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        "{method} calls numpy() on a tensor that requires grad.",
+        "Stay with torch operations, or detach first where the exercise is to leave torch.",
+    ),
+    (
+        r"name '(\w+)' is not defined",
+        "{method} uses the name {0}, which is not defined there.",
+        "forward and backward share nothing but ctx: save the tensor in forward and read it from "
+        "ctx.saved_tensors in backward; also check the spelling and the imports.",
+    ),
+    (
+        r"cannot access local variable '(\w+)'|local variable '(\w+)' referenced before assignment",
+        "{method} reads a variable before it has a value.",
+        "Make sure that every branch gives it a value.",
+    ),
+    (
+        r"'NoneType' object",
+        "{method} uses None as if it were a tensor.",
+        "An optional argument (or a missing gradient) is None: test for it first. A function without return "
+        "gives None too.",
+    ),
+    (
+        ENDLESS,
+        "{method} starts a backward pass that leads to this very backward again, without end.",
+        "The graph that it differentiates contains its own node. Build a small graph of its own, from "
+        "detached copies of the arguments: .detach().requires_grad_(…).",
+    ),
+    (
+        r"maximum recursion depth exceeded",
+        "{method} calls itself without end.",
+        "Inside forward call torch's own operations, not the Function you are writing.",
+    ),
+)
+
+# Plain functions call autograd themselves, so the same words have another cause.
+KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"element 0 of tensors does not require grad|One of the differentiated Tensors does not require",
+        "{method} differentiates something that is not connected to a graph.",
+        "Start from x = x.detach().requires_grad_(True). Where a gradient is differentiated again, ask for "
+        "it with create_graph=True.",
+    ),
+    (
+        r"grad can be implicitly created only for scalar outputs",
+        "{method} differentiates a tensor of several numbers without saying how they are weighted.",
+        "Differentiate one number, such as a sum, or pass the weights as grad_outputs.",
+    ),
+    (
+        r"appears to not have been used in the graph",
+        "{method} differentiates by a tensor that the result does not depend on.",
+        "Compute the result from the very tensor that you differentiate by. Where independence is "
+        "possible, allow it: allow_unused=True, materialize_grads=True.",
+    ),
+)
+
+KINDS = {
+    "SystemExit": (
+        "{method} ends the program (exit or sys.exit).",
+        "Remove the call; return a value or raise an exception of its own.",
+    ),
+    "KeyboardInterrupt": (
+        "{method} raises KeyboardInterrupt itself.",
+        "Remove that line; an interrupt is for the person at the keyboard.",
+    ),
+    "RecursionError": (
+        "{method} calls itself without end.",
+        "Inside forward call torch's own operations, not the Function you are writing.",
+    ),
+    "AssertionError": (
+        "An assert in {method} does not hold: {text}",
+        "Either the assumption is wrong for one of the inputs, or the value is.",
+    ),
+    "MemoryError": (
+        "{method} asks for more memory than there is.",
+        "Look at the sizes of the tensors that are made.",
+    ),
+}
