@@ -183,6 +183,17 @@ KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
         "Differentiate one number, such as a sum, or pass the weights as grad_outputs.",
     ),
     (
+        r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and \1x\2\)",
+        "{method} uses @ on two {0}×{1} matrices where the sum of all products is meant: a @ b is that sum "
+        "for vectors only.",
+        "(a * b).sum() adds up the products of all elements, whatever the shape.",
+    ),
+    (
+        r"1D tensors expected, but got (\d+)D and \1D tensors",
+        "{method} calls dot on tensors of {0} dimensions; it takes vectors only.",
+        "(a * b).sum() adds up the products of all elements, whatever the shape.",
+    ),
+    (
         r"appears to not have been used in the graph",
         "{method} differentiates by a tensor that the result does not depend on.",
         "Compute the result from the very tensor that you differentiate by. Where independence is "

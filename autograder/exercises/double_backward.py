@@ -21,7 +21,8 @@ from autograder.exercise import (
 from autograder.exercises import second_order as experiments
 from autograder.exercises.elementwise import ONE_TENSOR, bytes_of_x, elementwise_cases
 from autograder.exercises.gated import SWISH
-from autograder.exercises.through_gradients import GRADIENT_PENALTY, HVP
+from autograder.exercises.hessian import HVP
+from autograder.exercises.penalty import GRADIENT_PENALTY
 
 LESSON = "05_double_backward"
 _RIGHT = ("output_value", "gradients_agree")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from textwrap import shorten
 from typing import Any
 
 import torch
@@ -96,18 +97,25 @@ def judge_size(data: dict[str, Any]) -> Verdict:
 
 def run_linear(hvp: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """Products for f linear in x: the gradient is a constant, once with a trainable weight."""
-    x, v = s.normal(2, 3), s.normal(2, 3)
-    weight = s.normal(2, 3).requires_grad_(True)
+    x, v = s.normal(4), s.normal(4)
+    weight = s.normal(4).requires_grad_(True)
     results: list[Any] = []
     for f in (lambda t: 2.5 * t.sum(), lambda t: (weight * t).sum()):
         try:
             result = hvp(f, x.clone(), v)
-            results.append(result.detach().clone() if isinstance(result, Tensor) else str(result))
+            results.append(result.detach().clone() if isinstance(result, Tensor) else result)
         except NotImplementedError:
             raise
         except Exception as error:  # the error that learners meet here is explained by the judge
             results.append(f"{type(error).__name__}: {error}")
     return {"results": results, "zeros": torch.zeros_like(x)}
+
+
+# (words of the original message, what they mean where f is linear)
+_LINEAR_ERRORS = (
+    ("does not require grad", "the gradient does not require grad"),
+    ("not have been used in the graph", "the gradient does not depend on x"),
+)
 
 
 def judge_linear(data: dict[str, Any]) -> Verdict:
@@ -121,14 +129,15 @@ def judge_linear(data: dict[str, Any]) -> Verdict:
             "the second pass, and let torch.autograd.grad put zeros where nothing is connected: "
             "allow_unused=True, materialize_grads=True."
         )
+        start = f"For a linear f, {which},"
         if isinstance(result, Tensor):
             values = {"actual": show(result), "expected": show(data["zeros"])}
-            return f"For a linear f, {which}, the result is not zero.", hint, values
-        return (
-            f"For a linear f, {which}, there are no zeros but: {result.splitlines()[0][:120]}",
-            hint,
-            {"original": result[:300]},
-        )
+            return f"{start} the result is not zero.", hint, values
+        if not isinstance(result, str):
+            return f"{start} the result is {result}; zeros of x's shape are asked for.", hint, {}
+        known = [meaning for original, meaning in _LINEAR_ERRORS if original in result]
+        why = known[0] if known else shorten(result, 160, placeholder=" …").rstrip(".")
+        return f"{start} the second pass stops: {why}.", hint, {"original": result[:300]}
     return None
 
 

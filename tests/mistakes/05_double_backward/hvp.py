@@ -193,3 +193,49 @@ def hvp(f, x, v):
         gradient = torch.autograd.grad(f(leaf), leaf, create_graph=True)[0]
         total = torch.vdot(gradient.reshape(-1), v.reshape(-1)) + 0.0 * leaf.sum()
         return torch.autograd.grad(total, leaf)[0]
+
+
+# %% wrong[raises]: g @ v, which is the sum for vectors only
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    (result,) = torch.autograd.grad(g @ v, x, allow_unused=True, materialize_grads=True)
+    return result
+
+
+# %% wrong[raises]: torch.dot, for vectors only
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(torch.dot(g, v), x, allow_unused=True, materialize_grads=True)[0]
+
+
+# %% wrong[value]: allow_unused, but None is returned
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad((g * v).sum(), x, allow_unused=True)[0]
+
+
+# %% wrong[value]: f(x) * v differentiated twice
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad((f(x) * v).sum(), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g.sum(), x, allow_unused=True, materialize_grads=True)[0]
+
+
+# %% wrong[raises|value]: the matrix product with v transposed
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad((g @ v.T).sum(), x, allow_unused=True, materialize_grads=True)[0]

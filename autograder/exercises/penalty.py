@@ -1,0 +1,151 @@
+"""gradient_penalty of lesson 05: a loss that is made of a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.exercise import Case, Exercise, ForwardSlip, Named, Scenario
+from autograder.exercises import gradient_experiments as experiments
+
+LESSON = "05_double_backward"
+
+
+def _lengths(critic: Callable[[Tensor], Tensor], x: Tensor, power: float = 0.5) -> Tensor:
+    """(Σ of the squared gradient of each sample) to a power; shape (N,)."""
+    x = x.detach().requires_grad_(True)
+    (gradient,) = torch.autograd.grad(critic(x).sum(), x)
+    return (gradient.flatten(1) ** 2).sum(1) ** power
+
+
+def _last_dimension(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    x = x.detach().requires_grad_(True)
+    (gradient,) = torch.autograd.grad(critic(x).sum(), x)
+    return ((gradient.norm(dim=1) - 1) ** 2).mean()
+
+
+def _critic_case(name: str, critic: Named, *shape: int, **more: Any) -> Case:
+    return Case(name, lambda s: (critic, s.normal(*shape)), **more)
+
+
+GRADIENT_PENALTY = Exercise(
+    name="gradient_penalty",
+    lesson=LESSON,
+    summary="the mean over the batch of (‖∇ₓ critic(x)‖₂ − 1)², differentiable in the critic's parameters.",
+    signature="(critic, x)",
+    reference=experiments.reference_penalty,
+    cases=(
+        _critic_case("samples with 3 features", Named("tanh_critic", (0.8,)), 4, 3, visible=True),
+        _critic_case(
+            "a critic that gives a column (N, 1)",
+            Named("quadratic_critic", (0.6,)),
+            5,
+            2,
+            visible=True,
+        ),
+        _critic_case("pictures: samples of shape (2, 3)", Named("tanh_critic", (1.1,)), 4, 2, 3),
+        _critic_case("a batch of a single sample", Named("quadratic_critic", (0.4,)), 1, 4),
+        _critic_case("steep samples", Named("quadratic_critic", (2.0,)), 3, 4),
+    ),
+    hints=(
+        "The penalty is made of a gradient, and is itself differentiated when the critic trains. So "
+        "which argument of torch.autograd.grad keeps the gradient in the graph?",
+        "x = x.detach().requires_grad_(True); differentiate critic(x).sum() with respect to x (each "
+        "sample's score depends on that sample alone); flatten all but the batch dimension for the norm.",
+        "(g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True); "
+        "((torch.linalg.vector_norm(g.flatten(1), dim=1) − 1)²).mean().",
+    ),
+    is_function=True,
+    second_order="not-judged",
+    gradcheck=False,
+    may_use_autograd=True,
+    float32=False,
+    half=False,
+    meta=False,
+    forward_slips=(
+        ForwardSlip(
+            "One norm is taken over the whole batch.",
+            "Every sample has its own gradient and its own length: flatten(1), then the norm over dim 1.",
+            lambda critic, x: (_lengths(critic, x, 1.0).sum().sqrt() - 1) ** 2,
+        ),
+        ForwardSlip(
+            "The penalties of the batch are summed; the mean is asked for.",
+            "The size of the batch should not matter: .mean().",
+            lambda critic, x: ((_lengths(critic, x) - 1) ** 2).sum(),
+        ),
+        ForwardSlip(
+            "The square root is missing: the squared length is compared with 1.",
+            "‖g‖ = √Σ g².",
+            lambda critic, x: ((_lengths(critic, x, 1.0) - 1) ** 2).mean(),
+        ),
+        ForwardSlip(
+            "The 1 is not subtracted: this pulls all gradients to zero.",
+            "The target length is 1: (‖g‖ − 1)².",
+            lambda critic, x: (_lengths(critic, x) ** 2).mean(),
+        ),
+        ForwardSlip(
+            "The difference from 1 is not squared: its absolute value is taken.",
+            "(‖g‖ − 1)².",
+            lambda critic, x: (_lengths(critic, x) - 1).abs().mean(),
+        ),
+        ForwardSlip(
+            "The difference from 1 is not squared.",
+            "(‖g‖ − 1)², so that both sides of 1 are penalised.",
+            lambda critic, x: (_lengths(critic, x) - 1).mean(),
+        ),
+        ForwardSlip(
+            "The mean is taken before the square.",
+            "First the penalty of every sample, then the mean of the penalties.",
+            lambda critic, x: (_lengths(critic, x).mean() - 1) ** 2,
+        ),
+        ForwardSlip(
+            "Only gradients longer than 1 are penalised.",
+            "Here both sides count: no max with 0.",
+            lambda critic, x: ((_lengths(critic, x) - 1).clamp(min=0) ** 2).mean(),
+        ),
+        ForwardSlip(
+            "critic(x).mean() is differentiated: every gradient is shorter by the size of the batch.",
+            "Differentiate critic(x).sum(): then row i is the gradient of sample i's own score.",
+            lambda critic, x: ((_lengths(critic, x) / len(x) - 1) ** 2).mean(),
+        ),
+        ForwardSlip(
+            "The norm is taken over dimension 1 alone; samples with more dimensions have more than one.",
+            "Flatten each sample first: gradient.flatten(1).",
+            _last_dimension,
+        ),
+    ),
+    scenarios=(
+        Scenario(
+            "the critic's parameters get gradients",
+            "parameters-without-gradient",
+            experiments.run_training,
+            experiments.judge_trainable,
+            visible=True,
+            needs=("output_value",),
+        ),
+        Scenario(
+            "the gradients of the critic's parameters are right",
+            "gradient-value",
+            experiments.run_training,
+            experiments.judge_training,
+            needs=("output_value", "scenario the critic's parameters get gradients"),
+        ),
+        Scenario(
+            "everything is finite where the critic is flat",
+            "gradient-unstable",
+            experiments.run_flat,
+            experiments.judge_flat,
+            needs=("output_value", "scenario the critic's parameters get gradients"),
+        ),
+        Scenario(
+            "no .grad is left behind",
+            "mutates-input",
+            experiments.run_tidy_penalty,
+            experiments.judge_tidy,
+            needs=("output_value",),
+        ),
+    ),
+)
