@@ -128,11 +128,15 @@ class Misconception:
 
 @dataclass(frozen=True)
 class ForwardSlip:
-    """A wrong forward value that learners really compute, recognised by its numbers."""
+    """A wrong forward value that learners really compute, recognised by its numbers.
+
+    call  the last name of the call to point at ("mean" for critic(x).mean()); "": the line that returns
+    """
 
     message: str
     hint: str
     value: Callable[..., Any]
+    call: str = ""
 
 
 @dataclass(frozen=True)

@@ -76,13 +76,21 @@ class Source:
                         last = statement  # type: ignore[assignment]
         return self.line_of(last)
 
+    def is_one_return(self, method: str) -> bool:
+        """Whether a method does nothing but return an expression (a docstring aside)."""
+        node = self.methods.get(method)
+        body = [s for s in node.body if not isinstance(s, ast.Expr)] if node is not None else []
+        return len(body) == 1 and isinstance(body[0], ast.Return)
+
     def first_call(self, method: str, name: str) -> tuple[int, str] | None:
         """The line of the first call whose dotted name ends in ``name``."""
         node = self.methods.get(method)
-        for child in ast.walk(node) if node is not None else ():
-            if isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] == name:
-                return self.line_of(child)
-        return None
+        found = [
+            child
+            for child in (ast.walk(node) if node is not None else ())
+            if isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] == name
+        ]
+        return self.line_of(min(found, key=lambda n: (n.lineno, n.col_offset))) if found else None
 
     def mentions(self, method: str, name: str) -> bool:
         """Whether a method's body uses a name, alone or as an attribute."""

@@ -24,8 +24,12 @@ def _value_rule(ev: Evidence, name: str) -> str:
     return "value" if ev.exercise.is_function else name
 
 
-def _line(ev: Evidence) -> dict[str, object]:
-    place = ev.source.returned(ev.exercise.name if ev.exercise.is_function else "forward")
+def _line(ev: Evidence, call: str = "") -> dict[str, object]:
+    """The line of ``call``, else the one that returns; of a longer plain function only the former."""
+    method = ev.exercise.name if ev.exercise.is_function else "forward"
+    place = ev.source.first_call(method, call) if call else None
+    if place is None and (not ev.exercise.is_function or ev.source.is_one_return(method)):
+        place = ev.source.returned(method)
     return {"line": place[0], "source": place[1]} if place else {}
 
 
@@ -122,7 +126,9 @@ def output_value(ev: Evidence) -> Verdict:
 
 
 def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Finding:
-    message, hint = _explain_value(ev, pair, output, right)
+    slip = next((s for s in ev.exercise.forward_slips if _slipped(ev, s.value)), None)
+    known = (slip.message, slip.hint) if slip is not None else None
+    message, hint = known or _explain_value(ev, pair, output, right)
     rule_name = _value_rule(ev, "forward-value")
     if pair.answer.inputs_changed and not ev.exercise.is_function:
         position = pair.answer.inputs_changed[0]
@@ -130,7 +136,7 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     mine, good = show_apart(output, right)
     evidence = {
         "case": pair.where, **_inputs(ev, pair), "actual": mine, "expected": good,
-        **_line(ev),
+        **_line(ev, slip.call if slip is not None else ""),
     }  # fmt: skip
     difference = first_difference(output, right)
     if difference is not None:
@@ -139,9 +145,6 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
 
 
 def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> tuple[str, str]:
-    for slip in ev.exercise.forward_slips:
-        if _slipped(ev, slip.value):
-            return slip.message, slip.hint
     what = "The result" if ev.exercise.is_function else "The output"
     factors = [_factor(p) for p in ev.plain]
     if all(f is not None for f in factors) and factors[0] is not None and len(set(factors)) == 1:
@@ -169,8 +172,12 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
                 f"Work out by hand what should come out for one {name} that is {region}.",
             )
     count = int(wrong.sum())
+    if wrong.numel() == 1:
+        message = f"{what} is not the expected value."
+    else:
+        message = f"{what} differs from the expected values ({count} of {wrong.numel()} elements)."
     return (
-        f"{what} differs from the expected values ({count} of {wrong.numel()} elements).",
+        message,
         f"The contract is: {ev.exercise.summary} Compute the smallest case by hand.",
     )
 
