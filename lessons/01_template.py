@@ -752,9 +752,9 @@ print("the true gradient of n, 2³ · log 2:", (2**3 * torch.log(torch.tensor(2.
 #
 # $y = w_1 x_1 + w_2 x_2$ for two tensors of equal shape and two numbers: the way two branches of a network are blended.
 #
-# **Contract.** `WeightedSum.apply(x1, x2, w1, w2)`. The gradients of `w1` and `w2` are `None`, and a **tensor** given for either is refused with a `TypeError` that says what is wanted. Python ints are numbers too. No tensor is kept for backward at all.
+# **Contract.** `WeightedSum.apply(x1, x2, w1, w2)`. The gradients of `w1` and `w2` are `None`, and a **tensor** given for either is refused with a `TypeError` whose message names the argument and says what is wrong with it. Python ints are numbers too. No tensor is kept for backward at all.
 #
-# `x1` or `x2` may be frozen: then `None` is its gradient.
+# `x1` or `x2` may be frozen: then backward returns `None` for it. Torch would not complain about a gradient that nobody wants, but the work is wasted, so asking `ctx.needs_input_grad` is an **obligation** in this course: it is checked here and in every Function with several tensors.
 #
 # **To do.** Fill in both methods. How many values does backward return?
 

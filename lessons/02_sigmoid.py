@@ -37,7 +37,7 @@ import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, saved_ledger, show, xray
+from widgets import function_builder, palette, quiz, saved_ledger, show, xray
 
 # %% [markdown]
 # ## Why it matters
@@ -397,7 +397,7 @@ print("bytes kept:", kept_bytes(my_sigmoid, x), "=", x.numel(), "elements × 8")
 xray(MySigmoid)
 
 # %% [markdown]
-# `saved_ledger` keeps the books over all nodes, torch's own too. Compare your class with the textbook formula: who keeps what, how many bytes that nobody else has, and until when?
+# `saved_ledger` keeps the books over all nodes, torch's own too. Look at the column *kept besides*: bytes that nobody else has anyway. First for your class, then for the textbook formula.
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-my-sigmoid", "locked": true, "schema_version": 3, "solution": false, "task": false}
 saved_ledger(MySigmoid, torch.randn(1000))
@@ -409,6 +409,9 @@ def textbook(x):
 
 
 saved_ledger(textbook, torch.randn(1000))
+
+# %% [markdown]
+# 8008 bytes here, and 8000 for the same formula at the beginning of the lesson? The other 8 are the number 1 of `1 / …`, which torch keeps as a tensor of its own. It calls no hook for it, and `kept_bytes` counts what hooks see; the ledger asks each node what it holds.
 
 # %% [markdown]
 # ## Why your gradient is better than the formula's
@@ -428,9 +431,10 @@ for value in (-20.0, -60.0, -100.0, -1000.0):
     print(f"x = {value:6.0f}   of the formula: {naive.item():10.3e}   yours: {mine.item():10.3e}")
 
 # %% [markdown]
-# The formula's *value* at −100 is fine: $e^{100}$ overflows to inf, and $1/\infty = 0$.
+# Float32 ends in two places: above $3.4 \cdot 10^{38}$ everything is inf, below $1.4 \cdot 10^{-45}$ everything is 0. The formula's gradient falls off both ends. Autograd multiplies the slopes of its steps, those of $u = 1 + e^{-x}$ and $1/u$:
 #
-# Its *gradient* is not. First it is lost (0 at −60), then it is poison. Autograd multiplies the slopes of the steps: one is $0$, the other is $e^{100} = \infty$, and $0 \cdot \infty$ is **NaN**.
+# * **At −60 it is lost.** The slope of $1/u$ is $-1/u^2 = -(8.8 \cdot 10^{-27})^2 \approx -8 \cdot 10^{-53}$, too small for float32, so it is 0. Your $y(1-y)$ squares nothing so small and is right.
+# * **At −100 it is poison.** Below $x = -88.7$, $e^{-x}$ is more than float32 can hold. The *value* survives, because $1/\infty = 0$. But one slope is now $0$ and the other $\infty$, and $0 \cdot \infty$ is **NaN**. Yours is $0 \cdot (1 - 0) = 0$; the true slope is $4 \cdot 10^{-44}$, and nobody misses it.
 #
 # One such NaN in one element of one batch reaches all weights of the layers before it at the next optimiser step, and from there the loss.
 
@@ -613,11 +617,17 @@ x = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
 print("gradcheck    ", gradcheck(TimesExpAgain.apply, x))
 print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
 
+# %% [markdown]
+# The books of both. Look for *made in between*: that is an intermediate, and only the first class has one.
+
 # %% nbgrader={"grade": false, "grade_id": "see-kept-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
 saved_ledger(TimesExp, x)
 
+# %% nbgrader={"grade": false, "grade_id": "see-kept-again", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(TimesExpAgain, x)
+
 # %% [markdown]
-# It also keeps one tensor, where the class above kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
+# So the cured class keeps one tensor where the other kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
 #
 # | what backward needs | how it gets there | a second derivative sees |
 # |---|---|---|
@@ -681,7 +691,7 @@ print("gradient of factor:", factor.grad, "  (true value: 4.0)")
 # %% [markdown]
 # ## Exercise 3: ScaledSigmoid
 #
-# **Contract.** `ScaledSigmoid.apply(x, scale)` gives `scale`$\,\cdot\,\sigma(x)$; `scale` is a Python float.
+# **Contract.** `ScaledSigmoid.apply(x, scale)` gives `scale`$\,\cdot\,\sigma(x)$; `scale` is a Python float. (Refusing a tensor is good manners, as it was in `WeightedSum`. Here it is up to you: no check asks for it.)
 #
 # * Right at `scale = 0.0`: the gradient is 0, not NaN.
 # * Keep one tensor as large as `x`. Second derivatives right.
@@ -861,6 +871,14 @@ check(MyGELU, hidden=True)
 # **At ±1000.** $e^{-500\,000} = 0$ and $1000 \cdot 0 = 0$: finite without any special care.
 #
 # **Common mistakes.** Forgetting $x\,\varphi(x)$; forgetting $\sqrt{2\pi}$ or the $\tfrac12$ in the exponent; the tanh version in forward (off by up to $5\cdot10^{-4}$), or its slope in backward.
+
+# %% [markdown]
+# ### Three of yours, place by place
+#
+# Slide `x`, and look at the rows *forward value* and `saved_tensors[0]`: which of the three keep the output, and which keeps the `x` of the slider? The straight line has the slope that your backward returned.
+
+# %% nbgrader={"grade": false, "grade_id": "see-three-activations", "locked": true, "schema_version": 3, "solution": false, "task": false}
+function_builder(MySigmoid, MyTanh, MyGELU)
 
 # %% [markdown]
 # ## Two gradients, and a sum
@@ -1043,9 +1061,9 @@ for value in (-10.0, -80.0, -100.0, -1000.0):
     print(f"x = {value:6.0f}   log(sigmoid(x)) = {y.item():8.1f}   gradient = {slope.item():4.1f}")
 
 # %% [markdown]
-# In float32 `torch.sigmoid` underflows to 0 near $x = -89$. Then $\log 0 = -\infty$: not an overflow but a pole. The gradient there is $0 \cdot \infty$, NaN.
+# You know why: below −88.7 `torch.sigmoid` gives exactly 0 in float32, because $e^{-x}$ has overflowed and $1/\infty = 0$. Then $\log 0 = -\infty$: not an overflow but a pole. The gradient there is $0 \cdot \infty$, NaN.
 #
-# The true values are harmless: $\log\sigma(-1000) = -1000$, with slope 1. The trouble is only the detour over a number too small to store.
+# The true values are harmless: $\log\sigma(-1000) = -1000$, with slope 1. The trouble is only the detour over a number that float32 has lost.
 
 # %% [markdown]
 # The way out is to take the logarithm **on paper**:

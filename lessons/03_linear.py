@@ -34,7 +34,7 @@ import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, explain, hint, progress
-from widgets import palette, quiz, show
+from widgets import Operation, gradient_flow, palette, quiz, saved_ledger, show, xray
 
 _ = torch.manual_seed(3)
 
@@ -322,6 +322,14 @@ for name, a, b in zip(("x", "weight", "bias"), mine, torchs):
     print(f"{name:6} {tuple(a.shape)!s:10} largest difference {(a - b).abs().max().item():.1e}")
 
 # %% [markdown]
+# ### See it run
+#
+# In the step that says what backward returns, look at the column *shape*: each gradient has the shape of its input, which you find in the first step.
+
+# %% nbgrader={"grade": false, "grade_id": "see-my-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(MyLinear)
+
+# %% [markdown]
 # ### Save what backward reads, and nothing else
 #
 # What happens if one saves the bias as well? It is a parameter, so it costs no memory. But whatever is saved is **watched**: somebody who edits the bias between forward and backward now gets an error, for a tensor that no gradient depends on.
@@ -499,6 +507,12 @@ print("gradgradcheck", gradgradcheck(ForgetsTheSum.apply, (a, b)))
 y = ForgetsTheSum.apply(a, b)
 raw = y.grad_fn.apply(torch.ones_like(y))
 print("but for b, of shape (4,), backward itself returned", tuple(raw[1].shape))
+
+# %% [markdown]
+# Watch it happen. Go to the step *Torch repairs*: what did backward return for `b`, and what went on?
+
+# %% nbgrader={"grade": false, "grade_id": "see-forgotten-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(ForgetsTheSum, a, b)
 
 # %% [markdown]
 # Why then write the sum? Because the repair has limits:
@@ -869,7 +883,7 @@ for mark in (False, True):
 # %% [markdown]
 # Unmarked, the mask claims to be differentiable, and a gradient that flows into it **vanishes without a word**. Marked, it is honest: a loss made of the mask alone raises an error.
 #
-# Integer outputs cannot require grad anyway; torch sees that by itself. Marking them as well tells the reader what you mean, and backward still receives an entry for each output: count on it.
+# **Integers need no mark.** A tensor of integers cannot require grad, and torch sees that by itself: an output of indices is as good unmarked. Marking it tells the reader what you mean. Either way backward receives one entry for each output, zeros for the indices: count on it.
 
 # %% [markdown]
 # ### Ties
@@ -927,7 +941,7 @@ attempt(TripleInPlace.apply, x)
 #
 # **Contract.** `Max.apply(x, dim)` returns `(values, indices)` as `torch.max(x, dim)` does.
 #
-# * The indices are marked non-differentiable. The gradient goes to the chosen element only, at ties too.
+# * The gradient goes to the chosen element only, at ties too. The indices have none; mark them to say so, though as integers they would do without.
 # * Keep the indices, nothing larger.
 # * Right in every dtype: a `torch.zeros(shape)` is float32, whatever `x` is. `grad_values.new_zeros(shape)` is not.
 #
@@ -977,6 +991,14 @@ check(Max, hidden=True)
 # **Common mistakes.** `torch.zeros(shape)`: "Expected self.dtype to be equal to src.dtype". A backward with one upstream parameter: "takes 2 positional arguments but 3 were given". Dropping the result of `scatter`, which is not in place. `F.one_hot(indices)`, which appends its classes at the end: right for the last dimension only, unless they are moved back.
 #
 # **Second derivative.** The maximum is piecewise linear, so it is zero in `x`. In `grad_values` backward is linear, and `scatter` is differentiable.
+
+# %% [markdown]
+# ### See it run
+#
+# Two outputs, so two upstream gradients. Look at the second one that backward gets, and at the places where it puts the first.
+
+# %% nbgrader={"grade": false, "grade_id": "see-max", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(Max)
 
 # %% [markdown]
 # ## A soft maximum, and its stability
@@ -1225,7 +1247,22 @@ print("torch's:", ", ".join(torchs.names))
 # %% [markdown]
 # (`t` and `detach` are views: they compute nothing.) **Nothing is fused.** A Function in Python runs the operations you call, one after the other; yours has at least one more, for the mask. Fusing needs a kernel of its own (C++, CUDA, Triton) or `torch.compile`.
 #
-# And the memory? `torch.relu` keeps its *output*. In a stack of layers that output is the next layer's input and is kept anyway, so it costs nothing. The mask comes on top. Count:
+# And the memory? Look at the column *kept besides*. One layer alone: your mask against the output that `torch.relu` keeps.
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-linear-relu", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x, weight, bias = torch.randn(32, 64), torch.randn(64, 64), torch.zeros(64)
+saved_ledger(LinearReLU, x, weight, bias)
+
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-torch", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def torchs_layer(x, weight, bias):
+    return torch.relu(F.linear(x, weight, bias))
+
+
+saved_ledger(torchs_layer, x, weight, bias)
+
+# %% [markdown]
+# A quarter. But in a stack of layers that output is the next layer's input and is kept anyway, so it costs nothing. The mask comes on top. Count again:
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-mask-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1247,7 +1284,7 @@ def stack(layer, depth, width=64, batch=32):
 
 depths = [1, 2, 4, 8, 12, 16]
 with_mask = [stack(LinearReLU.apply, n) for n in depths]
-with_output = [stack(lambda h, w, b: torch.relu(F.linear(h, w, b)), n) for n in depths]
+with_output = [stack(torchs_layer, n) for n in depths]
 print("layers      ", *(f"{n:6}" for n in depths))
 print("LinearReLU  ", *(f"{k:6.0f}" for k in with_mask), " KiB")
 print("F.linear+relu", *(f"{k:5.0f}" for k in with_output), " KiB")
@@ -1322,8 +1359,31 @@ class YourClassifier(Classifier):
 
 def your_loss(scores, target):
     """Mean over the rows of logsumexp(scores) minus the score of the right class."""
-    chosen = Sum.apply(Multiply.apply(scores, F.one_hot(target, 10).to(scores.dtype)), 1)
+    hits = F.one_hot(target, scores.shape[1]).to(scores.dtype)
+    chosen = Sum.apply(Multiply.apply(scores, hits), 1)
     return Mean.apply(LogSumExp.apply(scores, 1) - chosen, 0)
+
+
+# %% [markdown]
+# Here is the network in small: two numbers in, two hidden units, two scores, and the loss of label 1. One hidden unit is closed. On the way back, look at its row of `W1`: what does it learn from this example?
+
+# %% nbgrader={"grade": false, "grade_id": "see-network-flow", "locked": true, "schema_version": 3, "solution": false, "task": false}
+layers = (
+    Operation("Hidden", LinearReLU, ("x", "W1", "b1")),
+    Operation("Scores", MyLinear, ("Hidden", "W2", "b2")),
+    Operation("Loss", lambda scores: your_loss(scores, torch.tensor([1])), ("Scores",)),
+)
+example = {
+    "x": torch.tensor([[1.0, 2.0]]),
+    "W1": torch.tensor([[1.0, -1.0], [0.5, 1.0]]),
+    "b1": torch.zeros(2),
+    "W2": torch.tensor([[1.0, 1.0], [2.0, -1.0]]),
+    "b2": torch.zeros(2),
+}
+gradient_flow(example, layers)
+
+# %% [markdown]
+# Nothing: its gradient is 0. Now the training, with `torch.nn` beside it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}

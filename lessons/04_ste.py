@@ -37,7 +37,7 @@ import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show, ste_explorer
+from widgets import palette, quiz, show, ste_explorer, xray
 
 # %% [markdown]
 # ## Why it matters
@@ -82,7 +82,7 @@ for axis, step, name in (
     axis.set(title=name, xlabel="x", ylabel="value")
     handles, labels = axis.get_legend_handles_labels()
     unique = dict(zip(labels, handles))
-    axis.legend(unique.values(), unique.keys(), loc="lower right")
+    axis.legend(unique.values(), unique.keys(), loc="upper left")
 show(
     fig,
     alt="Two step functions with smooth stand-ins. sign jumps from -1 to 1 at 0, and the clamped "
@@ -281,40 +281,61 @@ print("x.grad", x.grad.tolist())
 # %% [markdown]
 # ## Where should it stop?
 #
-# In a binary network the real-valued $w$ behind the sign is called the **latent** weight. With the plain estimator it can drift far away, and then it takes ages to come back and flip. Look at one latent weight that is pushed up for 50 steps and down for 50:
+# In a binary network the real-valued $w$ behind the sign is called the **latent** weight. With the plain estimator it can drift far away, and then it takes ages to come back and flip.
+#
+# Look at one latent weight that is pushed up for 50 steps and down for 60, in three ways.
 
 
-# %% nbgrader={"grade": false, "grade_id": "demo-drift", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def latent_path(slope):
-    """A latent weight under a gradient of −1 for 50 steps, then +1 for 50 (step size 0.1)."""
-    w, path = 0.05, []
-    for step in range(100):
+# %% nbgrader={"grade": false, "grade_id": "demo-latent-path", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def latent_path(slope, bound=float("inf")):
+    """A latent weight, 0.05 at first, under a gradient of −1 for 50 steps, then +1 for 60."""
+    path = [0.05]
+    for step in range(110):
         upstream = -1.0 if step < 50 else 1.0
-        w -= 0.1 * upstream * slope(w)
-        path.append(w)
+        w = path[-1] - 0.1 * upstream * slope(path[-1])
+        path.append(max(-bound, min(bound, w)))
     return path
 
 
-plain = latent_path(lambda w: 1.0)
-kept = [0.05]
-for step in range(100):  # plain slope, and the weight is clamped to ±1 after each step
-    kept.append(max(-1.0, min(1.0, kept[-1] - 0.1 * (-1.0 if step < 50 else 1.0))))
-fig, axis = plt.subplots(figsize=(7, 3))
-axis.plot(plain, color=palette.blue, label="plain")
-axis.plot(kept, "--", color=palette.vermillion, label="kept within ±1")
+def identity_slope(w):
+    return 1.0
+
+
+def clipped_slope(w):
+    return 1.0 if abs(w) <= 1 else 0.0
+
+
+paths = {
+    "plain": latent_path(identity_slope),
+    "plain, and kept within ±1": latent_path(identity_slope, bound=1.0),
+    "clipped, and not kept": latent_path(clipped_slope),
+}
+
+# %% nbgrader={"grade": false, "grade_id": "demo-drift", "locked": true, "schema_version": 3, "solution": false, "task": false}
+fig, axis = plt.subplots(figsize=(7.5, 3.2))
+looks = (("blue", "-"), ("vermillion", "--"), ("green", "-."))
+for (name, path), (colour, dashes) in zip(paths.items(), looks):
+    axis.plot(path, dashes, color=palette[colour], label=name)
+    turned = [step for step, w in enumerate(path) if step > 50 and w < -1e-9]
+    told = f"changes its sign {turned[0] - 50} steps after the turn" if turned else "is stuck"
+    print(f"{name:26} {told}, at {path[-1]:5.2f} in the end")
 axis.axhline(0, color=palette.black, lw=0.8)
+axis.axvline(50, color=palette.black, lw=0.8, ls=":", label="the gradient turns")
 axis.set(title="One latent weight, pushed up and then down", xlabel="training step", ylabel="w")
 axis.legend()
 show(
     fig,
-    alt="The plain latent weight climbs to 5 and needs 50 steps to come back to the sign "
-    "change at 0; the one kept within plus or minus 1 changes its sign after 11 steps.",
+    alt="The plain latent weight climbs to 5 and needs 51 steps to come back and change its sign; "
+    "the one kept within plus or minus 1 needs 11. The clipped one that is not kept stops at 1.05 "
+    "and stays there, also after the turn.",
 )
 
 # %% [markdown]
-# So binary networks do two things: they clamp the latent weights to ±1 after each step, and they use the **clipped** estimator, which stops a push on a value that is beyond ±1 and hence far from flipping.
+# The third line is a warning. The **clipped** estimator stops a push on a value beyond ±1, in *both* directions: one step too far, and a weight that nobody brings back is stuck for good.
 #
-# The second matters most for *activations*, which nobody clamps: where $|x| > 1$ the identity is a bad stand-in for a step, and the clipped one says 0.
+# So binary networks clamp the latent weights to ±1 after each step; then both estimators will do for them.
+#
+# The clipped one is made for *activations*, which nobody clamps: where $|x| > 1$ the identity is a bad stand-in for a step, and the clipped one says 0.
 
 # %% [markdown]
 # ## Exercise 2 · Binarize
@@ -340,7 +361,7 @@ class Binarize(Function):
     def backward(ctx, grad_output):
         ### BEGIN SOLUTION
         (inside,) = ctx.saved_tensors
-        return grad_output * inside
+        return torch.where(inside, grad_output, 0)
         ### END SOLUTION
 
 
@@ -361,7 +382,15 @@ check(Binarize, hidden=True)
 #
 # *What is saved.* The mask. It is an intermediate, and that is harmless for once: its derivative is zero almost everywhere, so a second derivative loses nothing. Saving `x` is right as well, and eight times as large in float64.
 #
-# *Common mistakes.* `torch.sign`, which is 0 at 0; `<` for `<=`; a mask of the output, which is ±1 and always passes; `mask.float()`, which makes float32 of a bfloat16 gradient; clamping `grad_output`.
+# *Common mistakes.* `torch.sign`, which is 0 at 0; `<` for `<=`; a mask of the output, which is ±1 and always passes; `mask.float()`, which makes float32 of a bfloat16 gradient; clamping `grad_output`. And `grad_output * inside` is right until a gradient overflows: $\infty \cdot 0$ is NaN, where `torch.where` gives 0.
+
+# %% [markdown]
+# ### See it run
+#
+# Compare what backward gets with what it returns: where did it put a 0, and which `x` stands there?
+
+# %% nbgrader={"grade": false, "grade_id": "see-binarize", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(Binarize)
 
 # %% [markdown]
 # ## Biased means: it does not settle
@@ -501,7 +530,7 @@ class FakeQuantize(Function):
     def backward(ctx, grad_output):
         ### BEGIN SOLUTION
         (inside,) = ctx.saved_tensors
-        return grad_output * inside, None, None, None, None
+        return torch.where(inside, grad_output, 0), None, None, None, None
         ### END SOLUTION
 
 
@@ -622,7 +651,7 @@ for name, y in (("torch", theirs), ("printed", PrintedGumbel.apply(logits, gumbe
 # **Contract.** `GumbelSoftmax.apply(logits, gumbels, tau, hard)`: $p = \operatorname{softmax}((\text{logits}+\text{gumbels})/\tau)$ over the last dimension; with `hard=True` its one-hot version, in the same dtype.
 #
 # * The gradient for the logits is that of the soft version either way. `gumbels` (noise of the logits' shape, passed in so that the function is deterministic) gets `None`, always.
-# * Keep `logits` and `gumbels`, nothing more. Second derivatives are those of the soft version, so $p$ may not be a saved intermediate.
+# * Second derivatives are those of the soft version. So keep `logits` and `gumbels`, nothing more: neither $p$ nor $(\text{logits}+\text{gumbels})/\tau$. Both are intermediates, and constants to a second derivative; compute them again.
 
 
 # %% nbgrader={"grade": false, "grade_id": "gumbel-softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -833,7 +862,7 @@ upstream = torch.tensor([-3.0, -0.1, 0.1, 3.0], dtype=torch.float64)
 print("upstream", upstream.tolist(), " gradient", gradient.tolist())
 
 # %% [markdown]
-# gradcheck tries upstream gradients of 0 and 1 only. A limit of 2 never bites, so it passes: **gradcheck cannot see what a backward does to large or negative upstream gradients.** That is why the checks of this course use dense ones of both signs.
+# gradcheck tries upstream gradients of 0 and 1 only. A limit of 2 never bites, so it passes: **gradcheck cannot see what a backward does to large or negative upstream gradients.** That is why the checks of this course use random ones, of both signs.
 
 # %% [markdown]
 # For this job you do not need a Function. A hook on the tensor does the same:
