@@ -80,9 +80,7 @@ def evaluate(
         report.findings = [refused]
         return report
     with contained(capture=False), torch.enable_grad():
-        complete = Asked(
-            asked, tuple(make_plan(asked, seed, hidden, devices)), hidden, seed, devices
-        )
+        complete = Asked.of(asked, seed, hidden, devices)
         observation = probe(submission, complete.questions, {s.name: s for s in asked.scenarios})
         return verdict(
             complete, observation, Source.of(submission), graded,

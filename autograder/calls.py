@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,6 @@ def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Calla
     names = code.co_varnames[: code.co_argcount]
     defaults = getattr(user, "__defaults__", None) or ()
     plain = len(names) - len(defaults)
-    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
     left_out = object()
 
     def hand_on(*values: Any) -> Any:
@@ -34,5 +34,13 @@ def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Calla
         return call(*filled)
 
     space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
-    exec(f"def made({', '.join(given)}): return _call({', '.join(names)})", space)
+    exec(_definition(names, plain), space)
     return functools.update_wrapper(space["made"], user)
+
+
+@functools.cache
+def _definition(names: tuple[str, ...], plain: int) -> types.CodeType:
+    """The code that defines a function of these parameters; all but the first ``plain`` have a default."""
+    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
+    text = f"def made({', '.join(given)}): return _call({', '.join(names)})"
+    return compile(text, "<same parameters>", "exec")

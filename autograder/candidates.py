@@ -15,7 +15,7 @@ from torch import Tensor
 
 from autograder.compare import close, first_difference, mismatch, ratio, shape_words, where_wrong
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.plan import expect, expected_upstream, reference_arguments, reference_outputs
+from autograder.expected import expect, expected_upstream, reference_arguments, run_reference
 
 
 def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -297,9 +297,9 @@ def _which_nonlinear(ev: Evidence, i: int, pairs: list[Pair]) -> str:
 
 
 def _with_upstream(ev: Evidence, pair: Pair, i: int, treat: Callable[[Tensor], Tensor]) -> bool:
-    outputs = reference_outputs(ev.exercise, pair.question)[0]
-    grads = [None if g is None else treat(g) for g in expected_upstream(pair.question, outputs)]
-    found = expect(ev.exercise, pair.question, grads).gradients
+    run = run_reference(ev.exercise, pair.question)
+    grads = [None if g is None else treat(g) for g in expected_upstream(pair.question, run.outputs)]
+    found = expect(ev.exercise, pair.question, grads, run).gradients
     right = found[pair.question.wants.index(i)] if found else None
     return right is not None and close(pair.raw(i), right)
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Exercise
+from autograder.expected import Expected, References
 from autograder.observation import Answer, Observation, Question
-from autograder.plan import Expected, expect
 from autograder.source import Source
 
 
@@ -70,7 +70,10 @@ class Pair:
 
 
 class Evidence:
-    """All pairs of one evaluation. The right answers are computed when a rule first asks."""
+    """All pairs of one evaluation. The right answers are computed when a rule first asks.
+
+    references  where right answers to these questions may be remembered already
+    """
 
     def __init__(
         self,
@@ -78,9 +81,11 @@ class Evidence:
         questions: list[Question],
         observation: Observation,
         source: Source,
+        references: References | None = None,
     ):
         self.exercise, self.observation, self.source = exercise, observation, source
         self.questions = {q.id: q for q in questions}
+        self.references = references or References(exercise)
         self._pairs: dict[str, Pair] = {}
 
     def pair(self, id: str) -> Pair:
@@ -88,7 +93,7 @@ class Evidence:
         if id not in self._pairs:
             question = self.questions[id]
             needs_reference = question.kind not in ("refusal", "scenario", "gradcheck")
-            expected = expect(self.exercise, question) if needs_reference else Expected((), True)
+            expected = self.references.expect(question) if needs_reference else Expected((), True)
             self._pairs[id] = Pair(question, self.observation.answers[id], expected)
         return self._pairs[id]
 

@@ -128,7 +128,10 @@ def same_values(a: Tensor, b: Tensor) -> bool:
     if a.is_meta:
         return True
     a, b = a.detach(), b.detach()
-    return a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all())
+    if a.shape != b.shape:
+        return False
+    # nan is not equal to itself, so unequal is not yet changed.
+    return torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def second_order(
@@ -138,10 +141,12 @@ def second_order(
     directions: Sequence[Tensor | None],
     mixed: bool,
     stage: Any = None,
+    keep_graph: bool = False,
 ) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:
     """(first, second) derivatives; second holds those for the inputs, then for the upstreams.
 
-    The same code measures the learner's Function and the reference.
+    The same code measures the learner's Function and the reference. ``keep_graph`` leaves the graph of
+    the outputs usable.
     """
     if stage is not None:
         stage.name = "second"
@@ -158,5 +163,7 @@ def second_order(
         ),
         torch.zeros(()),
     )
-    second = torch.autograd.grad(contraction, [*inputs, *grads], allow_unused=True)
+    second = torch.autograd.grad(
+        contraction, [*inputs, *grads], allow_unused=True, retain_graph=keep_graph
+    )
     return tuple(map(copied, first)), tuple(map(copied, second))

@@ -1,47 +1,43 @@
-"""From an exercise to questions, and to the answers that are right.
+"""From an exercise to questions. The side that judges makes every input here.
 
-The side that judges makes every input here; the learner's process only receives data.
+The learner's process only receives data. What the right answers are: ``autograder.expected``.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, Named, Sampler
-from autograder.functions import resolve
-from autograder.materials import second_order  # the same measurement on both sides
+from autograder.expected import References, cast, gradients_vary
 from autograder.observation import Question
 
 _DEEP = 2  # how many main cases get the costly questions too
 SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 
 
-@dataclass
-class Expected:
-    """What the reference gives for a question, in float64 (or the output's own integer dtype)."""
-
-    outputs: tuple[Any, ...]
-    single: bool
-    gradients: tuple[Tensor | None, ...] | None = None
-    second: tuple[Tensor | None, ...] | None = None
-
-
 def make_plan(
-    exercise: Exercise, seed: int, hidden: bool, devices: Sequence[str] = ("cpu",)
-) -> list[Question]:
-    """Every question of a visible (or hidden: complete) check. The same seed, the same questions."""
-    return [q for q in _Planner(exercise, seed).questions(devices) if hidden or q.visible]
+    exercise: Exercise, seed: int, hidden: bool, devices: Sequence[str] = ("cpu",),
+    references: References | None = None,
+) -> list[Question]:  # fmt: skip
+    """Every question of a visible (or hidden: complete) check. The same seed, the same questions.
+
+    references  remembers what the reference gave while planning, for the judge to go on with
+    """
+    planner = _Planner(exercise, seed, references or References(exercise))
+    return [q for q in planner.questions(devices) if hidden or q.visible]
 
 
 class _Planner:
-    def __init__(self, exercise: Exercise, seed: int):
-        self.exercise, self.seed = exercise, seed
+    def __init__(self, exercise: Exercise, seed: int, references: References):
+        self.exercise, self.seed, self.references = exercise, seed, references
+        self._arguments: dict[tuple[int, torch.dtype], tuple[Any, ...]] = {}
+        self._upstreams: dict[tuple[Any, ...], tuple[Tensor | None, ...]] = {}
 
     def sampler(self, label: str) -> Sampler:
         """A sampler for one purpose: adding a question never changes the inputs of another."""
@@ -57,8 +53,14 @@ class _Planner:
             main = [(i, c) for i, c in cases if c.role == "main"]
             if main:
                 made += self.first_case(*main[0])
+                known: set[tuple[Any, ...]] = set()
                 for place, (i, case) in enumerate(main):
                     made += self.each_case(i, case, devices)
+                    if (
+                        signature := signature_of(self.arguments(i, case, torch.float64))
+                    ) not in known:
+                        known.add(signature)
+                        made += self.each_kind(i, case)
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
             for i, case in cases:
@@ -99,15 +101,30 @@ class _Planner:
         layout: str = "contiguous", variant: str = "", device: str = "cpu",
         visible: bool = False, upstream: str = "g", **more: Any,
     ) -> Question:  # fmt: skip
-        args = cast(case.make(self.sampler(f"case:{i}")), dtype)
+        args = self.arguments(i, case, dtype)
         q = Question(
             id, kind, case.name, case.role, args, self.wants(args, case.wants), layout=layout,
             variant=variant, device=device, visible=visible, more=more,
         )  # fmt: skip
-        reference = reference_outputs(self.exercise, q)[0]
-        draw = self.sampler(f"{upstream}:{i}")
-        q.upstream = tuple(self.one_upstream(o, draw, dtype, layout) for o in reference)
+        q.upstream = self.upstream(f"{upstream}:{i}", q, dtype)
         return q
+
+    def arguments(self, i: int, case: Case, dtype: torch.dtype) -> tuple[Any, ...]:
+        """The arguments of one case: the same tuple for every question that asks with them."""
+        if (i, dtype) not in self._arguments:
+            self._arguments[i, dtype] = cast(case.make(self.sampler(f"case:{i}")), dtype)
+        return self._arguments[i, dtype]
+
+    def upstream(self, label: str, q: Question, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
+        """Upstream gradients for the outputs of a question: again the same tuple for the same ones."""
+        key = label, dtype, q.layout == "expanded"
+        if key not in self._upstreams:
+            draw = self.sampler(label)
+            self._upstreams[key] = tuple(
+                self.one_upstream(output, draw, dtype, q.layout)
+                for output in self.references.forward(q).outputs
+            )
+        return self._upstreams[key]
 
     def one_upstream(
         self, output: Any, draw: Sampler, dtype: torch.dtype, layout: str
@@ -133,16 +150,7 @@ class _Planner:
     def function(self, i: int, case: Case) -> list[Question]:
         made = [self.question(f"run:{i}", "function", i, case, visible=case.visible)]
         if self.exercise.noncontiguous and case.role == "main":
-            made.append(
-                self.question(
-                    f"transposed:{i}",
-                    "function",
-                    i,
-                    case,
-                    layout="transposed",
-                    variant="transposed",
-                )
-            )
+            made.append(self.laid_out(i, case, "transposed", "function"))
         return made
 
     def first_case(self, i: int, case: Case) -> list[Question]:
@@ -160,26 +168,25 @@ class _Planner:
         made.append(combination)
         for later in (False, True):
             q = self.question(f"interleave:{i}:{int(later)}", "interleave", i, case, later=later)
-            q.more["args"] = self.another(i, case, q)
+            q.more["args"] = self.another(i, case, q) if not later else made[-1].more["args"]
             made.append(q)
         if exercise.expanded:
-            made.append(
-                self.question(
-                    f"expanded:{i}", "run", i, case, layout="expanded", variant="expanded"
-                )
-            )
+            made.append(self.laid_out(i, case, "expanded"))
         return made
 
     def another(self, i: int, case: Case, like: Question) -> tuple[Any, ...]:
         """Other arguments for the same case, with other gradients: two equal masks hide shared state."""
-        right = expect(self.exercise, like).gradients or ()
+        right = self.references.expect(like).gradients or ()
+        varies = gradients_vary(self.references.forward(like), like)
         for attempt in range(8):
             args = cast(case.make(self.sampler(f"other:{i}:{attempt}")), torch.float64)
-            found = expect(self.exercise, replace(like, args=args)).gradients or ()
-            pairs = [
-                (a, b) for a, b in zip(right, found, strict=True) if a is not None and b is not None
-            ]
-            if all(a.shape != b.shape or not torch.equal(a, b) for a, b in pairs):
+            if not any(varies):
+                break
+            found = self.references.expect(replace(like, args=args)).gradients or ()
+            if not any(
+                vary and a is not None and b is not None and torch.equal(a, b)
+                for vary, a, b in zip(varies, right, found, strict=True)
+            ):
                 break
         return args
 
@@ -187,51 +194,54 @@ class _Planner:
         """Other strides and a stride-0 upstream: view on two dimensions works by luck, on three not."""
         made = []
         if self.exercise.noncontiguous:
-            made.append(
-                self.question(
-                    f"transposed:{i}", "run", i, case, layout="transposed", variant="transposed"
-                )
-            )
+            made.append(self.laid_out(i, case, "transposed"))
         if self.exercise.expanded:
-            made.append(
-                self.question(
-                    f"expanded:{i}", "run", i, case, layout="expanded", variant="expanded"
-                )
-            )
+            made.append(self.laid_out(i, case, "expanded"))
         return made
 
+    def laid_out(self, i: int, case: Case, layout: str, kind: str = "run") -> Question:
+        """One case with other strides, or with an upstream gradient that has them."""
+        return self.question(f"{layout}:{i}", kind, i, case, layout=layout, variant=layout)
+
     def each_case(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
-        """The hidden questions of one main case."""
+        """The hidden questions of one main case that are asked of every one."""
         exercise, ask = self.exercise, self.question
         made = [ask(f"structure:{i}", "structure", i, case)]
         if exercise.noncontiguous:
-            made.append(
-                ask(f"transposed:{i}", "run", i, case, layout="transposed", variant="transposed")
-            )
+            made.append(self.laid_out(i, case, "transposed"))
         if exercise.float32:
             made.append(ask(f"float32:{i}", "run", i, case, torch.float32, variant="float32"))
         if exercise.half:
             made.append(ask(f"bfloat16:{i}", "run", i, case, torch.bfloat16, variant="bfloat16"))
-        if exercise.meta:
-            made.append(ask(f"meta:{i}", "run", i, case, device="meta", variant="meta"))
         for device in devices:
             if device != "cpu":
                 made.append(ask(f"{device}:{i}", "run", i, case, device=device, variant=device))
-        first = made[0]
-        if len(first.wants) > 1:
-            for position in first.wants:
-                q = ask(f"needs:{i}:{position}", "needs", i, case)
-                q.wants = (position,)
-                made.append(q)
         if exercise.second_order not in ("not-judged", "checked"):
-            made += self.second_order(i, case, first)
+            made += self.second_order(i, case, made[0])
+        return made
+
+    def each_kind(self, i: int, case: Case) -> list[Question]:
+        """What depends on the code that runs and not on sizes or values: once for each kind of case.
+
+        Two cases are of one kind if their arguments have the same types, flags and numbers of
+        dimensions. meta is slow (torch's own kernels for it are written in Python).
+        """
+        made = []
+        if self.exercise.meta:
+            made.append(self.question(f"meta:{i}", "run", i, case, device="meta", variant="meta"))
+        first = self.question(f"needs:{i}", "needs", i, case)
+        if len(first.wants) > 1:
+            made += [
+                replace(first, id=f"needs:{i}:{place}", wants=(place,)) for place in first.wants
+            ]
         return made
 
     def deep(self, i: int, case: Case, first: bool) -> list[Question]:
-        """The costly questions: writes between forward and backward, gradcheck, gradgradcheck.
+        """Writes between forward and backward; in the first case gradcheck and gradgradcheck too.
 
-        gradgradcheck costs most. Where the reference judges second derivatives in every case anyway,
-        one case has to do.
+        They cost most, and the reference judges first and second derivatives in every case: what is
+        left to them is what does not survive many calls. Where second derivatives have no other judge,
+        gradgradcheck is asked in each of these cases.
         """
         exercise, ask = self.exercise, self.question
         made = [ask(f"mutate:{i}:output", "mutate", i, case, target="output")]
@@ -241,7 +251,8 @@ class _Planner:
             a.numel() > SMALL for a in made[0].args if isinstance(a, Tensor)
         ):
             return made
-        made.append(ask(f"gradcheck:{i}", "gradcheck", i, case, order=1, visible=case.visible))
+        if first:
+            made.append(ask(f"gradcheck:{i}", "gradcheck", i, case, order=1, visible=case.visible))
         if exercise.second_order == "checked" or (exercise.second_order == "right" and first):
             made.append(ask(f"gradgradcheck:{i}", "gradcheck", i, case, order=2))
         return made
@@ -259,70 +270,14 @@ class _Planner:
         return made
 
 
-def cast(args: Sequence[Any], dtype: torch.dtype) -> tuple[Any, ...]:
-    """The same arguments with floating-point tensors in ``dtype``."""
-    return tuple(
-        a.to(dtype) if isinstance(a, Tensor) and a.is_floating_point() else a for a in args
-    )
+def signature_of(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Types, flags and numbers of dimensions of arguments."""
 
-
-def reference_arguments(question: Question) -> list[Any]:
-    """The arguments as the reference gets them: float64, CPU, contiguous, with requires_grad."""
-    made: list[Any] = []
-    for i, value in enumerate(cast(question.args, torch.float64)):
+    def one(value: Any) -> Any:
         if isinstance(value, Tensor):
-            value = value.detach().clone()
-            if i in question.wants:
-                value.requires_grad_(True)
-        elif isinstance(value, Named):
-            value = resolve(value)
-        made.append(value)
-    return made
+            return value.dim(), value.dtype
+        if value is None or isinstance(value, bool | str | Named):
+            return value
+        return type(value)
 
-
-def reference_outputs(
-    exercise: Exercise, question: Question
-) -> tuple[tuple[Any, ...], bool, list[Any]]:
-    """(outputs, whether there is a single one, the arguments they came from)."""
-    args = reference_arguments(question)
-    with torch.enable_grad():
-        output = exercise.reference(*args)
-    single = not isinstance(output, tuple | list)
-    return ((output,) if single else tuple(output)), single, args
-
-
-def expected_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:
-    """The upstream gradients as the reference gets them."""
-    made: list[Tensor | None] = []
-    for given, output in zip(question.upstream, outputs, strict=False):
-        if given is not None:
-            given = given.to(torch.float64)
-            given = given.expand(output.shape) if question.layout == "expanded" else given.clone()
-        made.append(given)
-    return made
-
-
-def expect(
-    exercise: Exercise, question: Question, upstream: Sequence[Tensor | None] | None = None
-) -> Expected:
-    """What the reference gives for one question; with ``upstream``, for another upstream gradient."""
-    outputs, single, args = reference_outputs(exercise, question)
-    expected = Expected(tuple(_detached(o) for o in outputs), single)
-    grads = list(upstream) if upstream is not None else expected_upstream(question, outputs)
-    wanted = [args[i] for i in question.wants]
-    pairs = [(o, g) for o, g in zip(outputs, grads, strict=False) if g is not None]
-    if question.kind == "second":
-        leaves = [None if g is None else g.clone().requires_grad_(True) for g in grads]
-        expected.gradients, expected.second = second_order(
-            outputs, leaves, wanted, question.directions, bool(question.more.get("mixed"))
-        )
-    elif pairs and wanted:
-        found = torch.autograd.grad(
-            [o for o, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True
-        )
-        expected.gradients = tuple(map(_detached, found))
-    return expected
-
-
-def _detached(value: Any) -> Any:
-    return value.detach() if isinstance(value, Tensor) else value
+    return tuple(map(one, args))

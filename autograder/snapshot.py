@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+
+_NOTHING: AbstractContextManager[Any] = contextlib.nullcontext()
 
 
 @dataclass
@@ -51,12 +55,12 @@ def snapshot(value: Any, keep: int | None = 12) -> Any:
             if isinstance(value, bool | int | float | str) or value is None
             else repr(value)[:80]
         )
-    plain = unwrapped(value).detach()
-    storage, storage_bytes = storage_of(value)
+    inner = unwrapped(value)
+    plain = inner.detach()
+    storage, storage_bytes = storage_of(inner)
     values = None
     if plain.layout == torch.strided and not plain.is_meta:
-        # Inside a torch.func transform every operation would wrap its result again.
-        with torch.no_grad(), torch._C._DisableFuncTorch():
+        with _without_transforms():
             values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
     return Snapshot(
         tuple(value.shape), str(value.dtype).removeprefix("torch."), str(value.device),
@@ -106,13 +110,19 @@ def changed(before: Any, now: Tensor) -> bool:
         return True
     if before.values is None or plain.layout != torch.strided or plain.is_meta:
         return False
-    with torch.no_grad(), torch._C._DisableFuncTorch():
+    with _without_transforms():
         if before.values.shape != plain.shape:
             plain = plain.reshape(-1)[: before.values.numel()]
         if torch.equal(before.values, plain):
             return False
         # Not equal, or nan in both: nan is not equal to itself.
         return not torch.equal(before.values.nan_to_num(nan=0.123), plain.nan_to_num(nan=0.123))
+
+
+def _without_transforms() -> AbstractContextManager[Any]:
+    """Inside a torch.func transform every operation would wrap its result again."""
+    functorch = torch._C._functorch
+    return _NOTHING if functorch.peek_interpreter_stack() is None else torch._C._DisableFuncTorch()
 
 
 def _version(tensor: Tensor) -> int:

@@ -33,6 +33,10 @@ class _Storages(TorchDispatchMode):
         self.made: dict[int, tuple[StorageWeakRef, int, tuple[int, ...], str]] = {}
         self.names: list[str] = []
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # torch would wrap every operation to keep torch.compile out; nothing compiles here
+
     def __torch_dispatch__(
         self,
         func: Any,
@@ -41,8 +45,8 @@ class _Storages(TorchDispatchMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         result = func(*args, **(kwargs or {}))
-        self.names.append(str(func).removesuffix(".default"))
-        for value in tree_iter(result):
+        self.names.append(_operation_name(func))
+        for value in (result,) if isinstance(result, Tensor) else tree_iter(result):
             if isinstance(value, Tensor):
                 key, size = storage_of(value)
                 if size and key not in self.made:
@@ -67,10 +71,29 @@ class _Calls(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        name = resolve_name(func) or getattr(func, "__qualname__", str(func))
-        self.names.append(str(name))
+        self.names.append(_function_name(func))
         self.grad_enabled = self.grad_enabled or torch.is_grad_enabled()
         return func(*args, **(kwargs or {}))
+
+
+@functools.cache
+def _operation_name(operation: Any) -> str:
+    """aten.add.Tensor, aten.exp; torch's operations are few and live as long as the process."""
+    return str(operation).removesuffix(".default")
+
+
+_function_names: dict[Any, str] = {}
+
+
+def _function_name(func: Any) -> str:
+    """The public name of one of torch's own functions (remembered), else the name it says it has."""
+    if func in _function_names:
+        return _function_names[func]
+    name = resolve_name(func)
+    if name is None:
+        return str(getattr(func, "__qualname__", func))
+    _function_names[func] = str(name)
+    return str(name)
 
 
 def look_inside(

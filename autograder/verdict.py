@@ -7,11 +7,13 @@ a box and this one outside; the words and the verdict are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autograder.evidence import Evidence, Finding
 from autograder.exercise import Exercise
+from autograder.expected import References
 from autograder.observation import Answer, Observation, Question
+from autograder.plan import make_plan
 from autograder.report import Report
 from autograder.rules import NOT_ASKED, ORDER, judge, special
 from autograder.source import Source
@@ -20,13 +22,31 @@ from autograder.submission import FUNCTION_CLASS, INSTANCE, OTHER_CLASS, Kind
 
 @dataclass(frozen=True)
 class Asked:
-    """One complete check as it is put to a submission: the exercise and its questions."""
+    """One complete check as it is put to a submission: the exercise and its questions.
+
+    It can be put to any number of submissions: the questions are only read, and what the reference
+    answers (``references``) is computed when the first of them is judged.
+    """
 
     exercise: Exercise
     questions: tuple[Question, ...]
     hidden: bool
     seed: int
     devices: tuple[str, ...] = ("cpu",)
+    references: References = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.references is None:
+            object.__setattr__(self, "references", References(self.exercise))
+
+    @classmethod
+    def of(
+        cls, exercise: Exercise, seed: int, hidden: bool, devices: tuple[str, ...] = ("cpu",)
+    ) -> Asked:
+        """The questions of a visible (or hidden: complete) check. The same seed, the same questions."""
+        references = References(exercise)
+        questions = tuple(make_plan(exercise, seed, hidden, devices, references))
+        return cls(exercise, questions, hidden, seed, devices, references)
 
     def report(self, graded: bool = False) -> Report:
         """An empty report on it."""
@@ -50,7 +70,9 @@ def verdict(
     believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
     """
     report = asked.report(graded)
-    evidence = Evidence(asked.exercise, list(asked.questions), observation, source)
+    evidence = Evidence(
+        asked.exercise, list(asked.questions), observation, source, asked.references
+    )
     if observation.facts.get("interrupted"):
         report.interrupted = True
         report.findings = [_stopped(evidence, graded)]

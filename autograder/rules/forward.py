@@ -184,7 +184,7 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
 
 def _slipped(ev: Evidence, value: object) -> bool:
     """Whether a known wrong formula gives the learner's output in every plain case."""
-    from autograder.plan import reference_arguments
+    from autograder.expected import reference_arguments
 
     for pair in ev.plain:
         try:

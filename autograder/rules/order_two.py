@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from autograder.compare import close, show
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.plan import expect
+from autograder.expected import expect
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")

@@ -63,7 +63,7 @@ def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
         scenario = next(s for s in ev.exercise.scenarios if s.name == name)
         if answer.failure is not None:
             from autograder.evidence import Pair
-            from autograder.plan import Expected
+            from autograder.expected import Expected
             from autograder.translate import translate
 
             pair = Pair(ev.questions[id], answer, Expected((), True))

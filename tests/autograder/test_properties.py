@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from autograder import evaluate
 from autograder.compare import close, first_difference, mismatch, ratio
 from autograder.exercise import Case, Exercise, Sampler
+from autograder.expected import cast
 from autograder.materials import transposed
-from autograder.plan import cast, make_plan
+from autograder.plan import make_plan
 from autograder.probe import probe
 from tests.autograder.examples import HINTS, Product, Sigmoid, sigmoid_with
 
