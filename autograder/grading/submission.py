@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from autograder.grading.markdown import as_typed, is_plain
 from autograder.grading.outputs import safe_outputs, safe_pictures
 from autograder.grading.preprocessor import Converted, CoursePreprocessor
+from autograder.grading.restoring import restore
 
 GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # What a browser and Python take as mere data; timestamp.txt is nbgrader's own.
@@ -45,17 +47,7 @@ class RestoreLesson(CoursePreprocessor):
             if (role := cell.metadata.get("nbgrader"))
             and (role.grade or role.solution or role.locked or role.task)
         }
-        ours: dict[str, NotebookNode] = {}
-        for name_of in (_named_grade_id, _cell_id):
-            known = {id(cell) for cell in ours.values()}
-            for cell in reversed(nb.cells):
-                name = name_of(cell)
-                if name and name in roles and name not in ours and id(cell) not in known:
-                    ours[name] = cell
-        for cell in nb.cells:
-            cell.metadata = NotebookNode()
-        for name, cell in ours.items():
-            cell.metadata = nbformat.from_dict({"nbgrader": roles[name]})
+        restore(nb, roles)
         return nb, resources
 
 
@@ -68,26 +60,12 @@ class SanitisePage(CoursePreprocessor):
         return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        role = _safe_role(cell.metadata.get("nbgrader"))
-        cell.metadata = nbformat.from_dict({"nbgrader": role} if role else {})
-        if cell.cell_type == "code":
-            cell.outputs = safe_outputs(cell.get("outputs", []))
-            if not isinstance(cell.get("execution_count"), int):
-                cell.execution_count = None
-        elif cell.cell_type == "raw":
-            cell.cell_type, cell.source = "markdown", as_typed(cell.source)
-        pictures = safe_pictures(cell.pop("attachments", None))
-        if pictures and cell.cell_type == "markdown":
-            cell.attachments = pictures
+        sanitise_cell(cell)
         return cell, resources
 
 
 class SanitiseSubmission(SanitisePage):
-    """For a notebook about to be kept: Markdown, too, is safe in a program that trusts it.
-
-    The lesson's own text stays. What a learner wrote stays where it is plain Markdown, and is shown
-    as it was typed where it holds HTML, script links or pictures from elsewhere.
-    """
+    """For a notebook about to be kept: Markdown, too, is safe in a program that trusts it."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
         lesson = lesson_of(self, resources)
@@ -95,12 +73,41 @@ class SanitiseSubmission(SanitisePage):
         return super().preprocess(nb, resources)
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        cell, resources = super().preprocess_cell(cell, resources, index)
-        is_learners = cell.cell_type == "markdown" and cell.source not in self._lesson_texts
-        if is_learners and not is_plain(cell.source, cell.get("attachments")):
-            cell.source = as_typed(cell.source)
-            cell.pop("attachments", None)
+        sanitise_cell(cell, self._lesson_texts)
         return cell, resources
+
+
+def sanitise(notebook: NotebookNode, lesson_texts: Collection[str]) -> None:
+    """Make a whole notebook safe to keep."""
+    kernel = _safe_kernelspec(notebook.metadata.get("kernelspec"))
+    notebook.metadata = NotebookNode(language_info={"name": "python"}, **kernel)
+    for cell in notebook.cells:
+        sanitise_cell(cell, lesson_texts)
+
+
+def sanitise_cell(cell: NotebookNode, lesson_texts: Collection[str] | None = None) -> None:
+    """Leave nothing in a cell that could act: outputs, metadata, raw text, attachments.
+
+    With ``lesson_texts``, Markdown as well: the lesson's own text stays; what a learner wrote stays
+    where it is plain, and is shown as typed where it holds HTML, script links or pictures from
+    elsewhere.
+    """
+    role = _safe_role(cell.metadata.get("nbgrader"))
+    cell.metadata = nbformat.from_dict({"nbgrader": role} if role else {})
+    if cell.cell_type == "code":
+        cell.outputs = safe_outputs(cell.get("outputs", []))
+        if not isinstance(cell.get("execution_count"), int):
+            cell.execution_count = None
+    elif cell.cell_type == "raw":
+        cell.cell_type, cell.source = "markdown", as_typed(cell.source)
+    pictures = safe_pictures(cell.pop("attachments", None))
+    if pictures and cell.cell_type == "markdown":
+        cell.attachments = pictures
+    if lesson_texts is None or cell.cell_type != "markdown" or cell.source in lesson_texts:
+        return
+    if not is_plain(cell.source, cell.get("attachments")):
+        cell.source = as_typed(cell.source)
+        cell.pop("attachments", None)
 
 
 class RemoveOtherFiles(CoursePreprocessor):
@@ -151,16 +158,6 @@ def _course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
 @lru_cache(maxsize=8)
 def _read(path: Path, changed: int) -> NotebookNode:
     return nbformat.read(path, as_version=4)
-
-
-def _named_grade_id(cell: NotebookNode) -> str | None:
-    given = cell.metadata.get("nbgrader")
-    name = given.get("grade_id") if isinstance(given, dict) else None
-    return name if isinstance(name, str) else None
-
-
-def _cell_id(cell: NotebookNode) -> str | None:
-    return cell.get("id")
 
 
 def _safe_role(given: Any) -> dict[str, Any] | None:

@@ -43,7 +43,7 @@ class Box:
         prelude: Sequence[str] = (), device: str = "cpu",
     ):  # fmt: skip
         self.limits, self.walls = limits or Limits(), walls or Walls()
-        self._prelude, self._device = list(prelude), device
+        self.prelude, self._device = tuple(prelude), device
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._folder: Path | None = None
@@ -85,7 +85,7 @@ class Box:
     def _command(self, made: Path, control: int) -> tuple[list[str], dict[str, str]]:
         settings = {
             "control": control, "bundle": "/bundle" if self.walls.outer else str(made),
-            "inert": bundle.inert_names(), "prelude": self._prelude, "device": self._device,
+            "inert": bundle.inert_names(), "prelude": self.prelude, "device": self._device,
             "limits": self.limits.as_dict(), "walls": self.walls.as_dict(),
         }  # fmt: skip
         inside = [sys.executable, "-m", _WARM, json.dumps(settings)]

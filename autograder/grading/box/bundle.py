@@ -21,6 +21,7 @@ import cloudpickle
 import autograder
 from autograder.exercise import Exercise
 from autograder.exercises import all_exercises, find, registered_exercises
+from autograder.functions import FUNCTIONS
 from autograder.observation import to_bytes
 from autograder.plan import make_plan
 
@@ -46,7 +47,7 @@ _WARM_UP = "Square"
 
 def make_bundle(folder: Path) -> Path:
     """Write the bundle into an empty folder: autograder/, widgets/ and two files; gives the folder."""
-    experiments, needed = _experiments()
+    experiments, needed = _by_value()
     for module in sorted(_closure((*_ROOTS, *needed))):
         _copy(module, folder)
     for package in ("autograder", "widgets"):
@@ -65,8 +66,11 @@ def inert_names() -> list[str]:
     return sorted({"autograder", "widgets", *own} - {"__main__", "torch"})
 
 
-def _experiments() -> tuple[bytes, set[str]]:
-    """(every exercise's experiments by name, pickled by value; modules of ours they need there)."""
+def _by_value() -> tuple[bytes, set[str]]:
+    """What an exercise runs beside the learner's code, pickled by value: its experiments and functions.
+
+    With it, the modules of ours that this needs there.
+    """
     functions: dict[str, dict[str, Any]] = {}
     exercises: Iterable[Exercise] = (*all_exercises().values(), *registered_exercises().values())
     by_value = set(_exercise_modules())
@@ -74,11 +78,13 @@ def _experiments() -> tuple[bytes, set[str]]:
         if exercise.scenarios:
             functions[exercise.name] = {s.name: s.run for s in exercise.scenarios}
             by_value |= {s.run.__module__ for s in exercise.scenarios}
+    own = {name: maker for name, maker in FUNCTIONS.items() if _file(maker.__module__) is None}
+    by_value |= {maker.__module__ for maker in own.values()}
     modules = [importlib.import_module(name) for name in sorted(by_value)]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
-        data = cloudpickle.dumps(functions)
+        data = cloudpickle.dumps({"experiments": functions, "functions": own})
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)

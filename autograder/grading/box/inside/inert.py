@@ -6,11 +6,13 @@ here, so that a set-up cell that imports them runs.
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
 import types
 from collections.abc import Iterator, Sequence
+from importlib.machinery import PathFinder
 from typing import Any
 
 
@@ -69,6 +71,9 @@ def make_inert(namespace: dict[str, Any]) -> None:
     def give(name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        full = f"{namespace['__name__']}.{name}"
+        if PathFinder.find_spec(full, namespace.get("__path__", [])):
+            return importlib.import_module(full)
         return Inert()
 
     namespace["__getattr__"] = give

@@ -132,9 +132,13 @@ def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]
         shell.run_cell(source, store_history=False)
     shell.run_cell("raise ValueError('what a failing cell needs is imported, too')")
     shell.reset(new_session=False)
-    experiments = pickle.loads((folder / "experiments.pickle").read_bytes())
+    of_exercises = pickle.loads((folder / "experiments.pickle").read_bytes())
+    from autograder.functions import FUNCTIONS
+
+    FUNCTIONS.update(of_exercises["functions"])
     if settings["device"] == "cpu":  # a process that has run backward with a GPU cannot be forked
         _answer_some(folder)
+    experiments: dict[str, dict[str, Any]] = of_exercises["experiments"]
     return experiments
 
 

@@ -1,0 +1,257 @@
+"""Marks one notebook: its cells into the box, the verdicts into its graded cells.
+
+Every graded cell is first filled with an error, and only a verdict replaces it: a failure anywhere
+in the grader can never mean full marks.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from IPython.core.inputtransformer2 import TransformerManager
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from autograder.grading.borrowed import borrowed
+from autograder.grading.box import Check, Job, Lost, Outcome, Run, Said
+from autograder.grading.judge import can_be_asked, examination, judge, question
+from autograder.grading.lesson import GradedCell, Lesson, grade_id_of
+from autograder.grading.policy import Concern, read_cells
+from autograder.grading.result import Mark
+from autograder.report import Report
+from autograder.source import Source
+
+NOT_GRADED = "NotGraded"
+
+
+@dataclass
+class Marked:
+    """What marking a notebook gave; its cells hold the outputs."""
+
+    marks: list[Mark] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class _Steps:
+    """The steps of a job, and which of them belongs to which cell."""
+
+    steps: list[Run | Check] = field(default_factory=list)
+    cells: dict[int, NotebookNode] = field(default_factory=dict)
+    of_graded: dict[str, int] = field(default_factory=dict)
+
+
+def mark(
+    notebook: NotebookNode,
+    lesson: Lesson,
+    run: Callable[[Job], Outcome],
+    seed: int,
+    devices: tuple[str, ...] = ("cpu",),
+) -> Marked:
+    """Run and judge a restored notebook, and write outputs into its cells.
+
+    run  takes a job to a box and brings back what came out of it
+    """
+    marked = Marked()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+        if grade_id_of(cell) in lesson.graded and cell.cell_type == "code":
+            cell.outputs = [_error(NOT_GRADED, "This cell has not been graded.")]
+    concerns = _concerns(notebook, lesson)
+    steps = _steps(notebook, lesson, seed, devices)
+    outcome = run(Job(tuple(steps.steps)))
+    began = time.perf_counter()
+    for index, cell in steps.cells.items():
+        _show_said(cell, outcome.said.get(index), outcome.lost.get(index))
+    marked.reasons += [str(concern) for concern in concerns]
+    by_name = {grade_id_of(cell): cell for cell in notebook.cells}
+    for graded in lesson.graded.values():
+        reported = _judge(graded, steps, outcome, seed, devices)
+        points = _points(graded, reported, bool(concerns))
+        if reported is not None:
+            _show_report(by_name[graded.grade_id], reported, graded.points, concerns)
+        elif not graded.is_solution:
+            marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
+        marked.marks.append(_mark(graded, points, reported))
+    marked.seconds = {"box": outcome.seconds, "judge": time.perf_counter() - began}
+    return marked
+
+
+def _concerns(notebook: NotebookNode, lesson: Lesson) -> list[Concern]:
+    """What a person has to look at first, in the learner's own cells."""
+    own = []
+    for number, cell in enumerate(notebook.cells, 1):
+        name = grade_id_of(cell)
+        is_lessons = name in lesson.cells and not lesson.roles[name].get("solution")
+        if cell.cell_type == "code" and not is_lessons and lesson.runs(name, cell.source):
+            own.append((f"cell {number}" + (f" ({name})" if name else ""), cell.source))
+    return read_cells(own)
+
+
+def _steps(notebook: NotebookNode, lesson: Lesson, seed: int, devices: tuple[str, ...]) -> _Steps:
+    """Set-up cells, the learner's cells and the graded cells, in the notebook's order.
+
+    Checks of one exercise with no cell run between them are asked once: the complete check's
+    questions hold those of the visible one.
+    """
+    made = _Steps()
+    waiting: list[GradedCell] = []
+    helpers = _helpers(notebook, lesson)
+
+    def ask() -> None:
+        for exercise in dict.fromkeys(g.exercise for g in waiting):
+            group = [g for g in waiting if g.exercise == exercise]
+            asked = examination(exercise, seed, devices)
+            for graded in group:
+                made.of_graded[graded.grade_id] = len(made.steps)
+            made.steps.append(question(group[0].grade_id, asked, any(g.hidden for g in group)))
+        waiting.clear()
+
+    for number, cell in enumerate(notebook.cells, 1):
+        name = grade_id_of(cell)
+        graded = lesson.graded.get(name)
+        if cell.cell_type != "code":
+            continue
+        if graded is not None and not graded.is_solution:
+            if can_be_asked(graded.exercise):
+                waiting.append(graded)
+        elif name in helpers:
+            made.steps.append(Run(name, helpers[name]))
+        elif cell.source.strip() and lesson.runs(name, cell.source):
+            ask()
+            made.cells[len(made.steps)] = cell
+            made.steps.append(Run(name or f"cell {number}", cell.source))
+    ask()
+    return made
+
+
+def _helpers(notebook: NotebookNode, lesson: Lesson) -> dict[str, str]:
+    """What is run of demonstrations, by grade_id: only what the learner's cells use."""
+    learners = [
+        _plain(cell.source)
+        for cell in notebook.cells
+        if cell.cell_type == "code" and lesson.runs(grade_id_of(cell), cell.source)
+    ]
+    demonstrations = {
+        name: cell.source
+        for cell in notebook.cells
+        if (name := grade_id_of(cell)) and cell.cell_type == "code" and not lesson.runs(name, "-")
+    }
+    return borrowed(learners, demonstrations)
+
+
+def _judge(
+    graded: GradedCell, steps: _Steps, outcome: Outcome, seed: int, devices: tuple[str, ...]
+) -> Report | None:
+    """The report on a graded cell; None for one that no exercise stands behind."""
+    if not can_be_asked(graded.exercise):
+        return None
+    asked = examination(graded.exercise, seed, devices)
+    index = steps.of_graded.get(graded.grade_id)
+    given: bytes | Lost | None = None
+    if index is not None:
+        given = outcome.answers.get(index) or outcome.lost.get(index)
+    source, cell_index = _source_of(graded.exercise, steps, index)
+    stopped = _how_it_stopped(outcome, cell_index)
+    more = 0 if graded.hidden else asked.more
+    return judge(asked.asked(graded.hidden), given, source, more, stopped)
+
+
+def _source_of(exercise: str, steps: _Steps, before: int | None) -> tuple[Source, int | None]:
+    """The text that defines an exercise, last before its check, and the step it stands in."""
+    for index in sorted(steps.cells, reverse=True):
+        step = steps.steps[index]
+        if (before is not None and index > before) or not isinstance(step, Run):
+            continue
+        if exercise not in step.source:
+            continue
+        text = step.source
+        tree = _parsed(text)
+        if tree is None:
+            return Source(), index
+        for node in reversed(tree.body):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == exercise:
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                lines = _plain(text).splitlines()[first - 1 : node.end_lineno]
+                return Source.parse("\n".join(lines), first), index
+    return Source(), None
+
+
+def _plain(text: str) -> str:
+    """The text without IPython's magics; lines keep their numbers."""
+    return TransformerManager().transform_cell(text) if _has_magics(text) else text
+
+
+def _has_magics(text: str) -> bool:
+    return any(line.lstrip()[:1] in ("%", "!", "?") for line in text.splitlines())
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(_plain(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _how_it_stopped(outcome: Outcome, index: int | None) -> str:
+    """How the cell that defines an exercise stopped, in words; "" where it did not."""
+    if index is None:
+        return ""
+    if index in outcome.lost:
+        return f"{outcome.lost[index]}."
+    said = outcome.said.get(index)
+    if said is None or not said.error:
+        return ""
+    place = f" ({said.place})" if said.place else ""
+    return f"{said.error}: {said.message}{place}"
+
+
+def _points(graded: GradedCell, report: Report | None, concerned: bool) -> float | None:
+    if report is None or concerned:
+        return None
+    return graded.points if report.passed else 0.0
+
+
+def _mark(graded: GradedCell, points: float | None, report: Report | None) -> Mark:
+    data: dict[str, Any] = {} if report is None else report.for_instructors()
+    rule = report.findings[0].rule if report is not None and report.findings else ""
+    return Mark(graded.grade_id, points, graded.points, graded.exercise, graded.hidden, data, rule)
+
+
+# ---- what the notebook shows ---------------------------------------------------------------
+
+
+def _error(name: str, message: str, lines: list[str] | None = None) -> NotebookNode:
+    return new_output("error", ename=name, evalue=message, traceback=lines or [message])
+
+
+def _show_said(cell: NotebookNode, said: Said | None, lost: Lost | None) -> None:
+    """What a learner's own cell printed, and how it stopped."""
+    if lost is not None:
+        cell.outputs = [_error(NOT_GRADED, f"This cell was stopped: {lost}.")]
+    elif said is not None:
+        cell.outputs = [new_output("stream", name="stdout", text=said.text)] if said.text else []
+        if said.error:
+            where = [said.place] if said.place else []
+            message = f"{said.error}: {said.message}"
+            cell.outputs.append(_error(said.error, said.message, [*where, message]))
+
+
+def _show_report(
+    cell: NotebookNode, report: Report, points: float, concerns: list[Concern]
+) -> None:
+    html = report._repr_html_()
+    shown = new_output("display_data", data={"text/plain": str(report), "text/html": html})
+    cell.outputs = [shown]
+    if concerns:
+        words = "A person looks at this notebook before it gets points."
+        cell.outputs.append(_error(NOT_GRADED, words))
+    elif not report.passed:
+        line = f"{report.mark} {report.headline}"
+        cell.outputs.append(_error("CheckFailed", report.headline, [line]))

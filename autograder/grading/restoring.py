@@ -1,0 +1,174 @@
+"""Reads what was handed in, whatever it is, and puts the lesson's own cells back in it.
+
+Nothing about a cell but its text is taken from a submission. Which cells are the lesson's, what
+stands in them and what they are worth is read from the lesson.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from autograder.grading.lesson import Lesson, grade_id_of
+
+LARGEST = 64 * 2**20  # bytes of a notebook file; released ones have about 100 kB
+MOST_CELLS = 5000
+_ENCODINGS = ("utf-8-sig", "utf-16", "latin-1")
+
+
+class UnreadableNotebook(ValueError):
+    """A file that is no notebook; the message says what it is, for the person who looks."""
+
+
+def read_notebook(data: bytes) -> NotebookNode:
+    """The notebook in a file's bytes, in format 4 whatever it was. Raises UnreadableNotebook."""
+    if not data.strip():
+        raise UnreadableNotebook("The file is empty.")
+    if len(data) > LARGEST:
+        raise UnreadableNotebook(f"The file has {len(data) / 1e6:.0f} million bytes.")
+    found = _json(data)
+    if not isinstance(found, dict) or not isinstance(found.get("nbformat"), int):
+        raise UnreadableNotebook("The file is no Jupyter notebook (it has no nbformat).")
+    if found["nbformat"] != 4:
+        try:
+            found = nbformat.convert(nbformat.from_dict(found), 4)
+        except Exception as error:  # old notebooks can be damaged in many ways
+            raise UnreadableNotebook(
+                f"The notebook is in format {found['nbformat']} and cannot be brought to format 4."
+            ) from error
+    cells = found.get("cells")
+    if not isinstance(cells, list):
+        raise UnreadableNotebook("The notebook has no list of cells.")
+    if len(cells) > MOST_CELLS:
+        raise UnreadableNotebook(f"The notebook has {len(cells)} cells.")
+    kept = [_cell(cell) for cell in cells if isinstance(cell, dict)]
+    kernel = found.get("metadata")
+    metadata = nbformat.from_dict(kernel if isinstance(kernel, dict) else {})
+    return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=kept)
+
+
+def _json(data: bytes) -> Any:
+    for encoding in _ENCODINGS:
+        try:
+            return json.loads(data.decode(encoding))
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            continue
+    raise UnreadableNotebook("The file is no JSON: it was cut short, or it is something else.")
+
+
+def _cell(given: dict[str, Any]) -> NotebookNode:
+    """A cell with nothing in it but text of the right kind; outputs are made anew anyway."""
+    source = given.get("source", "")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    source = source if isinstance(source, str) else ""
+    # A lone surrogate is no text that can be written to a file again.
+    source = source.encode("utf-8", "replace").decode("utf-8")
+    metadata = given.get("metadata")
+    kind = given.get("cell_type")
+    if kind == "code":
+        cell = new_code_cell(source, outputs=[])
+    else:
+        cell = new_markdown_cell(source)
+        if kind == "raw":
+            cell.cell_type = "raw"
+        if isinstance(given.get("attachments"), dict):
+            cell.attachments = nbformat.from_dict(given["attachments"])
+    cell.metadata = nbformat.from_dict(metadata if isinstance(metadata, dict) else {})
+    if isinstance(given.get("id"), str):
+        cell.id = given["id"]
+    return cell
+
+
+def restore(notebook: NotebookNode, roles: dict[str, NotebookNode]) -> None:
+    """Say anew which cells are the lesson's.
+
+    Lost metadata (editors drop it) is found again by the cell's id; a cell that was copied keeps
+    its role once, in its last copy, as nbgrader has it; a cell the lesson does not know has none.
+    """
+    ours: dict[str, NotebookNode] = {}
+    for name_of in (grade_id_of, _cell_id):
+        known = {id(cell) for cell in ours.values()}
+        for cell in reversed(notebook.cells):
+            name = name_of(cell)
+            if name and name in roles and name not in ours and id(cell) not in known:
+                ours[name] = cell
+    for cell in notebook.cells:
+        cell.metadata = NotebookNode()
+    for name, cell in ours.items():
+        cell.metadata = nbformat.from_dict({"nbgrader": roles[name]})
+
+
+def _cell_id(cell: NotebookNode) -> str:
+    return str(cell.get("id") or "")
+
+
+def overwrite(notebook: NotebookNode, lesson: Lesson) -> None:
+    """Put the lesson's text back into its locked cells; graded cells that are missing come back."""
+    for cell in notebook.cells:
+        name = grade_id_of(cell)
+        if not name:
+            continue
+        original = lesson.cells[name]
+        if cell.cell_type != original.cell_type:
+            _become(cell, original.cell_type)
+        role = original.metadata.nbgrader
+        if role.get("locked") or (role.get("grade") and not role.get("solution")):
+            cell.source = original.source
+    present = {grade_id_of(cell) for cell in notebook.cells}
+    order = list(lesson.cells)
+    for name in lesson.graded:
+        if name not in present:
+            _insert(notebook, lesson, name, order, present)
+    _give_ids(notebook)
+
+
+def _become(cell: NotebookNode, kind: str) -> None:
+    cell.cell_type = kind
+    if kind == "code":
+        cell.pop("attachments", None)
+        cell.outputs, cell.execution_count = [], None
+    else:
+        cell.pop("outputs", None)
+        cell.pop("execution_count", None)
+
+
+def _insert(
+    notebook: NotebookNode, lesson: Lesson, name: str, order: list[str], present: set[str]
+) -> None:
+    """Put a graded cell back behind the cell of the lesson that stands before it there."""
+    before = [one for one in order[: order.index(name)] if one in present]
+    place = 0
+    if before:
+        place = 1 + next(i for i, c in enumerate(notebook.cells) if grade_id_of(c) == before[-1])
+    original = lesson.cells[name]
+    cell = nbformat.from_dict(original)
+    cell.metadata = nbformat.from_dict({"nbgrader": original.metadata.nbgrader})
+    words = (
+        f"This cell (id:{name}) was missing from the submission. It was added back by nbgrader.\n\n"
+    )
+    cell.source = ("# " if cell.cell_type == "code" else "") + words + original.source
+    notebook.cells.insert(place, cell)
+    present.add(name)
+
+
+def _give_ids(notebook: NotebookNode) -> None:
+    """An id for each cell, once each, as the notebook format wants it."""
+    used: set[str] = set()
+    for number, cell in enumerate(notebook.cells):
+        given = str(cell.get("id") or "")
+        fits = (
+            0 < len(given) <= 64
+            and given.isascii()
+            and given.replace("-", "").replace("_", "").isalnum()
+        )
+        if not fits or given in used:
+            given = f"cell-{number}"
+            while given in used:
+                given += "-again"
+        cell.id = given
+        used.add(given)

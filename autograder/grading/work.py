@@ -1,0 +1,131 @@
+"""The unit of work: one submission in, one Result out. Runs in any process, on any machine.
+
+A worker keeps one box for as long as it lives, so that only its first submission waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from threading import Lock
+
+from nbformat.v4 import new_markdown_cell
+from nbformat.v4.nbjson import JSONWriter
+
+from autograder.grading.box import Box, Job, Limits, Outcome, Walls
+from autograder.grading.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
+from autograder.grading.marking import mark
+from autograder.grading.restoring import UnreadableNotebook, overwrite, read_notebook, restore
+from autograder.grading.result import Mark, Result
+from autograder.grading.submission import sanitise
+
+
+@dataclass(frozen=True)
+class How:
+    """How submissions are graded: the same for a whole batch.
+
+    seed    the lesson's secret seed
+    device  "cpu", or "cuda": then everything is asked on both
+    """
+
+    seed: int
+    device: str = "cpu"
+    limits: Limits = field(default_factory=Limits)
+    walls: Walls = field(default_factory=Walls)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",) if self.device == "cpu" else ("cpu", self.device)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in for a lesson; data is None where the notebook is missing."""
+
+    student: str
+    data: bytes | None
+
+
+def content_hash(submission: Submission, lesson: LessonFiles, how: How) -> str:
+    """What a result depends on. The grader's own version is recorded beside it, not in it."""
+    parts = (lesson.digest, str(how.seed), how.device, str(submission.data is None))
+    digest = hashlib.sha256("\0".join(parts).encode())
+    digest.update(submission.data or b"")
+    return digest.hexdigest()
+
+
+def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
+    """Grade one submission. Raises CannotStart or NoLesson, never for what a submission holds."""
+    began = time.perf_counter()
+    lesson = read_lesson(files)
+    content = content_hash(submission, files, how)
+    try:
+        if submission.data is None:
+            raise UnreadableNotebook(f"There is no {lesson.name}.ipynb in what was handed in.")
+        notebook = read_notebook(submission.data)
+    except UnreadableNotebook as error:
+        points = 0.0 if submission.data is None else None
+        return Result(
+            submission.student, lesson.name, "", tuple(_ungraded(lesson, points)),
+            reasons=(str(error),), content=content, seed=how.seed,
+        )  # fmt: skip
+    restore(notebook, lesson.roles)
+    overwrite(notebook, lesson)
+    answered = tuple(
+        name
+        for cell in notebook.cells
+        if (name := grade_id_of(cell))
+        and lesson.roles[name].get("solution")
+        and cell.source.strip() != lesson.released.get(name, "").strip()
+    )
+    read = time.perf_counter() - began
+    marked = mark(notebook, lesson, lambda job: _run(job, lesson, how), how.seed, how.devices)
+    began = time.perf_counter()
+    if marked.reasons:
+        words = "\n".join(f"- {_quoted(reason)}" for reason in marked.reasons)
+        note = f"**A person looks at this notebook before it gets points.**\n\n{words}"
+        notebook.cells.insert(0, new_markdown_cell(note, id="autograder-note"))
+    sanitise(notebook, lesson.texts | {c.source for c in notebook.cells[:1] if marked.reasons})
+    text = JSONWriter().writes(notebook)
+    return Result(
+        submission.student, lesson.name, text, tuple(marked.marks), answered,
+        tuple(marked.reasons), content, how.seed,
+        {"read": read, **marked.seconds, "write": time.perf_counter() - began},
+    )  # fmt: skip
+
+
+def _ungraded(lesson: Lesson, points: float | None) -> list[Mark]:
+    return [
+        Mark(g.grade_id, points, g.points, g.exercise, g.hidden) for g in lesson.graded.values()
+    ]
+
+
+def _quoted(text: str) -> str:
+    """Text of a submission's in Markdown, as it is: nothing in it is markup."""
+    return "".join("\\" + c if c in r"\`*_{}[]()#+-.!|<>~$&" else c for c in text)
+
+
+# ---- the worker's box ----------------------------------------------------------------------
+
+_boxes: dict[str, Box] = {}
+_one_at_a_time = Lock()
+
+
+def _run(job: Job, lesson: Lesson, how: How) -> Outcome:
+    """Run a job in this process's box."""
+    with _one_at_a_time:
+        key = f"{how.device} {how.limits} {how.walls}"
+        box = _boxes.get(key)
+        if box is None or box.prelude != lesson.prelude:
+            # What the set-up cells import is imported once, in the warm process.
+            close_boxes()
+            box = _boxes[key] = Box(how.limits, how.walls, lesson.prelude, how.device)
+        return box.run(job)
+
+
+def close_boxes() -> None:
+    """End this process's boxes; the next job builds a new one."""
+    for box in _boxes.values():
+        box.close()
+    _boxes.clear()
