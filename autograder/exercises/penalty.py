@@ -21,6 +21,33 @@ def _lengths(critic: Callable[[Tensor], Tensor], x: Tensor, power: float = 0.5) 
     return (gradient.flatten(1) ** 2).sum(1) ** power
 
 
+# Small numbers that are added so that the root has a slope at 0; the norm's own slope there is agreed.
+_SMALL = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+_EXACT_NORM = (
+    "A small number is added to the length of the gradient; the contract asks for the exact norm.",
+    "torch.linalg.vector_norm is exact, and its gradient at a zero vector is 0: nothing has to be added.",
+)
+
+
+def _under_the_root(small: float) -> Callable[..., Tensor]:
+    return lambda critic, x: (((_lengths(critic, x, 1.0) + small).sqrt() - 1) ** 2).mean()
+
+
+def _beside_the_root(small: float) -> Callable[..., Tensor]:
+    return lambda critic, x: ((_lengths(critic, x) + small - 1) ** 2).mean()
+
+
+def _mean_of_squares(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    features = x[0].numel()
+    return (((_lengths(critic, x, 1.0) / features).sqrt() - 1) ** 2).mean()
+
+
+def _over_the_batch(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    x = x.detach().requires_grad_(True)
+    (gradient,) = torch.autograd.grad(critic(x).sum(), x)
+    return ((gradient.flatten(1).norm(dim=0) - 1) ** 2).mean()
+
+
 def _last_dimension(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     x = x.detach().requires_grad_(True)
     (gradient,) = torch.autograd.grad(critic(x).sum(), x)
@@ -100,6 +127,7 @@ GRADIENT_PENALTY = Exercise(
             "The mean is taken before the square.",
             "First the penalty of every sample, then the mean of the penalties.",
             lambda critic, x: (_lengths(critic, x).mean() - 1) ** 2,
+            call="mean",
         ),
         ForwardSlip(
             "Only gradients longer than 1 are penalised.",
@@ -110,7 +138,22 @@ GRADIENT_PENALTY = Exercise(
             "critic(x).mean() is differentiated: every gradient is shorter by the size of the batch.",
             "Differentiate critic(x).sum(): then row i is the gradient of sample i's own score.",
             lambda critic, x: ((_lengths(critic, x) / len(x) - 1) ** 2).mean(),
+            call="mean",
         ),
+        ForwardSlip(
+            "The squares are averaged inside the root, not added up.",
+            "The length of a gradient is √Σ g²: a sum. Only the penalties of the samples are averaged.",
+            _mean_of_squares,
+            call="mean",
+        ),
+        ForwardSlip(
+            "The norm runs over the batch: one length for each feature.",
+            "Row i of the gradient belongs to sample i: flatten(1), then the norm over dim 1.",
+            _over_the_batch,
+            call="norm",
+        ),
+        *(ForwardSlip(*_EXACT_NORM, _under_the_root(small), "sqrt") for small in _SMALL),
+        *(ForwardSlip(*_EXACT_NORM, _beside_the_root(small)) for small in _SMALL),
         ForwardSlip(
             "The norm is taken over dimension 1 alone; samples with more dimensions have more than one.",
             "Flatten each sample first: gradient.flatten(1).",
@@ -118,6 +161,14 @@ GRADIENT_PENALTY = Exercise(
         ),
     ),
     scenarios=(
+        Scenario(
+            "a zero gradient has the length 0",
+            "value",
+            experiments.run_zero_length,
+            experiments.judge_zero_length,
+            visible=True,
+            needs=("output_value",),
+        ),
         Scenario(
             "the critic's parameters get gradients",
             "parameters-without-gradient",

@@ -176,3 +176,34 @@ def gradient_penalty(critic, x):
     dims = tuple(range(1, g.dim()))
     lengths = torch.linalg.vector_norm(g, dim=dims)
     return torch.nn.functional.mse_loss(lengths, torch.ones_like(lengths))
+
+
+# %% wrong[value]: the mean of the norms, then minus 1, squared
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return (torch.linalg.vector_norm(g.flatten(1), dim=1).mean() - 1) ** 2
+
+
+# %% wrong[value]: mean in place of sum inside the norm
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    norms = (g.flatten(1) ** 2).mean(dim=1).sqrt()
+    return ((norms - 1) ** 2).mean()
+
+
+# %% wrong[value]: 1e-8 under the root
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    norm = torch.sqrt((g.flatten(1) ** 2).sum(1) + 1e-8)
+    return ((norm - 1) ** 2).mean()
+
+
+# %% wrong[value]: sum over the batch and mean of features
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    norm = g.flatten(1).norm(dim=0)
+    return ((norm - 1) ** 2).mean()
