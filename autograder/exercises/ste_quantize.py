@@ -39,18 +39,22 @@ def _off_the_ties(
 ) -> Tensor:
     """Values on, inside and outside the range, at least 0.2 steps from every tie.
 
-    Among them one just inside each end, where only the rounded value lies in the range.
+    The first ones tell the mistakes apart: both sides of each end (only the rounded value of the outer
+    one lies in the range), beyond each end, and the middle.
     """
     count = int(torch.Size(shape).numel())
     steps = torch.tensor(
         [s.integer(qmin - zero_point - 2, qmax - zero_point + 3) for _ in range(count)],
         dtype=torch.float64,
     )
-    ends = (qmax - zero_point, qmin - zero_point, qmax - zero_point + 2, qmin - zero_point - 2)
     offset = s.uniform(count, low=-0.3, high=0.3)
-    for place, end in enumerate(ends[:count]):
-        steps[place] = end
-        offset[place] = (0.25, -0.25, 0.1, -0.1)[place]
+    low, high = qmin - zero_point, qmax - zero_point
+    telling = (
+        (high, 0.25), (low, -0.25), (high, -0.25), (low, 0.25), (high + 2, 0.1), (low - 2, -0.1),
+        ((low + high) // 2, 0.2), (high + 1, -0.3), (low - 1, 0.3),
+    )  # fmt: skip
+    for place, (step, beside) in enumerate(telling[:count]):
+        steps[place], offset[place] = step, beside
     return shuffled(s, (steps + offset) * scale).reshape(shape)
 
 
@@ -103,11 +107,13 @@ FAKE_QUANTIZE = Exercise(
             "x on the ends of the range",
             lambda s: (torch.tensor([-1.0, 0.75, -1.25, 1.0, 0.0]).double(), 0.25, 0, -4, 3),
             role="special",
+            visible=True,
         ),
         Case(
             "ties, which go to the even step",
             lambda s: (torch.tensor([-0.75, -0.25, 0.25, 0.75, 1.25]).double(), 0.5, 0, -4, 3),
             role="special",
+            visible=True,
         ),
         _quantise_case("a single number (0-d)", scale=0.4, grid=(0, -4, 3), role="batch"),
         _quantise_case("an empty batch", 0, 3, scale=0.4, grid=(0, -4, 3), role="empty"),
@@ -120,8 +126,8 @@ FAKE_QUANTIZE = Exercise(
         "number inside [qmin, qmax]?",
         "inside = (q >= qmin) & (q <= qmax), with the rounded q before the clamp. Save that mask (one "
         "byte an element). Five arguments, so backward returns five values.",
-        "return grad_output · inside, None, None, None, None. No factor of scale: forward divides by it "
-        "and multiplies by it again.",
+        "return torch.where(inside, grad_output, 0.0), None, None, None, None. No factor of scale: forward "
+        "divides by it and multiplies by it again.",
     ),
     misconceptions=(
         _quantise_misconception(
@@ -146,15 +152,36 @@ FAKE_QUANTIZE = Exercise(
             "Compare round(x / scale) + zero_point with qmin and qmax.",
             lambda x, scale, zp, low, high: _within(torch.round(x / scale), low, high),
         ),
+        *(
+            _quantise_misconception(
+                "The mask compares x, or the output, with qmin and qmax; they count steps.",
+                "Compare round(x / scale) + zero_point with them.",
+                inside,
+            )
+            for inside in (
+                lambda x, scale, zp, low, high: _within(x, low, high),
+                lambda x, *grid: _within(fake_quantised(x, *grid), *grid[2:]),
+            )
+        ),
         _quantise_misconception(
-            "The mask compares x itself with qmin and qmax.",
-            "qmin and qmax count steps. Compare round(x / scale) + zero_point with them.",
-            lambda x, scale, zp, low, high: _within(x, low, high),
+            "The mask compares x with qmin · scale and qmax · scale: no zero point, and no rounding.",
+            "Compare round(x / scale) + zero_point with qmin and qmax.",
+            lambda x, scale, zp, low, high: _within(x, low * scale, high * scale),
         ),
         _quantise_misconception(
             "The ends are excluded: qmin < q < qmax.",
             "A value that rounds to an end has not been clamped: use >= and <=.",
             lambda x, scale, zp, low, high: _within(quantised(x, scale, zp), low + 0.5, high - 0.5),
+        ),
+        _quantise_misconception(
+            "The lower end is excluded: qmin < q.",
+            "A value that rounds to an end has not been clamped: use >= and <=.",
+            lambda x, scale, zp, low, high: _within(quantised(x, scale, zp), low + 0.5, high),
+        ),
+        _quantise_misconception(
+            "The upper end is excluded: q < qmax.",
+            "A value that rounds to an end has not been clamped: use >= and <=.",
+            lambda x, scale, zp, low, high: _within(quantised(x, scale, zp), low, high - 0.5),
         ),
         _quantise_misconception(
             "The gradient stops above the range, but not below it.",

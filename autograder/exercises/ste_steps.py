@@ -130,7 +130,8 @@ BINARIZE = Exercise(
         "The surrogate is clamp(x, −1, 1). You wrote its gradient in lesson 01: it was called Clip.",
         "Keep x, or the mask x.abs() <= 1, with save_for_backward. In forward torch.sign will not do: it "
         "has a third value.",
-        "Forward: torch.where(x >= 0, 1, −1) in x's dtype. Backward: grad_output where |x| ≤ 1, else 0.",
+        "Forward: torch.where(x >= 0, 1.0, -1.0).to(x.dtype). Backward: torch.where(x.abs() <= 1, "
+        "grad_output, 0.0).",
     ),
     misconceptions=(
         true_derivative("a step is flat on both sides"),

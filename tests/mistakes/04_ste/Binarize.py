@@ -573,3 +573,29 @@ class Binarize(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.inside
+
+
+# %% right: hint 3, word for word
+class Binarize(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x.abs() <= 1, grad_output, 0.0)
+
+
+# %% wrong[forward-dtype]: whole numbers in torch.where give int64
+class Binarize(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.where(x >= 0, 1, -1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x.abs() <= 1)

@@ -557,3 +557,67 @@ class FakeQuantize(Function):
     def backward(ctx, grad_output):
         (inside,) = ctx.saved_tensors
         return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask compares the output with the ends
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        clamped = q.clamp(qmin, qmax)
+        y = (clamped - zero_point) * scale
+        ctx.save_for_backward((y >= qmin) & (y <= qmax))
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the mask compares x with the ends times scale, no zero point
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        clamped = q.clamp(qmin, qmax)
+        y = (clamped - zero_point) * scale
+        ctx.save_for_backward((x >= qmin * scale) & (x <= qmax * scale))
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the lower end excluded
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        clamped = q.clamp(qmin, qmax)
+        y = (clamped - zero_point) * scale
+        ctx.save_for_backward((q > qmin) & (q <= qmax))
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[gradient-value]: the upper end excluded
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        clamped = q.clamp(qmin, qmax)
+        y = (clamped - zero_point) * scale
+        ctx.save_for_backward((q >= qmin) & (q < qmax))
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
