@@ -18,6 +18,7 @@ from autograder.exercises import all_exercises, find, is_exercise
 from autograder.plan import make_plan
 from autograder.probe import probe
 from autograder.report import Report
+from autograder.seen import remember
 from autograder.source import Source
 from autograder.submission import kind_of
 from autograder.verdict import Asked, count_rules, verdict, wrong_kind
@@ -102,6 +103,7 @@ def check(
     device = next((d for d in devices if d != "cpu"), None)
     report = evaluate(submission, exercise=exercise, hidden=hidden, device=device, seed=seed)
     record_check(report.exercise, report.passed, hidden)
+    remember(report)
     _show(report)
     if not report.passed:
         raise CheckFailed(report)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from autograder.lineage import sequence_of
+
 if TYPE_CHECKING:
     from autograder.trace import Trace
 
@@ -31,6 +33,7 @@ class Node:
     application  index of the application (in Trace.applications) whose backward it calls, or None
     next         (number of the next node, which of its outputs) per input; None: no gradient wanted
     leaf         a weak reference to the tensor whose .grad it adds to, or None
+    sequence     the number autograd gave it when it was made; with the name, it says which node it is
     """
 
     number: int
@@ -38,6 +41,7 @@ class Node:
     application: int | None
     next: list[tuple[int, int] | None] = field(default_factory=list)
     leaf: weakref.ref[Tensor] | None = None
+    sequence: int = -1
 
 
 @dataclass
@@ -129,6 +133,7 @@ class Engine:
                 break
             variable = getattr(node, "variable", None)
             made = Node(len(self.trace.nodes), node.name(), self._application(node))
+            made.sequence = sequence_of(node)
             if variable is not None:
                 made.leaf = weakref.ref(variable)
             self.trace.nodes.append(made)

@@ -15,6 +15,7 @@ from typing import Any
 from autograder.evidence import Finding
 from autograder.exercises import find
 from autograder.explanations import TITLES
+from autograder.seen import place_of_finding
 
 _WIDTH = 96
 
@@ -27,14 +28,6 @@ _MILESTONES = frozenset(
         "The gradients agree with the reference, for dense upstream gradients of both signs.",
         "Second derivatives are right (or refused where that is allowed).",
     }
-)
-
-
-# What goes wrong within one run; a walk through it shows where.
-_SEEN_BY_STEPS = frozenset(
-    rule
-    for rule in TITLES
-    if rule.startswith(("gradient-", "upstream-", "saves-", "mutates-")) or rule == "raises"
 )
 
 
@@ -131,18 +124,21 @@ class Report:
             )
         if self.seed is not None and not self.graded and not self.passed:
             rows.append(("Again", f"`seed={self.seed}` repeats exactly this check"))
-        if self.findings and self.findings[0].rule in _SEEN_BY_STEPS and self._can_be_walked():
-            rows.append(("See", f"`xray({self.exercise})` shows one run of it step by step"))
+        if self.findings and (place := self._place_in_a_walk()):
+            imported = "" if names_xray() else "`from widgets import xray`, then "
+            rows.append(("See", f"{imported}`xray({self.exercise})` opens {place}"))
         return rows
 
-    def _can_be_walked(self) -> bool:
-        """Whether the learner can call xray here: in a notebook, on an exercise of the course."""
-        if self.graded or not self.exercise.isidentifier() or not in_notebook():
-            return False
+    def _place_in_a_walk(self) -> str:
+        """Where xray opens on the first finding; "" where the learner cannot call it or see it."""
+        if self.graded or not self.exercise.isidentifier() or not in_notebook() or not has_xray():
+            return ""
         try:
-            return has_xray() and not find(self.exercise).is_function
+            exercise = find(self.exercise)
         except ValueError:
-            return False
+            return ""
+        first, own = self.findings[0], [scenario.name for scenario in exercise.scenarios]
+        return "" if exercise.is_function else place_of_finding(first.rule, first.evidence, own)
 
     def __str__(self) -> str:
         lines = textwrap.wrap(f"{self.mark} {self.headline}", _WIDTH, subsequent_indent="  ")
@@ -192,6 +188,14 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return getattr(shell, "kernel", None) is not None
+
+
+def names_xray() -> bool:
+    """Whether the notebook's own variables have an `xray`."""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    return shell is not None and callable(shell.user_ns.get("xray"))
 
 
 @cache

@@ -13,7 +13,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -22,11 +21,14 @@ from torch.autograd import Function
 
 from autograder.calls import same_parameters
 from autograder.engine import Engine, Event, Node
+from autograder.lineage import Cut, Lineage
+from autograder.recorded import Application, Backward, Saved, Trace
 from autograder.snapshot import Snapshot, changed, snapshot, storage_of, tensors_within, who_is
 
 __all__ = [
     "Application",
     "Backward",
+    "Cut",
     "Event",
     "Node",
     "Saved",
@@ -41,70 +43,6 @@ __all__ = [
 ]
 
 
-@dataclass
-class Saved:
-    """One tensor kept for backward: where (``saved[0]``, ``ctx.mask``), what it is, and a snapshot."""
-
-    holder: str
-    who: str
-    snapshot: Snapshot | None
-
-
-@dataclass
-class Backward:
-    """One call of backward. ``returned`` is what the learner's code returned, unrepaired."""
-
-    order: int
-    received: list[Snapshot | None] = field(default_factory=list)
-    returned: list[Any] | None = None
-    returned_type: str = ""
-    grad_mode: bool = False
-    needs: tuple[bool, ...] = ()
-    upstream_changed: list[int] = field(default_factory=list)
-    saved_changed: list[int] = field(default_factory=list)
-    error: str | None = None
-
-
-@dataclass
-class Application:
-    """One ``apply`` of one class. ``context`` is the id of its ctx, which is its node in the graph."""
-
-    order: int
-    cls: type
-    name: str
-    style: str
-    inputs: list[Any] = field(default_factory=list)
-    outputs: list[Any] = field(default_factory=list)
-    single: bool = True
-    saved: list[Saved] = field(default_factory=list)
-    attributes: list[Saved] = field(default_factory=list)
-    plain_attributes: dict[str, str] = field(default_factory=dict)
-    input_ids: list[int] = field(default_factory=list)
-    inputs_changed: list[int] = field(default_factory=list)
-    backwards: list[Backward] = field(default_factory=list)
-    error: str | None = None
-    context: int = 0
-    marked_dirty: int = 0
-
-
-@dataclass
-class Trace:
-    """Everything that was recorded, in order. ``notes`` are what the tracer could not see, and why.
-
-    ``nodes`` and ``events`` are what the engine did, where ``record`` was asked to watch it.
-    """
-
-    applications: list[Application] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    clock: int = 0
-
-    def tick(self) -> int:
-        self.clock += 1
-        return self.clock
-
-
 def functions(root: type = Function) -> Iterator[type]:
     """Every Function class that is not torch's own, depth first."""
     cls: type
@@ -117,12 +55,16 @@ def functions(root: type = Function) -> Iterator[type]:
 class _Recorder:
     """Wraps one set of classes and fills a Trace."""
 
-    def __init__(self, trace: Trace, keep: int | None, hold: bool):
-        self.trace, self.keep, self.hold = trace, keep, hold
+    def __init__(self, trace: Trace, keep: int | None, hold: bool, follow: bool):
+        self.trace, self.keep, self.hold, self.follow = trace, keep, hold, follow
         self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
 
     def shot(self, value: Any) -> Any:
         return snapshot(value, self.keep)
+
+    def forget(self) -> None:
+        """Let go of every tensor: wrappers may live on until Python's garbage collector runs."""
+        self._by_context.clear()
 
     def guarded(self, step: Callable[..., Any], *args: Any) -> Any:
         """Run one step of the tracer; whatever goes wrong in it becomes a note."""
@@ -179,7 +121,20 @@ class _Recorder:
             call.needs = tuple(ctx.needs_input_grad)
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
-        return call, held, [snapshot(t, None) for t in held]
+        return call, held, [snapshot(t, None) for t in held], app
+
+    def lineage_of(self, state: tuple[Any, ...] | None) -> Lineage | None:
+        """What follows the tensors of a backward that autograd records; None for any other."""
+        if state is None or not self.follow or not state[0].grad_mode:
+            return None
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return None
+        kept = {
+            held.snapshot.storage: held.holder
+            for held in (*state[3].saved, *state[3].attributes)
+            if held.snapshot is not None and not held.who.startswith(("input", "output"))
+        }
+        return Lineage(kept, self.guarded)
 
     def unknown(self, cls: type) -> Application:
         """The application of a context that was not seen in forward."""
@@ -190,7 +145,7 @@ class _Recorder:
         return self.begin(cls, (), "forward not recorded")
 
     def backward_end(self, state: tuple[Any, ...], grads: tuple[Any, ...], returned: Any) -> None:
-        call, held, before = state
+        call, held, before, _ = state
         call.returned_type = type(returned).__name__
         values = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
         call.returned = [self.shot(v) for v in values]
@@ -238,14 +193,18 @@ class _Recorder:
             if getattr(cls, "boxed_grads_call", False) and grads:
                 received = tuple(grads[0])
             state = self.guarded(self.backward_begin, cls, ctx, received)
+            lineage = self.guarded(self.lineage_of, state)
             try:
-                returned = user(ctx, *grads)
+                with lineage or contextlib.nullcontext():
+                    returned = user(ctx, *grads)
             except BaseException as error:
                 if state is not None:
                     state[0].error = f"{type(error).__name__}: {error}"
                 raise
             if state is not None:
                 self.guarded(self.backward_end, state, received, returned)
+            if lineage is not None:
+                state[0].cuts = self.guarded(lineage.finish, returned) or []
             return returned
 
         return staticmethod(backward)
@@ -262,7 +221,7 @@ def record(
     engine  record what autograd's engine does too: order of nodes, gradients, leaves
     """
     trace = Trace()
-    recorder = _Recorder(trace, keep, hold)
+    recorder = _Recorder(trace, keep, hold, engine)
     nothing: AbstractContextManager[Any] = contextlib.nullcontext()
     patches: list[tuple[type, str, Any]] = []
     for cls in dict.fromkeys(classes or functions()):
@@ -275,8 +234,11 @@ def record(
             if user is not getattr(Function, name):
                 patches.append((cls, name, recorder.wrap_backward(cls, user)))
     watched = Engine(trace, recorder.shot, recorder.guarded).watched() if engine else nothing
-    with patched(patches), watched:
-        yield trace
+    try:
+        with patched(patches), watched:
+            yield trace
+    finally:
+        recorder.forget()
 
 
 @contextlib.contextmanager

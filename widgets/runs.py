@@ -8,8 +8,6 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from widgets.xray_steps import argument_names
-
 
 def callable_and_name(fn: Any) -> tuple[Callable[..., Any], str]:
     """What to call, and the name of it."""
@@ -54,3 +52,15 @@ def parameters(function: Callable[..., Any]) -> list[str]:
         return list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return []
+
+
+def argument_names(cls: type) -> list[str]:
+    """The names of forward's arguments after ctx; [] where they cannot be read."""
+    try:
+        forward = cls.forward  # type: ignore[attr-defined]
+        own_setup = cls.setup_context is not torch.autograd.Function.setup_context  # type: ignore[attr-defined]
+        parameters = list(inspect.signature(forward).parameters.values())
+    except (AttributeError, TypeError, ValueError):
+        return []
+    parameters = parameters if own_setup else parameters[1:]
+    return [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]

@@ -6,7 +6,7 @@ from matplotlib.patches import FancyBboxPatch
 from widgets.figure import palette
 from widgets.layout import BOX_HEIGHT, Box, lay_out
 from widgets.png import png_of
-from widgets.steps import END, LEAF, OWN, Walk
+from widgets.steps import CUT, END, LEAF, OWN, Walk
 
 PIXELS_PER_INCH = 96  # the layout is in CSS pixels
 DOTS_PER_INCH = 120
@@ -22,10 +22,12 @@ def picture(walk: Walk) -> bytes:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, made.width), ylim=(made.height, 0))
     axes.axis("off")
-    for points in made.lines.values():
-        axes.plot(*zip(*points, strict=True), color="#555555", lw=1)
-        style = {"arrowstyle": "-|>", "color": "#555555", "lw": 1}
-        axes.annotate("", points[-1], points[-2], arrowprops=style)
+    cuts = {part.key for part in walk.parts if part.kind == CUT}
+    for (start, _), points in made.lines.items():
+        style = ":" if start in cuts else "-"
+        axes.plot(*zip(*points, strict=True), style, color="#555555", lw=1)
+        head = {"arrowstyle": "-|>", "color": "#555555", "lw": 1}
+        axes.annotate("", points[-1], points[-2], arrowprops=head)
     forward, backward = last_values(walk)
     for part in walk.parts:
         box = made.boxes[part.key]
@@ -54,9 +56,9 @@ def _draw_box(axes: object, box: Box, label: str, kind: str) -> None:
         box.height,
         boxstyle=f"round,pad=0,rounding_size={19 if kind in (LEAF, END) else 5}",
         facecolor="#EAF4FB" if kind == OWN else "white",
-        edgecolor="black",
-        linewidth=1.6 if kind == OWN else 0.8,
-        linestyle="--" if kind == END else "-",
+        edgecolor=palette.vermillion if kind == CUT else "black",
+        linewidth=1.6 if kind in (OWN, CUT) else 0.8,
+        linestyle={END: "--", CUT: ":"}.get(kind, "-"),
     )
     axes.add_patch(frame)  # type: ignore[attr-defined]
     axes.text(box.x, box.y, label, ha="center", va="center", fontsize=FONT + 1)  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import base64
 import html
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import traitlets
@@ -16,12 +16,12 @@ from autograder import markup
 from widgets.layout import lay_out
 from widgets.live import LiveWidget, script, stylesheet
 
-OWN, TORCH, LEAF, END = "own", "torch", "leaf", "end"
+OWN, TORCH, LEAF, END, CUT = "own", "torch", "leaf", "end", "cut"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A box of the graph: its key, what it says, and its kind (own, torch, leaf or end)."""
+    """A box of the graph: its key, what it says, and its kind (own, torch, leaf, end or cut)."""
 
     key: str
     label: str
@@ -65,17 +65,28 @@ class Step:
 
 @dataclass(frozen=True)
 class Walk:
-    """A graph and the steps through it. `edges` go in the direction of the forward pass."""
+    """A graph and the steps through it. `edges` go in the direction of the forward pass.
+
+    `opens` is the index of the step to open on; without one it is the first that shows something
+    wrong, or the first of all.
+    """
 
     title: str
     parts: tuple[Part, ...]
     edges: tuple[tuple[str, str], ...]
     steps: tuple[Step, ...]
+    opens: int | None = None
 
     @property
-    def first_wrong(self) -> int:
-        """The index of the first step that shows something wrong; 0 where none does."""
+    def opening(self) -> int:
+        """The index of the step to open on."""
+        if self.opens is not None:
+            return self.opens
         return next((i for i, step in enumerate(self.steps) if step.wrong), 0)
+
+    def with_last(self, step: Step) -> "Walk":
+        """The same walk with one more step."""
+        return replace(self, steps=(*self.steps, step))
 
     def __str__(self) -> str:
         """Numbered steps, for terminals and screen readers."""
@@ -99,7 +110,7 @@ class StepThrough(LiveWidget):
             graph=drawn(walk),
             steps=[_compact(step) for step in walk.steps],
             title=walk.title,
-            step=walk.first_wrong,
+            step=walk.opening,
         )
 
     @traitlets.validate("step")

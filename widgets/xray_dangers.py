@@ -10,11 +10,10 @@ MUCH_MORE = 4  # a view that keeps this many times its own bytes alive is worth 
 
 
 def of_saving(app: Application, names: Sequence[str]) -> list[str]:
-    """Dangers of what forward kept, and of what it wrote into."""
+    """Dangers of what forward kept."""
     return [
         *(words for saved in app.saved for words in _of_saved(saved, names)),
         *(_of_attribute(held) for held in app.attributes),
-        *_of_writing(app, names),
     ]
 
 
@@ -47,10 +46,14 @@ def _of_attribute(held: Saved) -> str:
     )
 
 
-def _of_writing(app: Application, names: Sequence[str]) -> Iterator[str]:
-    for position in app.inputs_changed:
-        if not app.marked_dirty:
-            yield f"forward wrote into its input `{name_at(names, position)}` without `ctx.mark_dirty`."
+def of_forward(app: Application, names: Sequence[str]) -> list[str]:
+    """Dangers of what forward wrote into."""
+    if app.marked_dirty:
+        return []
+    return [
+        f"forward wrote into its input `{name_at(names, position)}` without `ctx.mark_dirty`."
+        for position in app.inputs_changed
+    ]
 
 
 def of_backward(call: Backward, app: Application, names: Sequence[str]) -> list[str]:
@@ -58,6 +61,12 @@ def of_backward(call: Backward, app: Application, names: Sequence[str]) -> list[
     found = [
         "backward wrote into its `grad_output`, which others may read as well."
         for _ in call.upstream_changed
+    ]
+    found += [
+        f"backward wrote into `{app.saved[place].holder}`, which it saved: another backward through "
+        "this graph would read what it wrote."
+        for place in call.saved_changed
+        if place < len(app.saved)
     ]
     for position, (given, wanted) in enumerate(zip(call.returned or (), call.needs, strict=False)):
         name = name_at(names, position)

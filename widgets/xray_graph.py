@@ -1,14 +1,14 @@
 """From a trace to the boxes and lines of its graph, in the direction of the forward pass."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 from torch import Tensor
 
 from autograder.trace import Node, Snapshot, Trace
-from widgets.steps import END, LEAF, OWN, TORCH, Part
+from widgets.steps import CUT, END, LEAF, OWN, TORCH, Part
 from widgets.xray_dangers import name_at
 
 MOST_BOXES = 30  # more are hard to read: then torch's own nodes are left out
@@ -16,23 +16,34 @@ MOST_BOXES = 30  # more are hard to read: then torch's own nodes are left out
 
 @dataclass(frozen=True)
 class XRayGraph:
-    """Boxes and lines, and which box shows which node or application. Left-out nodes have none."""
+    """Boxes and lines, and which box shows which node or application. Left-out nodes have none.
+
+    `of_cut` are boxes of tensors without history, by application and origin; `ends` those of the
+    roots of each pass.
+    """
 
     parts: tuple[Part, ...]
     edges: tuple[tuple[str, str], ...]
     of_node: Mapping[int, str]
     of_application: Mapping[int, str]
     of_input: Mapping[tuple[int, int], str]
+    of_cut: Mapping[tuple[int, str], str]
     ends: Mapping[int, str]
 
 
-def graph_of(trace: Trace, names: list[list[str]], leaf_name: Mapping[int, str]) -> XRayGraph:
+def graph_of(
+    trace: Trace,
+    names: list[list[str]],
+    leaf_name: Mapping[int, str],
+    gradient_names: Sequence[str] = (),
+) -> XRayGraph:
     """The graph of what was recorded.
 
     Args:
         trace: recorded with engine=True.
         names: the argument names of each application's forward.
         leaf_name: names of leaf tensors, by the number of their node.
+        gradient_names: of what the gradients are that a second backward starts at.
     """
     graph = nx.DiGraph()
     parts: dict[str, Part] = {}
@@ -61,12 +72,8 @@ def graph_of(trace: Trace, names: list[list[str]], leaf_name: Mapping[int, str])
         for after in filter(None, node.next):
             graph.add_edge(of_node[after[0]], of_node[node.number])
     of_input = _seen_in_forward_only(trace, names, of_application, add, graph)
-    ends = {}
-    for event in trace.events:
-        for root in event.roots if event.kind == "starts" else ():
-            key = add(f"end-{of_node[root]}", "output", END)
-            ends[root] = key
-            graph.add_edge(of_node[root], key)
+    of_cut = _cuts(trace, of_node, add, graph)
+    ends = _ends(trace, of_node, gradient_names, add, graph)
     if len(graph) > MOST_BOXES:
         _leave_out_torchs_own(graph, parts)
     here = {number: key for number, key in of_node.items() if key in graph}
@@ -76,8 +83,16 @@ def graph_of(trace: Trace, names: list[list[str]], leaf_name: Mapping[int, str])
         here,
         of_application,
         of_input,
+        of_cut,
         ends,
     )
+
+
+def second_start(trace: Trace) -> int | None:
+    """The moment at which the first backward through a recorded backward starts; None without one."""
+    recorded = [c.order for app in trace.applications for c in app.backwards if c.grad_mode]
+    starts = [event.order for event in trace.events if event.kind == "starts"]
+    return next((order for order in starts if recorded and order > min(recorded)), None)
 
 
 def node_name(node: Node) -> str:
@@ -135,6 +150,42 @@ def _seen_in_forward_only(trace, names, of_application, add, graph) -> dict[tupl
                 inputs[index, position] = key
                 graph.add_edge(key, of_application[index])
     return inputs
+
+
+def _cuts(
+    trace: Trace, of_node: Mapping[int, str], add: Callable[..., str], graph: nx.DiGraph
+) -> dict[tuple[int, str], str]:
+    """Boxes of what has lost its history, each with lines to where it meets what has one."""
+    boxes: dict[tuple[int, str], str] = {}
+    numbers = {(node.name, node.sequence): node.number for node in trace.nodes}
+    for index, app in enumerate(trace.applications):
+        for cut in (cut for call in app.backwards for cut in call.cuts):
+            key = add(f"cut{index}-{cut.origin}", f"✕ {cut.origin}", CUT)
+            boxes[index, cut.origin] = key
+            if cut.node in numbers:
+                graph.add_edge(key, of_node[numbers[cut.node]])
+    return boxes
+
+
+def _ends(
+    trace: Trace,
+    of_node: Mapping[int, str],
+    gradient_names: Sequence[str],
+    add: Callable[..., str],
+    graph: nx.DiGraph,
+) -> dict[int, str]:
+    """A box for each root that a pass starts at: an output, or a gradient."""
+    ends: dict[int, str] = {}
+    second = second_start(trace)
+    for event in trace.events:
+        for place, root in enumerate(event.roots if event.kind == "starts" else ()):
+            label = "output"
+            if second is not None and event.order >= second:
+                named = place < len(gradient_names)
+                label = f"gradient of {gradient_names[place]}" if named else "gradient"
+            ends[root] = add(f"end-{of_node[root]}-{label}", label, END)
+            graph.add_edge(of_node[root], ends[root])
+    return ends
 
 
 def _leave_out_torchs_own(graph: nx.DiGraph, parts: Mapping[str, Part]) -> None:

@@ -112,7 +112,10 @@ def doubled() -> Report:
 def test_in_a_notebook_a_wrong_gradient_points_to_xray(monkeypatch):
     monkeypatch.setattr("autograder.report.in_notebook", lambda: True)
     report = doubled()
-    assert report.rows()[-1] == ("See", "`xray(MySigmoid)` shows one run of it step by step")
+    words = "`xray(MySigmoid)` opens on the step “Backward”: what backward returns"
+    assert report.rows()[-1] == ("See", f"`from widgets import xray`, then {words}")
+    monkeypatch.setattr("autograder.report.names_xray", lambda: True)
+    assert report.rows()[-1] == ("See", words)
     assert "<code>xray(MySigmoid)</code>" in report._repr_html_()
 
 

@@ -51,6 +51,8 @@ function drawBox({ label, kind, x, y, width, height }) {
 function drawGraph({ width, height, boxes, lines }, label) {
   const svg = drawing("svg", { role: "img", "aria-label": label, viewBox: `0 0 ${width} ${height}`, width, height });
   const drawnLines = lines.map((line) => ({ line, group: drawLine(line) }));
+  const cuts = new Set(boxes.filter((box) => box.kind === "cut").map((box) => box.key));
+  for (const { line, group } of drawnLines) group.classList.toggle("bbh-from-cut", cuts.has(line.from));
   const drawnBoxes = boxes.map((box) => ({ box, ...drawBox(box) }));
   svg.append(...drawnLines.map((one) => one.group), ...drawnBoxes.map((one) => one.group));
   const show = (step, forward, backward) => {

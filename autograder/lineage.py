@@ -1,0 +1,121 @@
+"""Where a second derivative loses sight of an input, seen while backward itself is recorded.
+
+Autograd can differentiate a backward only along tensors that have a history. A saved intermediate
+comes back without one, and so does what `detach`, `.data`, NumPy or `no_grad` give. Each operation
+of such a backward is looked at on its way: where a tensor that has lost its history meets one that
+has one, the walk back of the second derivative will end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
+
+from autograder.snapshot import storage_of
+
+_LOSERS = frozenset({"detach", "detach_", "data", "grad"})  # grad: torch.autograd.grad, leaf.grad
+_LEAVERS = frozenset({"numpy", "tolist", "item", "__array__"})
+_MAKERS = frozenset({"as_tensor", "tensor", "from_numpy", "asarray"})
+OUTSIDE = "outside torch"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A tensor without history met one with a history.
+
+    origin    where the history was lost: "saved[2]", "ctx.s", "detach", "no_grad", "outside torch"
+    node      name and sequence number of the node of the graph that they met in; None: the tensor
+              without history is all that this place had
+    """
+
+    origin: str
+    node: tuple[str, int] | None
+
+
+class Lineage(TorchFunctionMode):
+    """Follows tensors without history through the operations of one backward. Changes nothing.
+
+    Args:
+        kept: what came out of forward without history: storage → the name it is kept under.
+        guarded: runs one step of the tracer; errors in it never reach the learner's code.
+    """
+
+    def __init__(self, kept: Mapping[int, str], guarded: Callable[..., Any]) -> None:
+        super().__init__()
+        self.cuts: list[Cut] = []
+        self._kept, self._guarded = kept, guarded
+        self._known: dict[int, tuple[Tensor, frozenset[str]]] = {}  # by id; alive, so ids stay true
+        self._left = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self._guarded(self._follow, _name_of(func), (args, kwargs), result)
+        return result
+
+    def finish(self, returned: Any) -> list[Cut]:
+        """The cuts of the backward that returned this; forgets every tensor."""
+        for value in tree_leaves(returned):
+            if isinstance(value, Tensor) and not value.requires_grad:
+                self.cuts += [Cut(origin, None) for origin in sorted(self._origins(value))]
+        self._known.clear()
+        return list(dict.fromkeys(self.cuts))
+
+    def _follow(self, name: str, given: Any, result: Any) -> None:
+        tensors = [value for value in tree_leaves(given) if isinstance(value, Tensor)]
+        live = any(tensor.requires_grad for tensor in tensors)
+        self._left = self._left or ((live or bool(self._known)) and name in _LEAVERS)
+        lost = frozenset().union(*map(self._origins, tensors))
+        for made in tree_leaves(result):
+            if not isinstance(made, Tensor) or not _has_derivative(made):
+                continue
+            if made.requires_grad:
+                node = made.grad_fn
+                if node is not None and lost:
+                    place = (node.name(), sequence_of(node))
+                    self.cuts += [Cut(origin, place) for origin in sorted(lost)]
+            elif origins := lost | self._lost_here(name, live, tensors):
+                self._known[id(made)] = (made, origins)
+
+    def _lost_here(self, name: str, live: bool, tensors: list[Tensor]) -> frozenset[str]:
+        """Where an operation itself loses the history of what it was given."""
+        if live and name in _LOSERS:
+            return frozenset({name})
+        if live and not torch.is_grad_enabled():
+            return frozenset({"no_grad"})
+        if self._left and not tensors and name in _MAKERS:
+            return frozenset({OUTSIDE})
+        return frozenset()
+
+    def _origins(self, tensor: Tensor) -> frozenset[str]:
+        if tensor.requires_grad or not _has_derivative(tensor):
+            return frozenset()
+        if id(tensor) in self._known:
+            return self._known[id(tensor)][1]
+        kept = self._kept.get(storage_of(tensor)[0])
+        return frozenset() if kept is None else frozenset({kept})
+
+
+def sequence_of(node: Any) -> int:
+    """The number autograd gave a node when it was made; -1 where it has none."""
+    number = getattr(node, "_sequence_nr", None)
+    return int(number()) if callable(number) else -1
+
+
+def _has_derivative(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _name_of(func: Any) -> str:
+    """ "mul", "detach"; for a property such as `.data` the property's name."""
+    name = getattr(func, "__name__", "")
+    if name in ("__get__", "__set__"):
+        return getattr(getattr(func, "__self__", None), "__name__", name)
+    return name
