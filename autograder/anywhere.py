@@ -60,6 +60,7 @@ def exercise_for(
         half=False,
         float32=not numerical,
         may_use_autograd=True,
+        tensors_on_ctx=True,
     )
 
 

@@ -117,5 +117,9 @@ class Evidence:
         kind = "function" if self.exercise.is_function else "run"
         return list(self.pairs(kind, role="main", variant=""))
 
+    def advice(self, case: Any) -> str:
+        """What the exercise itself advises who fails in the case of this name; often nothing."""
+        return next((c.advice for c in self.exercise.cases if c.name == case), "")
+
     def argument(self, position: int) -> str:
         return self.exercise.argument(position)

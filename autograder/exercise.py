@@ -90,6 +90,9 @@ class Case:
     role     main (random, smooth points), special (kinks, bounds, ties: ``fails-special-point``),
              extreme (±1000, judged in float32), empty, batch (more or fewer batch dimensions)
     visible  whether ``check(Name)`` asks it; the others wait for ``hidden=True``
+    second   a special point at which second derivatives are asked too (main cases always ask them)
+    advice   the next step for who fails at this very point, where the rule's own words are too
+             general ("if scale: takes 0 for a missing number")
     """
 
     name: str
@@ -97,6 +100,8 @@ class Case:
     role: Role = "main"
     visible: bool = False
     wants: tuple[int, ...] | None = None
+    second: bool = False
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,6 +180,7 @@ class Exercise:
     repair          the released cell holds a broken version to repair, not an empty stub
     released        that broken version, as a function: recognised by its second derivatives
     half            also run in bfloat16
+    tensors_on_ctx  tensors that forward made may be attributes of ctx (inputs and outputs never)
     """
 
     name: str
@@ -197,6 +203,7 @@ class Exercise:
     repair: bool = False
     released: Callable[..., Any] | None = None
     half: bool = True
+    tensors_on_ctx: bool = False
     meta: bool = True
     float32: bool = True
     noncontiguous: bool = True

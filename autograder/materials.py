@@ -60,6 +60,8 @@ def call(
     """Forward. Fills in the outputs; gives them and the arguments that want a gradient."""
     output = submission(*args)
     answer.single = not isinstance(output, tuple | list)
+    if isinstance(output, list):
+        answer.data["returned_list"] = True
     outputs = (output,) if answer.single else tuple(output)
     answer.outputs = tuple(plain(v) for v in outputs)
     answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)

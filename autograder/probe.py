@@ -98,9 +98,8 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
     for app in trace.applications:
         if app.inputs_changed:
             answer.data["inputs_changed_in_forward"] = list(app.inputs_changed)
-        attributes = [a for a in app.attributes if not a.who.startswith("intermediate")]
-        if attributes:
-            answer.data["on_ctx"] = [[a.holder, a.who] for a in attributes]
+        if app.attributes:
+            answer.data["on_ctx"] = [[a.holder, a.who] for a in app.attributes]
         for each in app.backwards:
             returned = None
             if each.returned is not None:
@@ -248,6 +247,8 @@ def _function(sub: Submission, q: Question, answer: Answer, stage: _Stage, _: An
     before = [a.detach().clone() if isinstance(a, Tensor) else a for a in args]
     output = sub(*args)
     answer.single = not isinstance(output, tuple | list)
+    if isinstance(output, list):
+        answer.data["returned_list"] = True
     outputs = (output,) if answer.single else tuple(output)
     answer.outputs = tuple(plain(v) for v in outputs)
     answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)

@@ -122,6 +122,43 @@ class Source:
                 harmless += call.args
         return any(n not in harmless for n in needs)
 
+    def assigned(self, method: str, attribute: str) -> tuple[int, str] | None:
+        """The line of a method that sets an attribute of this name (``ctx.mask = …``)."""
+        for node in self._attributes_set(method):
+            if node.attr == attribute:
+                return self.line_of(node)
+        return None
+
+    def attributes_set(self, method: str) -> set[str]:
+        """The names of the attributes that a method sets on anything."""
+        return {node.attr for node in self._attributes_set(method)}
+
+    def _attributes_set(self, method: str) -> list[ast.Attribute]:
+        node = self.methods.get(method)
+        return [
+            child
+            for child in (ast.walk(node) if node is not None else ())
+            if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)
+        ]
+
+    def view_put_back(self, method: str) -> tuple[tuple[int, str], str, str] | None:
+        """Where ``old = x[i]`` is meant as a copy: (its line, "old", "x"), if x[…] = old comes later."""
+        node = self.methods.get(method)
+        statements = [n for n in ast.walk(node) if isinstance(n, ast.Assign)] if node else []
+        for first in statements:
+            name, value = first.targets[0], first.value
+            if not isinstance(name, ast.Name) or not isinstance(value, ast.Subscript):
+                continue
+            for later in statements:
+                target = later.targets[0]
+                back = isinstance(later.value, ast.Name) and later.value.id == name.id
+                same = isinstance(target, ast.Subscript) and (
+                    ast.dump(target.value) == ast.dump(value.value)
+                )
+                if back and same:
+                    return self.line_of(first), name.id, ast.unparse(value.value)
+        return None
+
     def is_stub(self, method: str) -> bool:
         """Whether a method still is the released stub: nothing but ``raise NotImplementedError``."""
         node = self.methods.get(method)

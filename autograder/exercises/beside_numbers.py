@@ -60,7 +60,11 @@ WEIGHTED_SUM = Exercise(
     cases=(
         Case("two vectors", lambda s: _two_branches(s, 5), visible=True),
         Case("two matrices", lambda s: _two_branches(s, 3, 4)),
-        Case("whole numbers as weights", lambda s: (s.normal(2, 3), s.normal(2, 3), 3, -2)),
+        Case(
+            "whole numbers as weights",
+            lambda s: (s.normal(2, 3), s.normal(2, 3), 3, -2),
+            advice="Python ints are numbers too. Refuse tensors only: isinstance(w1, torch.Tensor).",
+        ),
         Case("weights of 1 and −1", lambda s: (s.normal(4), s.normal(4), 1.0, -1.0)),
         Case("weights of −1 and 1", lambda s: (s.normal(3), s.normal(3), -1, 1)),
         Case("a weight of 0", lambda s: (s.normal(4), s.normal(4), 0.0, 1.5), role="special"),

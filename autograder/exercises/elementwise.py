@@ -30,7 +30,12 @@ def elementwise_cases() -> tuple[Case, ...]:
         Case("a vector", normal(5), visible=True),
         Case("a matrix", normal(3, 4), visible=True),
         Case("a batch of matrices", normal(2, 3, 4)),
-        Case("x = 0", lambda s: (torch.zeros(3, dtype=torch.float64),), role="special"),
+        Case(
+            "x = 0",
+            lambda s: (torch.zeros(3, dtype=torch.float64),),
+            role="special",
+            second=True,
+        ),
         Case("a single number (0-d)", normal(), role="batch"),
         Case("an empty vector", normal(0), role="empty"),
         Case("an empty batch of matrices", normal(0, 3, 4), role="empty"),

@@ -34,7 +34,7 @@ SQUARE = Exercise(
         Case("a vector", lambda s: (s.away_from(5),), visible=True),
         Case("a matrix", lambda s: (s.away_from(3, 4),)),
         Case("a single number (no dimensions)", lambda s: (s.uniform(low=0.5, high=2.0),)),
-        Case("zeros among the inputs", lambda s: (_with_zeros(s),), role="special"),
+        Case("zeros among the inputs", lambda s: (_with_zeros(s),), role="special", second=True),
         Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
         Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
     ),

@@ -168,11 +168,13 @@ SWISH = Exercise(
             "beta = 0",
             lambda s: (1.5 * s.normal(3, 2), torch.zeros(2, dtype=torch.float64)),
             role="special",
+            second=True,
         ),
         Case(
             "x = 0",
             lambda s: (torch.zeros(3, dtype=torch.float64), s.uniform(3, low=0.5, high=1.5)),
             role="special",
+            second=True,
         ),
         _swish_case("x and beta 0-d", (), (), role="batch"),
         _swish_case("an empty batch", (0, 4), (4,), role="empty"),

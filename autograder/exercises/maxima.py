@@ -8,7 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler, bytes_of
+from autograder.exercise import (
+    Case,
+    Exercise,
+    ForwardSlip,
+    Misconception,
+    Sampler,
+    Scenario,
+    bytes_of,
+)
 from autograder.exercises.broadcasting import LESSON
 
 # ---- Max -------------------------------------------------------------------------------------
@@ -132,6 +140,26 @@ def _spread(
     return Misconception(message, hint, gradients)
 
 
+def _nan_upstream(log_sum_exp: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+    """Which rows of the gradient are NaN when the gradient that arrives for row 1 of 3 is."""
+    x = s.normal(3, 4).requires_grad_(True)
+    upstream = s.normal(3)
+    upstream[1] = torch.nan
+    (gradient,) = torch.autograd.grad(log_sum_exp(x, 1), x, upstream)
+    return {"rows": gradient.isnan().all(1).tolist()}
+
+
+def _judge_nan_upstream(seen: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    if seen["rows"][1]:
+        return None
+    return (
+        "A NaN that arrives in grad_output leaves backward as an ordinary number.",
+        "A NaN from above is a mistake somewhere else: whoever looks for it must be able to see it. "
+        "Replace the infinity before you subtract; nan_to_num over the result sweeps away everything.",
+        {},
+    )
+
+
 LOG_SUM_EXP = Exercise(
     name="LogSumExp",
     lesson=LESSON,
@@ -142,7 +170,7 @@ LOG_SUM_EXP = Exercise(
         _soft("a matrix, dim=1", 3, 4, dim=1, visible=True),
         _soft("a matrix, dim=0", 5, 2, dim=0, visible=True),
         _soft("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
-        Case("rows with −inf", _with_infinities, role="special", visible=True),
+        Case("rows with −inf", _with_infinities, role="special", visible=True, second=True),
         _soft("a vector", 5, dim=0, role="batch"),
         _soft("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
         Case("inputs up to ±1000 in float32", _large_rows, role="extreme", visible=True),
@@ -212,6 +240,15 @@ LOG_SUM_EXP = Exercise(
             "The output is log of the mean of eˣ.",
             "The sum is not divided by the number of elements.",
             lambda x, dim: x.exp().mean(dim).log(),
+        ),
+    ),
+    scenarios=(
+        Scenario(
+            "a NaN from upstream stays a NaN",
+            "upstream-nonlinear",
+            _nan_upstream,
+            _judge_nan_upstream,
+            needs=("gradients_agree",),
         ),
     ),
 )

@@ -25,6 +25,7 @@ class Packed:
 
     storage: int
     storage_bytes: int
+    address: int
     elements: int
     element_bytes: int
     is_leaf: bool
@@ -40,7 +41,11 @@ def packed_by(f: Callable[..., Any], args: tuple[Any, ...]) -> list[Packed]:
 
     def pack(tensor: Tensor) -> Tensor:
         key, size = storage_of(tensor)
-        found.append(Packed(key, size, tensor.numel(), tensor.element_size(), tensor.is_leaf))
+        found.append(
+            Packed(
+                key, size, tensor.data_ptr(), tensor.numel(), tensor.element_size(), tensor.is_leaf
+            )
+        )
         return tensor.detach()
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
@@ -57,6 +62,12 @@ def distinct_bytes(packed: list[Packed]) -> int:
 # Wrong ways to count, recognised by their numbers: (count, message, hint).
 _SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
     (
+        lambda ps: sum({p.address: p.storage_bytes for p in ps}.values()),
+        "Two views of one storage are counted twice: each begins at another address.",
+        "tensor.data_ptr() is the address of a tensor's first element. "
+        "tensor.untyped_storage().data_ptr() is that of the storage, the same for all its views.",
+    ),
+    (
         lambda ps: sum(p.storage_bytes for p in ps),
         "A tensor that is saved twice is counted twice.",
         "The graph keeps references, not copies: count each storage once "
@@ -64,9 +75,9 @@ _SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
     ),
     (
         lambda ps: sum(p.own_bytes for p in ps),
-        "A tensor that is saved twice is counted twice.",
-        "The graph keeps references, not copies: count each storage once "
-        "(tensor.untyped_storage().data_ptr() says which one it is).",
+        "The bytes of every saved tensor are added, elements × size; what stays alive are storages.",
+        "A view of a row keeps the whole matrix alive, and a tensor that is saved twice is there once: "
+        "add up tensor.untyped_storage().nbytes() of the distinct storages.",
     ),
     (
         lambda ps: sum({p.storage: p.own_bytes for p in ps}.values()),
@@ -154,6 +165,10 @@ TRIALS: dict[str, Trial] = {
     "torch.sin(torch.exp(x))": lambda n, m: ((lambda x: torch.sin(torch.exp(x))), (_x(n, m),)),
     "x + 1": lambda n, m: ((lambda x: x + 1), (_x(n, m),)),
     "torch.sin(x[0])": lambda n, m: ((lambda x: torch.sin(x[0])), (_x(n, m),)),
+    "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1])": lambda n, m: (
+        lambda x: torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1]),
+        (_x(n, m),),
+    ),
     "the sine of an expanded row": lambda n, m: (
         lambda x: torch.sin(x[0].clone().expand(n, m)),
         (_x(n, m),),

@@ -156,8 +156,20 @@ SCALED_SIGMOID = Exercise(
         _scaled_case("a vector, scale above 0", 5, low=1.3, visible=True),
         _scaled_case("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5, visible=True),
         _scaled_case("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
-        Case("scale = 0", lambda s: (1.5 * s.normal(2, 3), 0.0), role="special", visible=True),
-        Case("x = 0", lambda s: (torch.zeros(3, dtype=torch.float64), 1.7), role="special"),
+        Case(
+            "scale = 0",
+            lambda s: (1.5 * s.normal(2, 3), 0.0),
+            role="special",
+            visible=True,
+            advice="0 is a number like any other. Nothing may be divided by scale, and `if scale:` takes 0 "
+            "for a missing number: ask `scale is None` where that is meant.",
+        ),
+        Case(
+            "x = 0",
+            lambda s: (torch.zeros(3, dtype=torch.float64), 1.7),
+            role="special",
+            second=True,
+        ),
         Case("a whole number as scale", lambda s: (1.5 * s.normal(4), 3), role="special"),
         _scaled_case("a single number (0-d)", role="batch"),
         _scaled_case("an empty batch", 0, 3, role="empty"),

@@ -36,6 +36,7 @@ ORDER: tuple[Rule, ...] = (
     order_two.gradgradcheck_passes,
     context.honours_needs_input_grad,
     context.keeps_within_budget,
+    context.saves_masks_too,
     ranges.other_strides,
     ranges.expanded_upstream,
     ranges.empty_tensors,

@@ -171,6 +171,9 @@ def _agrees(pair: Pair, position: int) -> bool:
     return close(got, right)
 
 
+_MADE = "intermediate"  # how the trace calls a tensor that is neither an input nor the output
+
+
 @rule("saves-on-ctx", needs=_RIGHT)
 def saves_where_torch_can_see(ev: Evidence) -> Verdict:
     """Inputs and outputs are kept with save_for_backward, where torch can see them."""
@@ -178,6 +181,8 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
         return NOT_ASKED
     for pair in ev.plain:
         for holder, who in pair.answer.data.get("on_ctx") or ():
+            if who.startswith(_MADE):
+                continue
             view = "a view of " if who.startswith("view of ") else ""
             plain = who.removeprefix("view of ")
             kind, index = plain.rstrip("]").split("[")
@@ -215,6 +220,34 @@ def _silent_after_write(ev: Evidence) -> Verdict:
             {"case": pair.where},
         )
     return None
+
+
+@rule("saves-on-ctx", needs=(*_RIGHT, "saves_where_torch_can_see", "keeps_within_budget"))
+def saves_masks_too(ev: Evidence) -> Verdict:
+    """Masks and other tensors made in forward are kept with save_for_backward as well."""
+    if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx:
+        return NOT_ASKED
+    for pair in ev.plain:
+        for holder, who in pair.answer.data.get("on_ctx") or ():
+            if who.startswith(_MADE):
+                return Finding(
+                    "saves-on-ctx",
+                    f"{holder} holds a tensor that forward made. It outlives backward, and nothing that "
+                    "measures or moves saved tensors can find it there.",
+                    "Tensors go through ctx.save_for_backward, a mask as well as an input; attributes of "
+                    "ctx are for numbers, shapes and strings.",
+                    {"case": pair.where, "holder": holder, **_attribute_line(ev, holder)},
+                )
+    return None
+
+
+def _attribute_line(ev: Evidence, holder: str) -> dict[str, object]:
+    """The line that sets a ctx attribute ("ctx.mask", "ctx.kept[0]"), where the source shows it."""
+    name = holder.split("[")[0].removeprefix("ctx.")
+    for method in ("forward", "setup_context"):
+        if place := ev.source.assigned(method, name):
+            return {"line": place[0], "source": place[1]}
+    return {}
 
 
 @rule("saves-too-much", needs=_RIGHT)
@@ -300,5 +333,5 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
 
 RULES: tuple[Rule, ...] = (
     leaves_inputs, leaves_upstream, leaves_saved, keeps_calls_apart, saves_where_torch_can_see,
-    keeps_within_budget, honours_needs_input_grad,
+    keeps_within_budget, saves_masks_too, honours_needs_input_grad,
 )  # fmt: skip

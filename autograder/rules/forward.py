@@ -50,7 +50,8 @@ def output_has_value(ev: Evidence) -> Verdict:
                 {"case": pair.where},
             )
         if len(outputs) != len(right) or pair.answer.single != pair.expected.single:
-            got = "one value" if pair.answer.single else f"a tuple of {len(outputs)}"
+            kind = "list" if pair.answer.data.get("returned_list") else "tuple"
+            got = "one value" if pair.answer.single else f"a {kind} of {len(outputs)}"
             want = "one value" if pair.expected.single else f"a tuple of {len(right)}"
             return Finding(
                 "output-count",
@@ -58,6 +59,14 @@ def output_has_value(ev: Evidence) -> Verdict:
                 f"{want} is asked for.",
                 f"The contract is {ev.exercise.name}{ev.exercise.signature}: {ev.exercise.summary}",
                 {"case": pair.where},
+            )
+        if pair.answer.data.get("returned_list") and not ev.exercise.is_function:
+            return Finding(
+                "output-count",
+                "forward returns a list; torch takes it for one value that is no tensor, and cuts it off "
+                "the graph.",
+                "Return the outputs as a tuple: return a, b.",
+                {"case": pair.where, **_line(ev)},
             )
         for output, expected in zip(outputs, right, strict=True):
             if isinstance(expected, Tensor) and not isinstance(output, Tensor | float | int):

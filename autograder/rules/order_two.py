@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+from torch import Tensor
+
 from autograder.compare import close, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expect
@@ -86,6 +89,10 @@ def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
 def _silent(
     ev: Evidence, pair: Pair, place: int, got: object, right: object, mixed: bool, may_refuse: bool
 ) -> Finding:
+    if isinstance(got, Tensor) and not bool(torch.isfinite(got).all()):
+        return _not_finite(ev, pair, place, got, right)
+    if pair.question.role == "special" and got is not None:
+        return _kink(ev, pair, place, got, right)
     told = "An intermediate result is a constant to the second derivative."
     hint = (
         "Save only inputs and outputs, and compute everything else from them again in backward; or refuse: "
@@ -104,6 +111,42 @@ def _silent(
         {
             "case": pair.where,
             "actual": show(got) if got is not None else "None",
+            "expected": show(right) if right is not None else "0",
+            **_backward_line(ev),
+        },
+    )
+
+
+def _not_finite(ev: Evidence, pair: Pair, place: int, got: Tensor, right: object) -> Finding:
+    """An operation of backward has no finite slope there, though its value is right."""
+    word = show(got[~torch.isfinite(got)][0])
+    return Finding(
+        "double-backward-value",
+        f"The first derivative is right, the second one with respect to {_name(ev, pair, place)} is {word} "
+        f"(case: {pair.where}).",
+        "torch differentiates every operation of backward; what torch.where or nan_to_num puts aside "
+        "comes back as 0 · nan. Replace the number before the root, division or difference that fails, "
+        "not the result after it.",
+        {
+            "case": pair.where,
+            "actual": show(got),
+            "expected": show(right) if right is not None else "0",
+            **_backward_line(ev),
+        },
+    )
+
+
+def _kink(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> Finding:
+    """Right in all ordinary cases: backward has a kink at a point where the function has none."""
+    return Finding(
+        "double-backward-value",
+        f"The second derivative with respect to {_name(ev, pair, place)} is right almost everywhere, but "
+        f"wrong for {pair.where}.",
+        "abs, sign, clamp and max have a kink, and torch takes one slope there, often 0. Write backward "
+        "with a formula that is smooth at this point, as the function itself is.",
+        {
+            "case": pair.where,
+            "actual": show(got),
             "expected": show(right) if right is not None else "0",
             **_backward_line(ev),
         },

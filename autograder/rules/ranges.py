@@ -113,7 +113,11 @@ def special_points(ev: Evidence) -> Verdict:
         "At such a point several answers are possible and the contract names one: read which value is "
         "asked for there, and compare < with <=.",
     )  # fmt: skip
-    if isinstance(verdict, Finding) and "nan" in str(verdict.evidence.get("actual", "")):
+    if not isinstance(verdict, Finding):
+        return verdict
+    if advice := ev.advice(verdict.evidence["case"]):
+        verdict.hint = advice
+    elif "nan" in str(verdict.evidence.get("actual", "")):
         verdict.hint = (
             "nan comes from 0/0, 0 · inf or inf − inf. Find the tensor that has the 0 or the infinity there. "
             "Save something that is an ordinary number at this point, or put one in its place "

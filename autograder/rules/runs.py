@@ -5,7 +5,7 @@ from __future__ import annotations
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.translate import translate
+from autograder.translate import Said, translate
 
 # Failures of the engine that have a rule of their own; the raises rule leaves them to it.
 _COUNT = "returned an incorrect number of gradients"
@@ -24,7 +24,7 @@ def _failures(ev: Evidence, *stages: str) -> list[tuple[Pair, Failure]]:
 
 
 def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding:
-    said = translate(failure, ev, pair, method)
+    said = _refused_wrongly(ev, pair, failure, method) or translate(failure, ev, pair, method)
     evidence = {
         "case": pair.where,
         "original": f"{failure.kind}: {failure.message}"[:400],
@@ -33,6 +33,19 @@ def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding
     if failure.line is not None and failure.own_frame:
         evidence["line"], evidence["source"] = failure.line, failure.source
     return Finding("raises", said.message, said.hint, evidence)
+
+
+def _refused_wrongly(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Said | None:
+    """The learner's own raise of an error that is about values, where the contract allows them."""
+    own = failure.own_frame and failure.source.strip().startswith("raise ")
+    if not own or failure.kind not in ("TypeError", "ValueError"):
+        return None
+    return Said(
+        f"{method} refuses what the contract allows ({pair.where}): {failure.message[:120]}",
+        ev.advice(pair.where)
+        or "Look at the condition above that line: for which arguments is it true, and for which should "
+        "it be?",
+    )
 
 
 @rule("raises")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from autograder.evidence import Evidence, Finding
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
@@ -24,15 +26,38 @@ def refuses_what_it_should(ev: Evidence) -> Verdict:
                 "what is wrong.",
                 {"case": pair.where},
             )
-        if failure.kind not in wanted or not failure.message.strip():
+        original = f"{failure.kind}: {failure.message[:200]}"
+        if failure.kind not in wanted:
             return Finding(
                 "refuses",
                 f"{pair.where[0].upper()}{pair.where[1:]} is refused with {failure.kind}; the contract asks "
                 f"for {kinds} with a message.",
                 f"Raise {wanted[0]} yourself, before anything else goes wrong.",
-                {"case": pair.where, "original": f"{failure.kind}: {failure.message[:200]}"},
+                {"case": pair.where, "original": original},
+            )
+        if not _says_something(failure.message, ev.exercise.argument_names):
+            return Finding(
+                "refuses",
+                f"{pair.where[0].upper()}{pair.where[1:]} is refused with {failure.kind}, but the message "
+                "does not say what is wrong.",
+                "Whoever reads it has not seen your code: name the argument, and say what is wanted "
+                "in its place.",
+                {"case": pair.where, "original": original},
             )
     return None
+
+
+# Kinds of values that a message may say is wanted, or was given.
+_KINDS = re.compile(
+    r"\b(tensor|number|numeric|float|int|integer|scalar|real|constant|bool|str)s?\b", re.I
+)
+_WORDS = 4  # a message of so many words says something, in whatever language
+
+
+def _says_something(message: str, arguments: tuple[str, ...]) -> bool:
+    """Whether an error message names an argument, a kind of value, or is a sentence at least."""
+    words = re.findall(r"\w+", message)
+    return len(words) >= _WORDS or bool(_KINDS.search(message) or set(words) & set(arguments))
 
 
 @rule("shared-state")

@@ -741,7 +741,7 @@ class MyReLU(Function):
         return grad_output.masked_fill(~mask, 0)
 
 
-# %% right: a private mask as an attribute
+# %% wrong[saves-on-ctx]: a private mask as an attribute
 class MyReLU(Function):
     @staticmethod
     def forward(ctx, x):

@@ -824,3 +824,55 @@ class Square(Function):
         (x,) = ctx.saved_tensors
         assert x.shape == ctx.shape
         return (slope(x) * grad_output,)
+
+
+# %% wrong[raises]: save_for_backwards, with an s too many
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backwards(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+# %% wrong[raises]: saved_tensor, without its s
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensor
+        return 2 * x * grad_output
+
+
+# %% wrong[raises]: writes to ctx.saved_tensors
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.saved_tensors = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+# %% wrong[raises]: assigns to save_for_backward
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output

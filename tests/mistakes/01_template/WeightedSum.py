@@ -736,3 +736,68 @@ class WeightedSum(Function):
 
         need1, need2 = ctx.needs_input_grad[:2]
         return weighted(ctx.w1) if need1 else None, weighted(ctx.w2) if need2 else None, None, None
+
+
+# %% wrong[refuses]: a TypeError that says no
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if torch.is_tensor(w1) or torch.is_tensor(w2):
+            raise TypeError("no")
+        ctx.w1, ctx.w2 = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_x1 = ctx.w1 * grad_output if ctx.needs_input_grad[0] else None
+        grad_x2 = ctx.w2 * grad_output if ctx.needs_input_grad[1] else None
+        return grad_x1, grad_x2, None, None
+
+
+# %% wrong[raises]: takes floats only, with an assert of the type
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        for w in (w1, w2):
+            if not isinstance(w, float):
+                raise TypeError(f"a weight must be a float, not {type(w).__name__}")
+        ctx.w1, ctx.w2 = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_x1 = ctx.w1 * grad_output if ctx.needs_input_grad[0] else None
+        grad_x2 = ctx.w2 * grad_output if ctx.needs_input_grad[1] else None
+        return grad_x1, grad_x2, None, None
+
+
+# %% right: a short sentence in the error
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if torch.is_tensor(w1) or torch.is_tensor(w2):
+            raise TypeError("numbers only")
+        ctx.w1, ctx.w2 = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_x1 = ctx.w1 * grad_output if ctx.needs_input_grad[0] else None
+        grad_x2 = ctx.w2 * grad_output if ctx.needs_input_grad[1] else None
+        return grad_x1, grad_x2, None, None
+
+
+# %% right: the error in another language
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if torch.is_tensor(w1) or torch.is_tensor(w2):
+            raise TypeError("Die Gewichte müssen Zahlen sein")
+        ctx.w1, ctx.w2 = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grad_x1 = ctx.w1 * grad_output if ctx.needs_input_grad[0] else None
+        grad_x2 = ctx.w2 * grad_output if ctx.needs_input_grad[1] else None
+        return grad_x1, grad_x2, None, None

@@ -457,3 +457,38 @@ def numerical_gradient(f, x, eps=1e-6):
 
     slopes = [slope(i) for i in range(x.numel())]
     return torch.tensor(slopes, dtype=torch.float64).reshape(x.shape)
+
+
+# %% wrong[value]: what is put back is a view, which has moved too
+import numpy as np
+
+
+def numerical_gradient(f, x, eps=1e-6):
+    x = x.detach().clone()
+    gradient = torch.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        old = x[i]
+        x[i] = old + eps
+        up = f(x)
+        x[i] = old - eps
+        down = f(x)
+        x[i] = old
+        gradient[i] = (up - down) / (2 * eps)
+    return gradient
+
+
+# %% wrong[mutates-input|value]: moves x itself and puts a view back
+import numpy as np
+
+
+def numerical_gradient(f, x, eps=1e-6):
+    gradient = torch.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        keep = x[i]
+        x[i] += eps
+        up = float(f(x))
+        x[i] -= 2 * eps
+        down = float(f(x))
+        x[i] = keep
+        gradient[i] = (up - down) / (2 * eps)
+    return gradient

@@ -787,7 +787,7 @@ class LogSigmoid(Function):
         return -grad_output * torch.expm1(y)
 
 
-# %% right: a bool mask and two branches, without ever overflowing
+# %% wrong[double-backward-value]: two branches with |x|, whose slope at 0 is 0
 class LogSigmoid(Function):
     @staticmethod
     def forward(ctx, x):

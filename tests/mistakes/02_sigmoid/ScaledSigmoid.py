@@ -594,3 +594,36 @@ class ScaledSigmoid(Function):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)
         return grad_output * ctx.scale * s * (1 - s), None
+
+
+# %% wrong[raises]: stores one name and reads another
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return scale * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return grad_output * ctx.sacle * s * (1 - s), None
+
+
+# %% wrong[fails-special-point]: takes a scale of 0 for a missing one
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return scale * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        grad = grad_output * s * (1 - s)
+        if ctx.scale:
+            grad = grad * ctx.scale
+        return grad, None

@@ -1114,7 +1114,7 @@ class Swish(Function):
         return grad_x, grad_beta
 
 
-# %% right: bool mask for the stable σ, and beta's shape instead of beta in the sum
+# %% wrong[double-backward-value]: |beta x| for a stable σ, whose slope at 0 is 0
 class Swish(Function):
     @staticmethod
     def forward(ctx, x, beta):

@@ -501,7 +501,7 @@ class LogSumExp(Function):
         return shares * grad_output.unsqueeze(ctx.dim), None
 
 
-# %% right: nan_to_num on the softmax of saved x
+# %% wrong[double-backward-value]: nan_to_num on the softmax of saved x
 class LogSumExp(Function):
     @staticmethod
     def forward(ctx, x, dim):
@@ -517,3 +517,69 @@ class LogSumExp(Function):
         x, out = ctx.saved_tensors
         g = grad_output.unsqueeze(ctx.dim)
         return g * torch.nan_to_num(x.softmax(ctx.dim), nan=0.0), None
+
+
+# %% wrong[double-backward-value]: torch.where around a NaN, which comes back in the second derivative
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = torch.logsumexp(x, dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        share = torch.exp(x - out.unsqueeze(ctx.dim))
+        share = torch.where(x == -torch.inf, 0.0, share)
+        return grad_output.unsqueeze(ctx.dim) * share, None
+
+
+# %% wrong[double-backward-value]: nan_to_num on the share
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = torch.logsumexp(x, dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        share = torch.exp(x - out.unsqueeze(ctx.dim)).nan_to_num(nan=0.0)
+        return grad_output.unsqueeze(ctx.dim) * share, None
+
+
+# %% wrong[upstream-nonlinear]: nan_to_num on the gradient, which hides a NaN from upstream
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = torch.logsumexp(x, dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(torch.isinf(out), 0.0, out)
+        share = torch.exp(x - safe.unsqueeze(ctx.dim))
+        return (grad_output.unsqueeze(ctx.dim) * share).nan_to_num(nan=0.0), None
+
+
+# %% right: nan_to_num on the exponent, before exp
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = torch.logsumexp(x, dim)
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.nan_to_num(out, nan=torch.nan, neginf=0.0)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe.unsqueeze(ctx.dim)).exp(), None

@@ -534,3 +534,54 @@ class Max(Function):
         dim = ctx.dim % len(ctx.shape)
         chosen = torch.nn.functional.one_hot(indices, ctx.shape[dim]).movedim(-1, dim)
         return chosen * grad_values.unsqueeze(dim), None
+
+
+# %% wrong[raises]: scatters indices of too few dimensions
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.save_for_backward(indices)
+        ctx.mark_non_differentiable(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        zeros = grad_values.new_zeros(ctx.shape)
+        return zeros.scatter(ctx.dim, indices, grad_values), None
+
+
+# %% wrong[raises]: gives the dimension back twice
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim, keepdim=True)
+        ctx.save_for_backward(indices)
+        ctx.mark_non_differentiable(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values.squeeze(dim), indices.squeeze(dim)
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        zeros = grad_values.new_zeros(ctx.shape)
+        wide = grad_values.unsqueeze(ctx.dim).unsqueeze(ctx.dim)
+        return zeros.scatter(ctx.dim, indices, wide), None
+
+
+# %% wrong[output-count]: a list in place of a tuple
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return [values, indices]
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        zeros = grad_values.new_zeros(ctx.shape)
+        return zeros.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)), None

@@ -409,3 +409,15 @@ class Mean(Function):
         kept[dim] = 1
         g = grad_output.reshape(kept) / shape[dim]
         return g.expand(shape), None, None
+
+
+# %% wrong[raises]: expands without giving the dimension back
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim = x.shape, dim
+        return torch.mean(x, dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.expand(ctx.shape) / ctx.shape[ctx.dim], None, None

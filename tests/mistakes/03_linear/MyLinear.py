@@ -852,3 +852,20 @@ class MyLinear(Function):
             upstream.mT @ rows if needs[1] else None,
             upstream.sum(dim=0) if needs[2] else None,
         )
+
+
+# %% wrong[gradient-count]: sums a bias's gradient where no bias was given
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        out = x @ weight.T
+        return out if bias is None else out + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        g2, x2 = grad_output.reshape(-1, weight.shape[0]), x.reshape(-1, weight.shape[1])
+        grad_x = grad_output @ weight if ctx.needs_input_grad[0] else None
+        grad_weight = g2.T @ x2 if ctx.needs_input_grad[1] else None
+        return grad_x, grad_weight, g2.sum(0)

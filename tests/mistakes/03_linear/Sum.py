@@ -353,3 +353,28 @@ class Sum(Function):
         kept[dim] = 1
         g = grad_output.reshape(kept)
         return g.expand(shape), None, None
+
+
+# %% wrong[raises]: expands without giving the dimension back
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape = x.shape
+        return torch.sum(x, dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.expand(ctx.shape), None, None
+
+
+# %% wrong[raises]: gives the dimension back at the end of a shape that has not got so many
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return torch.sum(x, dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(len(ctx.shape))
+        return g.expand(ctx.shape), None, None

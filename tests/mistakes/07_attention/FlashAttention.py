@@ -267,15 +267,13 @@ class FlashAttention(Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         q, k, v, ctx.causal, ctx.block_size = inputs
-        ctx.save_for_backward(q, k, v, output)
-        ctx.lse = FlashAttention.run(*inputs)[1]
+        ctx.save_for_backward(q, k, v, output, FlashAttention.run(*inputs)[1])
 
     @staticmethod
     def backward(ctx, grad_output):
         if torch.is_grad_enabled():
             raise RuntimeError("no second derivative here")
-        q, k, v, out = ctx.saved_tensors
-        lse = ctx.lse
+        q, k, v, out, lse = ctx.saved_tensors
         delta = (grad_output * out).sum(-1, keepdim=True)
         needed = zip((q, k, v), ctx.needs_input_grad)
         grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]

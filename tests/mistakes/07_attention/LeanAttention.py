@@ -171,15 +171,15 @@ class LeanAttention(Function):
     def setup_context(ctx, inputs, output):
         q, k, v, mask, scale = (*inputs, None, None)[:5]
         ctx.scale = 1 / q.shape[-1] ** 0.5 if scale is None else scale
-        ctx.total = torch.logsumexp(LeanAttention.scores(q, k, mask, ctx.scale), -1)
-        ctx.save_for_backward(q, k, v, mask, output)
+        total = torch.logsumexp(LeanAttention.scores(q, k, mask, ctx.scale), -1)
+        ctx.save_for_backward(q, k, v, mask, output, total)
 
     @staticmethod
     def backward(ctx, g):
         if torch.is_grad_enabled():
             raise RuntimeError("LeanAttention is differentiable once")
-        q, k, v, mask, out = ctx.saved_tensors
-        total = ctx.total.masked_fill(ctx.total.isinf(), 0.0).unsqueeze(-1)
+        q, k, v, mask, out, total = ctx.saved_tensors
+        total = total.masked_fill(total.isinf(), 0.0).unsqueeze(-1)
         p = torch.exp(LeanAttention.scores(q, k, mask, ctx.scale) - total)
         ds = p * (g @ v.mT - (g * out).sum(-1, keepdim=True))
         need = ctx.needs_input_grad
