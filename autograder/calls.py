@@ -1,11 +1,12 @@
-"""Wrapping a function so that it can still be called in all the ways it could be before."""
+"""Wrapping functions so that they can still be called in all the ways they could be before."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -44,3 +45,23 @@ def _definition(names: tuple[str, ...], plain: int) -> types.CodeType:
     given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
     text = f"def made({', '.join(given)}): return _call({', '.join(names)})"
     return compile(text, "<same parameters>", "exec")
+
+
+@contextlib.contextmanager
+def patched(patches: list[tuple[type, str, Any]]) -> Iterator[None]:
+    """Set (class, name, new value) for the block; afterwards every class is as it was.
+
+    Make all new values before: a subclass may inherit from a class that is patched first.
+    """
+    undo: list[tuple[type, str, Any]] = []
+    try:
+        for cls, name, new in patches:
+            undo.append((cls, name, vars(cls).get(name)))
+            setattr(cls, name, new)
+        yield
+    finally:
+        for cls, name, old in reversed(undo):
+            if old is None:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, old)

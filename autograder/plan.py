@@ -53,13 +53,10 @@ class _Planner:
             main = [(i, c) for i, c in cases if c.role == "main"]
             if main:
                 made += self.first_case(*main[0])
-                known: set[tuple[Any, ...]] = set()
+                chosen = self.one_of_each_kind(main)
                 for place, (i, case) in enumerate(main):
                     made += self.each_case(i, case, devices)
-                    if (
-                        signature := signature_of(self.arguments(i, case, torch.float64))
-                    ) not in known:
-                        known.add(signature)
+                    if i in chosen:
                         made += self.each_kind(i, case)
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
@@ -222,11 +219,24 @@ class _Planner:
             made += self.second_order(i, case, made[0])
         return made
 
-    def each_kind(self, i: int, case: Case) -> list[Question]:
-        """What depends on the code that runs and not on sizes or values: once for each kind of case.
+    def one_of_each_kind(self, cases: list[tuple[int, Case]]) -> set[int]:
+        """Of the cases with arguments of the same types and flags, the one with most dimensions.
 
-        Two cases are of one kind if their arguments have the same types, flags and numbers of
-        dimensions. meta is slow (torch's own kernels for it are written in Python).
+        Not one without any: a 0-d tensor on the CPU may meet tensors on every device.
+        """
+        best: dict[tuple[Any, ...], tuple[int, int]] = {}
+        for i, case in cases:
+            args = self.arguments(i, case, torch.float64)
+            dimensions = sum(a.dim() for a in args if isinstance(a, Tensor))
+            kind = tuple(map(_type_or_flag, args))
+            if kind not in best or dimensions > best[kind][0]:
+                best[kind] = dimensions, i
+        return {i for _, i in best.values()}
+
+    def each_kind(self, i: int, case: Case) -> list[Question]:
+        """What depends on which branches run and not on sizes or values: once for each kind of case.
+
+        meta is slow: torch's own kernels for it are written in Python.
         """
         made = []
         if self.exercise.meta:
@@ -274,14 +284,8 @@ class _Planner:
         return made
 
 
-def signature_of(args: Sequence[Any]) -> tuple[Any, ...]:
-    """Types, flags and numbers of dimensions of arguments."""
-
-    def one(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value.dim(), value.dtype
-        if value is None or isinstance(value, bool | str | Named):
-            return value
-        return type(value)
-
-    return tuple(map(one, args))
+def _type_or_flag(value: Any) -> Any:
+    """What may decide which branch of a Function runs: a flag itself, of other arguments the type."""
+    if isinstance(value, Tensor):
+        return value.dtype
+    return value if value is None or isinstance(value, bool | str | Named) else type(value)

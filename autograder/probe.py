@@ -71,7 +71,8 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     random.seed(question.id)
     # The kinds that measure are left alone: recording would show among what they measure.
     watching = question.kind not in ("structure", "gradcheck", "scenario")
-    recording = record(*submission.classes, keep=None, hold=question.kind == "run")
+    holds = question.kind == "run"
+    recording = record(*submission.classes, keep=None, hold=holds, details=False)
     try:
         with recording if watching else contextlib.nullcontext(trace) as trace:
             _KINDS[question.kind](submission, question, answer, stage, scenarios)

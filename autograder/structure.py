@@ -21,8 +21,9 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
+from autograder.calls import patched
 from autograder.observation import Answer, Kept
-from autograder.trace import patched, storage_of, tensors_within, who_is
+from autograder.trace import storage_of, tensors_within, who_is
 
 
 class _Storages(TorchDispatchMode):

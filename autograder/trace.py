@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.calls import same_parameters
+from autograder.calls import patched, same_parameters
 from autograder.engine import Engine, Event, Node
 from autograder.lineage import Cut, Lineage
 from autograder.recorded import Application, Backward, Saved, Trace
@@ -55,8 +55,9 @@ def functions(root: type = Function) -> Iterator[type]:
 class _Recorder:
     """Wraps one set of classes and fills a Trace."""
 
-    def __init__(self, trace: Trace, keep: int | None, hold: bool, follow: bool):
-        self.trace, self.keep, self.hold, self.follow = trace, keep, hold, follow
+    def __init__(self, trace: Trace, keep: int | None, hold: bool, details: bool, follow: bool):
+        self.trace, self.keep, self.hold = trace, keep, hold
+        self.details, self.follow = details, follow
         self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
 
     def shot(self, value: Any) -> Any:
@@ -88,14 +89,14 @@ class _Recorder:
         app.marked_dirty = len(getattr(ctx, "dirty_tensors", None) or ())
         app.single = not isinstance(output, tuple | list)
         outputs = (output,) if app.single else tuple(output)
-        app.outputs = [self.shot(v) for v in outputs]
+        app.outputs = [self.shot(v) if self.details else None for v in outputs]
         app.inputs_changed = [
             i
             for i, (before, now) in enumerate(zip(app.inputs, inputs, strict=False))
             if isinstance(now, Tensor) and changed(before, now)
         ]
         to_save = getattr(ctx, "to_save", None) or ()
-        for i, tensor in enumerate(to_save):
+        for i, tensor in enumerate(to_save if self.details else ()):
             who = who_is(tensor, inputs, outputs) if isinstance(tensor, Tensor) else "None"
             app.saved.append(Saved(f"saved[{i}]", who, self.shot(tensor)))
         for name, value in vars(ctx).items():
@@ -212,16 +213,18 @@ class _Recorder:
 
 @contextlib.contextmanager
 def record(
-    *classes: type, keep: int | None = 12, hold: bool = False, engine: bool = False
-) -> Iterator[Trace]:
+    *classes: type, keep: int | None = 12, hold: bool = False, details: bool = True,
+    engine: bool = False,
+) -> Iterator[Trace]:  # fmt: skip
     """Record every application of ``classes`` (default: every Function there is) in the block.
 
     keep    values kept of each tensor; None keeps full copies
     hold    keep the saved tensors alive, so that writes to them in backward are seen
+    details False: without the outputs and the saved tensors, which takes two thirds of the time
     engine  record what autograd's engine does too: order of nodes, gradients, leaves
     """
     trace = Trace()
-    recorder = _Recorder(trace, keep, hold, engine)
+    recorder = _Recorder(trace, keep, hold, details, engine)
     nothing: AbstractContextManager[Any] = contextlib.nullcontext()
     patches: list[tuple[type, str, Any]] = []
     for cls in dict.fromkeys(classes or functions()):
@@ -239,23 +242,3 @@ def record(
             yield trace
     finally:
         recorder.forget()
-
-
-@contextlib.contextmanager
-def patched(patches: list[tuple[type, str, Any]]) -> Iterator[None]:
-    """Set (class, name, new value) for the block; afterwards every class is as it was.
-
-    Make all new values before: a subclass may inherit from a class that is patched first.
-    """
-    undo: list[tuple[type, str, Any]] = []
-    try:
-        for cls, name, new in patches:
-            undo.append((cls, name, vars(cls).get(name)))
-            setattr(cls, name, new)
-        yield
-    finally:
-        for cls, name, old in reversed(undo):
-            if old is None:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, old)
