@@ -1,0 +1,103 @@
+"""Reads the cells of a submission, without running them, for what a person has to look at.
+
+Values are judged outside the process that runs a submission and cannot be forged. What the structure
+of an answer is (bytes kept, operations used) is seen from inside that process, so code that reaches
+into Python, torch or the checks could forge it. Such code gets no automatic points: it waits for a
+person, with its line named. This is an allow-list, so code that does nothing wrong may wait as well;
+it never makes a submission fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from autograder.grading.policy_magics import trees
+from autograder.grading.policy_names import Names
+from autograder.grading.policy_reader import Reader
+from autograder.grading.policy_remarks import MODES
+
+SIZE_LIMIT = 60_000  # characters a cell; the longest answer we know has 4 000
+WHOLE_LIMIT = 400_000  # characters of all cells
+MOST = 20  # concerns of one submission; nobody reads more
+
+
+@dataclass(frozen=True)
+class Concern:
+    """One line that a person has to look at.
+
+    cell    the cell's name for people, such as "cell 7 (sigmoid)"
+    line    its line in the cell, from 1
+    source  the text of that line
+    what    what stands there: "import ctypes"
+    why     what that can do
+    """
+
+    cell: str
+    line: int
+    source: str
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        shown = f" (`{self.source}`)" if self.source and self.source != self.what else ""
+        return f"{self.cell}, line {self.line}: `{self.what}`{shown} – {self.why}."
+
+
+def read_cells(
+    cells: Sequence[tuple[str, str]], allowed_imports: Iterable[str] = ()
+) -> list[Concern]:
+    """What in these cells a person has to look at, in the order of the cells; [] for honest work.
+
+    cells            (name for people, source) of every cell that runs and is not the lesson's own
+    allowed_imports  dotted paths that are fine as well: what the lesson's set-up cells import
+    Never raises for what a cell contains.
+    """
+    names, allowed = Names(), frozenset(allowed_imports)
+    concerns: list[Concern] = []
+    readable = []
+    size = 0
+    for cell, source in cells:
+        size += len(source)
+        limit = SIZE_LIMIT if size <= WHOLE_LIMIT else 0
+        if len(source) > limit:
+            what = f"{len(source)} characters"
+            concerns.append(Concern(cell, 1, "", what, "too long to be read here"))
+            continue
+        try:
+            found = list(trees(source))
+            for tree in found:
+                names.read(tree.root)
+        except Exception as error:  # whatever a cell provokes here, a person can still read it
+            concerns.append(_unreadable(cell, error))
+            continue
+        readable.append((cell, source, found))
+    has_mode = any(mode in source for _, source in cells for mode in MODES)
+    reader = Reader(names, allowed, has_mode)
+    for cell, source, found in readable:
+        for tree in found:
+            try:
+                reader.read(tree.root, cell, source, tree.lines_before)
+            except Exception as error:
+                concerns.append(_unreadable(cell, error))
+    reader.finish()
+    concerns += [Concern(*remark) for remark in reader.remarks]
+    order = {cell: i for i, (cell, _) in enumerate(cells)}
+    concerns.sort(key=lambda c: (order[c.cell], c.line))
+    return _without_repeats(concerns)[:MOST]
+
+
+def _unreadable(cell: str, error: Exception) -> Concern:
+    """MemoryError and RecursionError are what deeply nested code provokes."""
+    return Concern(cell, 1, "", type(error).__name__, "cannot be read, perhaps too deeply nested")
+
+
+def _without_repeats(concerns: Iterable[Concern]) -> list[Concern]:
+    """One concern for each thing in each cell: the first line that has it."""
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for concern in concerns:
+        if (concern.cell, concern.what) not in seen:
+            seen.add((concern.cell, concern.what))
+            kept.append(concern)
+    return kept
