@@ -17,7 +17,6 @@ from autograder.exercise import Exercise
 from autograder.exercises import find, is_exercise
 from autograder.grading.box import Check, Lost
 from autograder.observation import Observation, Unreadable, from_bytes, to_bytes
-from autograder.plan import make_plan
 from autograder.report import Report
 from autograder.source import Source
 from autograder.submission import Kind
@@ -37,13 +36,14 @@ class Examination:
 
     @cached_property
     def complete(self) -> Asked:
-        plan = make_plan(self.exercise, self.seed, True, self.devices)
-        return Asked(self.exercise, tuple(plan), True, self.seed, self.devices)
+        return Asked.of(self.exercise, self.seed, True, self.devices)
 
     @cached_property
     def visible(self) -> Asked:
         asked = tuple(q for q in self.complete.questions if q.visible)
-        return Asked(self.exercise, asked, False, self.seed, self.devices)
+        return Asked(
+            self.exercise, asked, False, self.seed, self.devices, self.complete.references
+        )
 
     def asked(self, hidden: bool) -> Asked:
         """The complete check, or the visible one."""

@@ -25,14 +25,16 @@ from autograder.grading.submission import sanitise
 class How:
     """How submissions are graded: the same for a whole batch.
 
-    seed    the lesson's secret seed
-    device  "cpu", or "cuda": then everything is asked on both
+    seed     the lesson's secret seed
+    device   "cpu", or "cuda": then everything is asked on both
+    prelude  set-up cells of all lessons of the batch, whose imports are made once
     """
 
     seed: int
     device: str = "cpu"
     limits: Limits = field(default_factory=Limits)
     walls: Walls = field(default_factory=Walls)
+    prelude: tuple[str, ...] = ()
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -41,15 +43,25 @@ class How:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in for a lesson; data is None where the notebook is missing."""
+    """What one student handed in for a lesson.
+
+    data     the notebook file; None where there is none to be read
+    trouble  why it cannot be read; "" where it just is not there
+    """
 
     student: str
     data: bytes | None
+    trouble: str = ""
 
 
 def content_hash(submission: Submission, lesson: LessonFiles, how: How) -> str:
     """What a result depends on. The grader's own version is recorded beside it, not in it."""
-    parts = (lesson.digest, str(how.seed), how.device, str(submission.data is None))
+    parts = (
+        lesson.digest,
+        str(how.seed),
+        how.device,
+        str(submission.data is None) + submission.trouble,
+    )
     digest = hashlib.sha256("\0".join(parts).encode())
     digest.update(submission.data or b"")
     return digest.hexdigest()
@@ -62,12 +74,12 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
     content = content_hash(submission, files, how)
     try:
         if submission.data is None:
-            raise UnreadableNotebook(f"There is no {lesson.name}.ipynb in what was handed in.")
+            missing = f"There is no {lesson.name}.ipynb in what was handed in."
+            raise UnreadableNotebook(submission.trouble or missing)
         notebook = read_notebook(submission.data)
     except UnreadableNotebook as error:
-        points = 0.0 if submission.data is None else None
         return Result(
-            submission.student, lesson.name, "", tuple(_ungraded(lesson, points)),
+            submission.student, lesson.name, "", tuple(_ungraded(lesson)),
             reasons=(str(error),), content=content, seed=how.seed,
         )  # fmt: skip
     restore(notebook, lesson.roles)
@@ -80,7 +92,13 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
         and cell.source.strip() != lesson.released.get(name, "").strip()
     )
     read = time.perf_counter() - began
-    marked = mark(notebook, lesson, lambda job: _run(job, lesson, how), how.seed, how.devices)
+    marked = mark(
+        notebook,
+        lesson,
+        lambda job: _run(job, how.prelude or lesson.prelude, how),
+        how.seed,
+        how.devices,
+    )
     began = time.perf_counter()
     if marked.reasons:
         words = "\n".join(f"- {_quoted(reason)}" for reason in marked.reasons)
@@ -95,10 +113,17 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
     )  # fmt: skip
 
 
-def _ungraded(lesson: Lesson, points: float | None) -> list[Mark]:
-    return [
-        Mark(g.grade_id, points, g.points, g.exercise, g.hidden) for g in lesson.graded.values()
-    ]
+def _ungraded(lesson: Lesson) -> list[Mark]:
+    return [Mark(g.grade_id, None, g.points, g.exercise, g.hidden) for g in lesson.graded.values()]
+
+
+def not_graded(submission: Submission, files: LessonFiles, how: How, reason: str) -> Result:
+    """The result for a submission the grader itself failed on: a person has to look."""
+    marks = tuple(_ungraded(read_lesson(files)))
+    content = content_hash(submission, files, how)
+    return Result(
+        submission.student, files.name, "", marks, reasons=(reason,), content=content, seed=how.seed
+    )
 
 
 def _quoted(text: str) -> str:
@@ -112,16 +137,14 @@ _boxes: dict[str, Box] = {}
 _one_at_a_time = Lock()
 
 
-def _run(job: Job, lesson: Lesson, how: How) -> Outcome:
+def _run(job: Job, prelude: tuple[str, ...], how: How) -> Outcome:
     """Run a job in this process's box."""
     with _one_at_a_time:
-        key = f"{how.device} {how.limits} {how.walls}"
-        box = _boxes.get(key)
-        if box is None or box.prelude != lesson.prelude:
-            # What the set-up cells import is imported once, in the warm process.
+        key = f"{how.device} {how.limits} {how.walls} {prelude}"
+        if key not in _boxes:
             close_boxes()
-            box = _boxes[key] = Box(how.limits, how.walls, lesson.prelude, how.device)
-        return box.run(job)
+            _boxes[key] = Box(how.limits, how.walls, prelude, how.device)
+        return _boxes[key].run(job)
 
 
 def close_boxes() -> None:

@@ -1,0 +1,103 @@
+"""`autograder doctor`: what this machine can isolate, in words, each tried and not guessed."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autograder.devices import find_device
+from autograder.grading.box import Box, CannotStart, Job, Run, Walls
+from autograder.grading.box.bubblewrap import bubblewrap
+from autograder.grading.box.inside import seccomp, walls
+from autograder.grading.pool import processors
+
+EXIT_SAFE, EXIT_UNSAFE = 0, 1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was tried. needed: without it untrusted work is not graded."""
+
+    name: str
+    works: bool
+    words: str
+    needed: bool = True
+
+    @property
+    def mark(self) -> str:
+        return "✓" if self.works else "✗" if self.needed else "–"
+
+
+def add_doctor(commands: Any) -> None:
+    """Add the command to argparse's subparsers."""
+    parser = commands.add_parser(
+        "doctor",
+        help="say what this machine can and cannot isolate, before grading strangers' work",
+    )
+    parser.set_defaults(run=run_doctor)
+
+
+def run_doctor(options: argparse.Namespace) -> int:
+    """Print what was found; 0 only where untrusted work can be graded."""
+    found = list(examine())
+    for one in found:
+        print(f"{one.mark} {one.name:<22} {one.words}")
+    safe = all(one.works for one in found if one.needed)
+    print()
+    print(
+        "This machine can grade the work of people you do not know."
+        if safe
+        else "Without these walls only work of people you trust can be graded: "
+        "autograder grade --unsafe"
+    )
+    return EXIT_SAFE if safe else EXIT_UNSAFE
+
+
+def examine() -> Iterator[Finding]:
+    """Try each wall alone, then all of them together."""
+    if platform.system() != "Linux":
+        yield Finding(
+            "Linux", False, f"{platform.system()} has no namespaces: grade in a Linux machine."
+        )
+        return
+    program = bubblewrap()
+    yield Finding(
+        "bubblewrap", program is not None,
+        program or "not installed (Debian, Ubuntu: sudo apt install bubblewrap)",
+    )  # fmt: skip
+    version = walls.landlock_version()
+    yield Finding(
+        "Landlock", version > 0,
+        f"version {version}" if version else "this kernel has none (Linux 5.13 or newer has)",
+    )  # fmt: skip
+    if 0 < version < 6:
+        yield Finding(
+            "Landlock signals", False, "version 6 (Linux 6.12) also keeps signals in", needed=False
+        )
+    column = seccomp.machine()
+    yield Finding(
+        "seccomp", column is not None,
+        platform.machine() if column is not None else f"no filter for {platform.machine()} yet",
+    )  # fmt: skip
+    bare = Walls(outer=False, namespaces=False, landlock=False, seccomp=False, limits=False)
+    if program:
+        yield _tried("outer wall", replace(bare, outer=True), "no network, an empty file system")
+    yield _tried("namespaces", replace(bare, namespaces=True), "one process tree a submission")
+    if version and column is not None and program:
+        yield _tried("all walls together", Walls(), "a submission was run behind them")
+    device = find_device()
+    yield Finding("GPU", len(device.names) > 1, device.sentence, needed=False)
+    yield Finding("processors", True, f"{processors()} submissions at a time", needed=False)
+
+
+def _tried(name: str, up: Walls, words: str) -> Finding:
+    try:
+        with Box(walls=up) as box:
+            outcome = box.run(Job((Run("hello", "print('hello')"),)))
+    except CannotStart as error:
+        return Finding(name, False, str(error))
+    works = 0 in outcome.said and outcome.said[0].text == "hello\n"
+    return Finding(name, works, words if works else f"nothing ran: {outcome.lost.get(0)}")
