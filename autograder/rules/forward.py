@@ -117,7 +117,7 @@ def output_dtype(ev: Evidence) -> Verdict:
                     _value_rule(ev, "forward-dtype"),
                     f"The output is {_dtype(output)}; the input asks for {_dtype(right)}.",
                     "Make new tensors from the input (x.new_zeros, torch.zeros_like). What is made of Python "
-                    "numbers alone, as by torch.where(mask, 1.0, -1.0), needs .to(x.dtype).",
+                    "numbers alone, as by torch.where with two numbers, needs .to(x.dtype).",
                     {"case": pair.where, **_line(ev)},
                 )
     return None
