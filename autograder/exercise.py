@@ -178,7 +178,7 @@ class Exercise:
     may_use_autograd  backward (or the function) may call torch.autograd
     visible_second  second derivatives are asked in the visible check already
     repair          the released cell holds a broken version to repair, not an empty stub
-    released        that broken version, as a function: recognised by its second derivatives
+    released        that broken version, as a function: recognised by its code
     half            also run in bfloat16
     tensors_on_ctx  tensors that forward made may be attributes of ctx (inputs and outputs never)
     """

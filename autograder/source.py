@@ -76,6 +76,29 @@ class Source:
                         last = statement  # type: ignore[assignment]
         return self.line_of(last)
 
+    def same_code(self, other: Source, *methods: str) -> bool:
+        """Whether the methods' bodies are the same code; comments, docstrings and layout do not count."""
+        both = [(self.methods.get(m), other.methods.get(m)) for m in methods]
+        return all(a is not None and b is not None and _body(a) == _body(b) for a, b in both)
+
+    def cut_off(self) -> tuple[str, int, str] | None:
+        """(what, line, its text): what takes a tensor out of the graph, in backward or as it is saved."""
+        places: list[ast.AST] = [self.methods[m] for m in ("backward", "vjp") if m in self.methods]
+        for method in ("forward", "setup_context"):
+            node = self.methods.get(method)
+            for call in ast.walk(node) if node is not None else ():
+                if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(
+                    "save_for_backward"
+                ):
+                    places += call.args
+        for place in places:
+            for node in ast.walk(place):
+                name = node.attr if isinstance(node, ast.Attribute) else ""
+                name = node.id if isinstance(node, ast.Name) else name
+                if name in _CUTS:
+                    return (_CUTS[name], *self.line_of(node))
+        return None
+
     def is_one_return(self, method: str) -> bool:
         """Whether a method does nothing but return an expression (a docstring aside)."""
         node = self.methods.get(method)
@@ -175,6 +198,19 @@ class Source:
         """Whether ``raise NotImplementedError()`` still stands at the end of a method's body."""
         node = self.methods.get(method)
         return node is not None and any(_raises_not_implemented(s) for s in node.body)
+
+
+# Names that take a tensor out of the graph, as the learner writes them.
+_CUTS = {
+    "detach": "detach()", "detach_": "detach_()", "data": ".data", "no_grad": "torch.no_grad()",
+    "inference_mode": "torch.inference_mode()", "numpy": "numpy()", "item": "item()",
+}  # fmt: skip
+
+
+def _body(node: ast.FunctionDef) -> list[str]:
+    """The statements of a method as text, without its docstring."""
+    statements = [ast.unparse(s) for s in node.body]
+    return statements[1:] if ast.get_docstring(node) is not None else statements
 
 
 def _raises_not_implemented(statement: ast.stmt) -> bool:

@@ -175,7 +175,7 @@ MY_EXP = Exercise(
 
 
 class _ReleasedSwish(Function):
-    """The Swish that the released cell holds: it saves an intermediate."""
+    """The Swish that the released cell holds, line by line: it saves an intermediate."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, beta: Tensor) -> Tensor:
@@ -186,8 +186,11 @@ class _ReleasedSwish(Function):
     @staticmethod
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         x, beta, s = ctx.saved_tensors
-        grad_x = grad_output * (s + beta * x * s * (1 - s))
-        grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
         return grad_x, grad_beta
 
 

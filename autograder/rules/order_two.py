@@ -11,6 +11,7 @@ from autograder.compare import close, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expect
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
+from autograder.source import Source
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
@@ -64,11 +65,18 @@ def _name(ev: Evidence, pair: Pair, place: int) -> str:
 def _refused(ev: Evidence, pair: Pair) -> Finding:
     failure = pair.answer.failure
     assert failure is not None
-    line = {"line": failure.line, "source": failure.source} if failure.own_frame else {}
+    line: dict[str, object] = {}
+    if failure.own_frame:
+        line = {"line": failure.line, "source": failure.source}
+    why = "differentiating backward again stops with an error"
+    cut = ev.source.cut_off()
+    if "once_differentiable" in failure.message:
+        why = "backward is marked with once_differentiable"
+    elif "does not require grad" in failure.message and cut is not None:
+        why, line = f"{cut[0]} takes backward out of the graph", _at(cut)
     return Finding(
         "double-backward-missing",
-        "The first derivative is right, but there is no second one: differentiating backward again stops "
-        "with an error.",
+        f"The first derivative is right, but there is no second one: {why}.",
         "backward must be made of torch operations on saved inputs and outputs and on grad_output, without "
         "detach, .data, numpy or in-place writes.",
         {"case": pair.where, "original": f"{failure.kind}: {failure.message[:300]}", **line},
@@ -76,14 +84,22 @@ def _refused(ev: Evidence, pair: Pair) -> Finding:
 
 
 def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
+    cut = ev.source.cut_off()
+    why = (
+        "backward is not connected to it" if cut is None else f"{cut[0]} cuts backward off from it"
+    )
     return Finding(
         "double-backward-missing",
         f"The first derivative is right, but the second one with respect to {_name(ev, pair, place)} is "
-        "missing: backward is not connected to it.",
+        f"missing: {why}.",
         "Save the input or the output itself (not detached, not .data, not something computed from it) and "
         "compute the rest again in backward.",
-        {"case": pair.where, **_backward_line(ev)},
+        {"case": pair.where, **(_backward_line(ev) if cut is None else _at(cut))},
     )
+
+
+def _at(cut: tuple[str, int, str]) -> dict[str, object]:
+    return {"line": cut[1], "source": cut[2]}
 
 
 def _silent(
@@ -101,6 +117,11 @@ def _silent(
         else "Save only inputs and outputs with save_for_backward, and compute everything else from them "
         "again in backward."
     )
+    line, cut = _backward_line(ev), ev.source.cut_off()
+    if cut is not None:
+        told = f"What comes out of {cut[0]} is a constant to the second derivative."
+        hint = f"Leave {cut[0]} out: autograd has to see how everything in backward depends on the inputs."
+        line = _at(cut)
     if mixed and may_refuse:
         told = "In a loss that adds another function of the input no error is raised: it is silently wrong."
     return Finding(
@@ -112,7 +133,7 @@ def _silent(
             "case": pair.where,
             "actual": show(got) if got is not None else "None",
             "expected": show(right) if right is not None else "0",
-            **_backward_line(ev),
+            **line,
         },
     )
 
@@ -154,9 +175,14 @@ def _kink(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> F
 
 
 def _as_released(ev: Evidence, pair: Pair) -> bool:
-    """Whether a repair exercise still gives the second derivatives of the version it started from."""
+    """Whether a repair exercise is still the version it started from.
+
+    By its code; where there is no source to read, by its second derivatives.
+    """
     if ev.exercise.released is None:
         return False
+    if ev.source.methods:
+        return ev.source.same_code(Source.of(ev.exercise.released), "forward", "backward")
     start = expect(replace(ev.exercise, reference=ev.exercise.released), pair.question).second or ()
     found = pair.answer.second or ()
     return len(start) == len(found) and all(

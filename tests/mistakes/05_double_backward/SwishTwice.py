@@ -337,3 +337,124 @@ class SwishTwice(Function):
         if ctx.needs_input_grad[1]:
             grads[1] = (grad_output * x * x * slope).sum_to_size(beta.shape)
         return tuple(grads)
+
+
+# %% wrong[double-backward-value]: s is computed again, from detached inputs
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x).detach()
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value]: s is computed again under no_grad
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        with torch.no_grad():
+            s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-missing|double-backward-value]: detached tensors are saved
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x.detach(), beta.detach())
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-missing]: all of backward under no_grad
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    @torch.no_grad()
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value]: .data of the saved tensors
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta.data * x.data)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value]: s is saved as s.clone()
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s.clone())
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, s = ctx.saved_tensors
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
