@@ -28,6 +28,15 @@ def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Find
             "backward returns nothing, so no gradient arrives.",
             "The last line of backward must be `return` and the gradients.",
         )
+    first = wrong[0].question.args[0]
+    if not isinstance(first, Tensor) and ev.source.reads_needs_from_the_start("backward"):
+        return Finding(
+            "gradient-missing",
+            f"backward returns no gradient (None) for {name}, which needs one: needs_input_grad is read one "
+            "place off.",
+            f"Its position 0 belongs to {ev.argument(0)}: it has one entry for each argument of forward "
+            "after ctx.",
+        )
     return Finding(
         "gradient-missing",
         f"backward returns no gradient (None) for {name}, which needs one.",
