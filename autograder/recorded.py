@@ -21,12 +21,14 @@ class Saved:
 
 @dataclass
 class Backward:
-    """One call of backward. ``returned`` is what the learner's code returned, unrepaired.
+    """One call of backward, from the moment ``order`` to the moment ``ended`` (0: it never did).
 
+    ``returned`` is what the learner's code returned, unrepaired.
     ``cuts`` are the places where a second derivative through this call loses sight of an input.
     """
 
     order: int
+    ended: int = 0
     received: list[Snapshot | None] = field(default_factory=list)
     returned: list[Any] | None = None
     returned_type: str = ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import types
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -53,7 +55,7 @@ def snapshot(value: Any, keep: int | None = 12) -> Any:
         return (
             value
             if isinstance(value, bool | int | float | str) or value is None
-            else repr(value)[:80]
+            else in_words(value)
         )
     inner = unwrapped(value)
     plain = inner.detach()
@@ -67,6 +69,16 @@ def snapshot(value: Any, keep: int | None = 12) -> Any:
         value.numel() * value.element_size(), storage, storage_bytes, _version(plain),
         value.requires_grad, value.is_contiguous(), values,
     )  # fmt: skip
+
+
+def in_words(value: Any) -> str:
+    """A value that is no tensor: a function by its name, anything else as Python writes it.
+
+    Without addresses in memory, which differ from run to run.
+    """
+    if isinstance(value, types.FunctionType):
+        return value.__name__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))[:80]
 
 
 def who_is(tensor: Tensor, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> str:

@@ -23,7 +23,15 @@ from autograder.calls import patched, same_parameters
 from autograder.engine import Engine, Event, Node
 from autograder.lineage import Cut, Lineage
 from autograder.recorded import Application, Backward, Saved, Trace
-from autograder.snapshot import Snapshot, changed, snapshot, storage_of, tensors_within, who_is
+from autograder.snapshot import (
+    Snapshot,
+    changed,
+    in_words,
+    snapshot,
+    storage_of,
+    tensors_within,
+    who_is,
+)
 
 __all__ = [
     "Application",
@@ -107,7 +115,7 @@ class _Recorder:
                 who = who_is(tensor, inputs, outputs)
                 app.attributes.append(Saved(path, who, self.shot(tensor)))
             if not found:
-                app.plain_attributes[name] = repr(value)[:80]
+                app.plain_attributes[name] = in_words(value)
         held = list(to_save) if self.hold else []
         self._by_context[id(ctx)] = (ctx if self.hold else None, app, held)
 
@@ -147,6 +155,7 @@ class _Recorder:
 
     def backward_end(self, state: tuple[Any, ...], grads: tuple[Any, ...], returned: Any) -> None:
         call, held, before, _ = state
+        call.ended = self.trace.tick()
         call.returned_type = type(returned).__name__
         values = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
         call.returned = [self.shot(v) for v in values]

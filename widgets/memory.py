@@ -5,8 +5,8 @@ Storages that were there before (weights, the input) are not counted.
 """
 
 import weakref
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_iter
 from torch.utils.checkpoint import checkpoint
 
 from widgets.explorer import Curve, Exploration, Explorer, Frame, Panel, Sweep, spanned
-from widgets.wording import size
+from widgets.wording import size, stopped
 
 KIB = 1024
 
@@ -81,6 +81,7 @@ def memory_timeline(
     blocks: Sequence[nn.Module] | None = None,
     x: Tensor | None = None,
     segments: Sequence[int] | None = None,
+    by: Callable[[nn.Sequential, int, Tensor], Tensor] | None = None,
 ) -> Explorer:
     """Slide the number of checkpointed segments: bytes alive over a forward and a backward.
 
@@ -90,18 +91,22 @@ def memory_timeline(
             of the squared output.
         segments: the numbers of segments the slider offers besides none; by default those that
             divide the number of blocks.
+        by: what runs the blocks in checkpointed segments, called as by(blocks, segments, x), such as
+            a `checkpoint_sequential` of your own; torch's checkpoint by default. What it raises is
+            shown.
 
     Raises:
         ValueError: without a block, without x for blocks of one's own, or for a number of segments
             that is not between 1 and the number of blocks.
     """
-    return Explorer(exploration_of_memory(blocks, x, segments))
+    return Explorer(exploration_of_memory(blocks, x, segments, by))
 
 
 def exploration_of_memory(
     blocks: Sequence[nn.Module] | None = None,
     x: Tensor | None = None,
     segments: Sequence[int] | None = None,
+    by: Callable[[nn.Sequential, int, Tensor], Tensor] | None = None,
 ) -> Exploration:
     """One sweep; its frames are numbers of segments."""
     if blocks is None:
@@ -118,20 +123,30 @@ def exploration_of_memory(
     for number in wanted:
         if not 1 <= number <= count:
             raise ValueError(f"{count} blocks cannot be cut into {number} segments")
-    measured = {number: measure(blocks, x, number) for number in (0, *wanted)}
-    return Exploration(
-        "Bytes alive over a forward and a backward",
-        "Network",
-        "Segments",
-        (_sweep(count, measured),),
-    )
+    measured, said = {0: measure(blocks, x, 0)}, ""
+    try:
+        measured |= {number: measure(blocks, x, number, by or _by_torch) for number in wanted}
+    except Exception as error:
+        if by is None:
+            raise
+        said = f"{getattr(by, '__name__', 'by')} {stopped(error)}"
+        error.__traceback__ = None  # it would keep tensors alive
+    sweep = _unfinished(count, measured[0], said) if said else _sweep(count, measured)
+    return Exploration("Bytes alive over a forward and a backward", "Network", "Segments", (sweep,))
 
 
-def measure(blocks: Sequence[nn.Module], x: Tensor, segments: int) -> Timeline:
+def measure(
+    blocks: Sequence[nn.Module],
+    x: Tensor,
+    segments: int,
+    by: Callable[[nn.Sequential, int, Tensor], Tensor] | None = None,
+) -> Timeline:
     """Bytes alive over one forward and backward with that many checkpointed segments (0: none).
 
     The gradients that the parameters have are put back afterwards.
     """
+    run = by or _by_torch
+    layers = nn.Sequential(*blocks)
     parameters = [p for block in blocks for p in block.parameters()]
     gradients = [p.grad for p in parameters]
     leaf = x.detach().clone().requires_grad_()
@@ -140,7 +155,8 @@ def measure(blocks: Sequence[nn.Module], x: Tensor, segments: int) -> Timeline:
     mode = LiveBytes([leaf, *parameters, *(b for block in blocks for b in block.buffers())])
     try:
         with torch.enable_grad(), mode:
-            loss = _forward(blocks, leaf, segments).square().mean()
+            output = run(layers, segments, leaf) if segments else layers(leaf)
+            loss = output.square().mean()
             turn = len(mode.timeline)
             loss.backward()
     finally:
@@ -154,12 +170,10 @@ def _default_blocks() -> list[nn.Module]:
         return [nn.Sequential(nn.Linear(64, 64), nn.Tanh()) for _ in range(12)]
 
 
-def _forward(blocks: Sequence[nn.Module], x: Tensor, segments: int) -> Tensor:
-    if not segments:
-        return nn.Sequential(*blocks)(x)
-    bounds = [round(i * len(blocks) / segments) for i in range(segments + 1)]
+def _by_torch(layers: nn.Sequential, segments: int, x: Tensor) -> Tensor:
+    bounds = [round(i * len(layers) / segments) for i in range(segments + 1)]
     for start, end in pairwise(bounds):
-        x = checkpoint(nn.Sequential(*blocks[start:end]), x, use_reentrant=False)
+        x = checkpoint(layers[start:end], x, use_reentrant=False)
     return x
 
 
@@ -193,6 +207,12 @@ def _sweep(count: int, measured: dict[int, Timeline]) -> Sweep:
         panels=(panel,),
         start=list(measured).index(least),
     )
+
+
+def _unfinished(count: int, plain: Timeline, said: str) -> Sweep:
+    """Where the learner's own way to run segments stopped: the network without checkpoints, and why."""
+    sweep = _sweep(count, {0: plain})
+    return replace(sweep, status=said.replace("{", "("))
 
 
 def _frame(

@@ -13,7 +13,7 @@ def of_saving(app: Application, names: Sequence[str]) -> list[str]:
     """Dangers of what forward kept."""
     return [
         *(words for saved in app.saved for words in _of_saved(saved, names)),
-        *(_of_attribute(held) for held in app.attributes),
+        *(words for held in app.attributes for words in _of_attribute(held)),
     ]
 
 
@@ -22,7 +22,7 @@ def _of_saved(saved: Saved, names: Sequence[str]) -> Iterator[str]:
     if shot is None:
         return
     # A mask or an index is a constant almost everywhere, so a second derivative loses nothing by it.
-    if saved.who == "intermediate" and shot.dtype.startswith(("float", "bfloat", "complex")):
+    if saved.who == "intermediate" and _has_derivative(saved):
         yield (
             f"`{saved.holder}` is an intermediate: {size(shot.storage_bytes)} that nothing else needs, "
             "and a constant to a second derivative."
@@ -34,16 +34,23 @@ def _of_saved(saved: Saved, names: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _of_attribute(held: Saved) -> str:
+def _of_attribute(held: Saved) -> Iterator[str]:
     if "output" in held.who:
-        return (
+        yield (
             f"`{held.holder}` holds the output, which holds this node: a reference cycle that only "
             "Python's garbage collector can free. Use `save_for_backward`."
         )
-    return (
-        f"`{held.holder}` holds a tensor. Torch does not notice when it is changed, no hook sees it, "
-        "and backward does not free it. Use `save_for_backward`."
-    )
+    elif held.who != "intermediate" or _has_derivative(held):
+        yield (
+            f"`{held.holder}` holds a tensor. Torch does not notice when it is changed, no hook sees "
+            "it, and backward does not free it. Use `save_for_backward`."
+        )
+
+
+def _has_derivative(held: Saved) -> bool:
+    """Whether it is of numbers; a mask, an index or a random state is a constant anyway."""
+    shot = held.snapshot
+    return shot is not None and shot.dtype.startswith(("float", "bfloat", "complex"))
 
 
 def of_forward(app: Application, names: Sequence[str]) -> list[str]:

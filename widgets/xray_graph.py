@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import networkx as nx
 from torch import Tensor
 
-from autograder.trace import Node, Snapshot, Trace
+from autograder.trace import Application, Node, Snapshot, Trace
 from widgets.steps import CUT, END, LEAF, OWN, TORCH, Part
 from widgets.xray_dangers import name_at
 
@@ -90,9 +90,23 @@ def graph_of(
 
 def second_start(trace: Trace) -> int | None:
     """The moment at which the first backward through a recorded backward starts; None without one."""
-    recorded = [c.order for app in trace.applications for c in app.backwards if c.grad_mode]
+    calls = [call for app in trace.applications for call in app.backwards]
+    recorded = [call.ended for call in calls if call.grad_mode and call.ended]
     starts = [event.order for event in trace.events if event.kind == "starts"]
     return next((order for order in starts if recorded and order > min(recorded)), None)
+
+
+def running(trace: Trace, order: int) -> Application | None:
+    """The application in whose backward a moment lies; None outside of any."""
+    return next(
+        (
+            app
+            for app in trace.applications
+            for call in app.backwards
+            if call.order < order < call.ended
+        ),
+        None,
+    )
 
 
 def node_name(node: Node) -> str:
@@ -179,7 +193,7 @@ def _ends(
     second = second_start(trace)
     for event in trace.events:
         for place, root in enumerate(event.roots if event.kind == "starts" else ()):
-            label = "output"
+            label = "inner output" if running(trace, event.order) else "output"
             if second is not None and event.order >= second:
                 named = place < len(gradient_names)
                 label = f"gradient of {gradient_names[place]}" if named else "gradient"

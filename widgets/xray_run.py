@@ -53,7 +53,7 @@ class Run:
     def names(self) -> list[str]:
         """What the arguments are called."""
         known = argument_names(self.fn) if isinstance(self.fn, type) else parameters(self.function)
-        return [*known, *(f"input {i}" for i in range(len(known), len(self.arguments)))]
+        return [*known, *(f"argument {i}" for i in range(len(known), len(self.arguments)))]
 
     def walk(self, order: int = 1) -> Walk:
         """Forward and backward under the tracer; what goes wrong becomes the last step."""
@@ -156,8 +156,9 @@ def error_words(error: Exception, fn: Any, trace: Trace) -> str:
 
 def first_line(kind: str, message: str) -> str:
     """An error in one sentence: its kind, and the first line of what it says."""
-    first = message.splitlines()[0][:SAID].replace("`", "'") if message.strip() else ""
-    return f"{kind}: {first}" if first else f"{kind}."
+    first = message.splitlines()[0][:SAID].replace("`", "'").strip() if message.strip() else ""
+    end = "" if first.endswith((".", "!", "?", ":", "…")) else "."
+    return f"{kind}: {first}{end}" if first else f"{kind}."
 
 
 def _asked(outputs: tuple[Any, ...], upstream: Any) -> tuple[list[Tensor], list[Tensor]]:

@@ -74,5 +74,7 @@ def safe_walk_of(trace: Trace, story: Story) -> Walk:
 
 def _last_word(story: Story, box: str) -> Step:
     if story.allowed:
-        return Step("Refused", f"{story.error} Refusing is what the contract allows here.", box)
+        return Step(
+            "Refused", f"{story.error.rstrip('.')}. Refusing is what the contract allows here.", box
+        )
     return Step("Error", story.error, box=box, wrong=True)

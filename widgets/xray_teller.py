@@ -9,11 +9,11 @@ from widgets.steps import Step
 from widgets.wording import brief, numbers
 from widgets.xray_dangers import name_at
 from widgets.xray_expected import Expected, differs
-from widgets.xray_graph import XRayGraph, node_name, second_start
+from widgets.xray_graph import XRayGraph, node_name, running, second_start
 from widgets.xray_second import recorded, second_derivatives, where_it_ends
 from widgets.xray_tables import GETS, saved_tables, saved_words, values_table
 
-BACK, BACK_AGAIN = "Backward", "Second backward"
+BACK, BACK_AGAIN, INNER = "Backward", "Second backward", "Inner backward"
 
 
 class Teller:
@@ -47,11 +47,18 @@ class Teller:
                 yield app.order, step
         for index, app in enumerate(self.trace.applications):
             for call in app.backwards:
-                for step in self.backward(index, app, call):
-                    yield call.order, step
+                yield call.order, self.backward_gets(index, app, call)
+                for step in self.backward_returns(index, app, call):
+                    yield call.ended, step
         for event in self.trace.events:
             for step in self.engine(event):
                 yield event.order, step
+
+    def phase(self, order: int) -> str:
+        """What a moment of some backward belongs to."""
+        if running(self.trace, order):
+            return INNER
+        return BACK_AGAIN if self.again(order) else BACK
 
     def again(self, order: int) -> bool:
         """Whether a moment belongs to a backward through a backward."""
@@ -114,15 +121,15 @@ class Teller:
         return found
 
     # ---- backward --------------------------------------------------------------------------
-    def backward(self, index: int, app: Application, call: Backward) -> Iterator[Step]:
-        box, names = self.graph.of_application[index], self.names[index]
-        phase = BACK_AGAIN if self.again(call.order) else BACK
+    def backward_gets(self, index: int, app: Application, call: Backward) -> Step:
+        """What a call of backward was given."""
+        box, phase = self.graph.of_application[index], self.phase(call.order)
         self.last_box = box
         received = ", ".join(map(numbers, call.received))
         word = "grad_output" if len(call.received) == 1 else "grad_outputs"
         mode = " Autograd records it (`create_graph=True`)." if call.grad_mode else ""
         gets = "is called again and gets" if phase == BACK_AGAIN else "gets"
-        yield Step(
+        return Step(
             phase,
             f"{app.name}.backward {gets} `{word}` = {received}.{mode}",
             box,
@@ -130,13 +137,17 @@ class Teller:
             back=True,
             backward={box: brief(call.received[0]) if call.received else ""},
         )
+
+    def backward_returns(self, index: int, app: Application, call: Backward) -> Iterator[Step]:
+        """What it returned, what torch made of that, and what was recorded of it."""
         if call.error is not None or call.returned is None:
             return
+        box, names = self.graph.of_application[index], self.names[index]
         pairs = [f"{numbers(g)} for `{name_at(names, i)}`" for i, g in enumerate(call.returned)]
         sent = self.sent_by(index, call)
         wrong = self.gradient_differs(index, call, names)
         yield Step(
-            phase,
+            self.phase(call.order),
             f"{app.name}.backward returns {', '.join(pairs) or 'nothing'}.{wrong}",
             box,
             tables=(values_table("What backward returns", names, call.returned),),
@@ -213,7 +224,7 @@ class Teller:
         received = ", ".join(map(numbers, gets[0].gradients)) if gets else "its gradient"
         sent = ", ".join(map(numbers, event.gradients))
         return Step(
-            BACK_AGAIN if self.again(event.order) else BACK,
+            self.phase(event.order),
             f"{node_name(node)}, torch's own, gets {received} and hands on {sent}.",
             box,
             self.line_out(box),
@@ -228,6 +239,9 @@ class Teller:
             words.append(numbers(upstream))
         first = self.graph.ends[event.roots[0]] if event.roots else ""
         given = f"with the upstream gradient {', '.join(words)}."
+        if app := running(self.trace, event.order):
+            text = f"Inside {app.name}.backward another backward starts, {given}"
+            return Step(INNER, text, first, backward=under)
         if not self.again(event.order):
             return Step(BACK, f"Backward starts at the output {given}", first, backward=under)
         text = (

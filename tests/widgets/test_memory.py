@@ -98,3 +98,21 @@ def test_every_name_that_widgets_offers_can_be_imported():
     import widgets
 
     assert all(callable(getattr(widgets, name)) or name == "palette" for name in widgets.__all__)
+
+
+def test_a_checkpoint_of_ones_own_is_measured_and_what_it_raises_is_said():
+    def by_halves(layers, segments, x):
+        """Forgets the first half only."""
+        half = len(layers) // 2
+        x = torch.utils.checkpoint.checkpoint(layers[:half], x, use_reentrant=False)
+        return layers[half:](x)
+
+    own, torchs = measure(blocks(), X, 2, by_halves), measure(blocks(), X, 2)
+    assert own.at_turn > torchs.at_turn + ONE
+
+    def checkpoint_sequential(layers, segments, x):
+        raise NotImplementedError()
+
+    said = str(memory_timeline(blocks(), X, by=checkpoint_sequential))
+    assert "checkpoint_sequential is not written yet" in said
+    assert "no checkpoints" in said

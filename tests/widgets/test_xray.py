@@ -371,3 +371,57 @@ def test_a_run_that_cannot_be_told_is_a_step_and_never_an_error(monkeypatch):
         Stub.apply(torch.ones(2))
     assert phases(seen.view) == ["Not shown", "Error"]
     assert seen.view.stand_in()["image/png"]
+
+
+def test_a_backward_inside_a_backward_is_told_as_one():
+    class Recomputed(Function):
+        @staticmethod
+        def forward(ctx, fn, x):
+            ctx.fn = fn
+            ctx.save_for_backward(x)
+            return fn(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            leaf = x.detach().requires_grad_()
+            with torch.enable_grad():
+                output = ctx.fn(leaf)
+            torch.autograd.backward(output, grad_output)
+            return None, leaf.grad
+
+    view = xray(Recomputed, torch.sin, torch.zeros(1))
+    told = list(zip(phases(view), texts(view), strict=True))
+    start = "Inside Recomputed.backward another backward starts, with the upstream gradient [1]."
+    place = told.index(("Inner backward", start))
+    assert told[place - 1][1].startswith("Recomputed.backward gets")
+    assert told[place + 1][1].startswith("Sin, torch's own, gets [1]")
+    assert told[-2] == ("Backward", "Recomputed.backward returns None for `fn`, [1] for `x`.")
+    assert {part.label for part in view.walk.parts} >= {"output", "inner output"}
+
+
+def test_functions_among_the_inputs_have_a_name_and_no_address():
+    class Applied(Function):
+        @staticmethod
+        def forward(ctx, fn, other, x):
+            return fn(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return None, None, grad_output
+
+    view = xray(Applied, lambda x: x * 1, object(), torch.ones(1))
+    assert (
+        texts(view)[0]
+        == "Applied.forward gets `fn` = <lambda>, `other` = <object object>, `x` = [1]."
+    )
+
+
+def test_a_random_state_on_ctx_is_no_danger():
+    class Random(Square):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.state = torch.get_rng_state()
+            return Square.forward(ctx, x)
+
+    assert not any(step.warnings for step in xray(Random, torch.ones(2)).walk.steps)
