@@ -1,0 +1,196 @@
+"""What the grader remembers of each submission it graded, and the secret seeds it graded with.
+
+Under the course's root, and out of git: grading/records/LESSON/STUDENT.json and
+grading/seeds.json. A record that cannot be read counts as none: its submission is graded again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from autograder.grading.course import CannotWrite, checked_name
+from autograder.grading.result import Result
+from autograder.grading.storage import replace_file, sync_folder, write_new
+
+FORMAT = 1
+SEED_BITS = 62
+_PLAIN = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,150}")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One graded submission.
+
+    result   the outcome, without the notebook (that is in autograded/)
+    graded   when, in UTC, as ISO 8601
+    version  the course's version that graded it
+    """
+
+    result: Result
+    graded: str
+    version: str
+
+
+def new_record(result: Result, version: str) -> Record:
+    """The record of a result obtained now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Record(replace(result, notebook=""), now, version)
+
+
+class Records:
+    """The records of the course in `root`."""
+
+    def __init__(self, root: Path):
+        self.folder = Path(root) / "grading" / "records"
+
+    def path(self, student: str, lesson: str) -> Path:
+        """Where a record is kept. Raises ValueError for names that no folder can have."""
+        return self.folder / _file_name(lesson) / f"{_file_name(student)}.json"
+
+    def read(self, student: str, lesson: str) -> Record | None:
+        """The record of a submission; None where there is none that can be read."""
+        found = _read(self.path(student, lesson))
+        same = found and (found.result.student, found.result.lesson) == (student, lesson)
+        return found if same else None
+
+    def all(self, lesson: str | None = None) -> Iterator[Record]:
+        """Every record that can be read, by lesson and student."""
+        folders = (
+            sorted(self.folder.glob("*")) if lesson is None else [self.path("-", lesson).parent]
+        )
+        for folder in folders:
+            for path in sorted(folder.glob("*.json")):
+                found = None if path.name.startswith(".") else _read(path)
+                if found and path == self.path(found.result.student, found.result.lesson):
+                    yield found
+
+    def draft(self, record: Record) -> Draft:
+        """Write a record down to the disk, but not yet in its place."""
+        path = self.path(record.result.student, record.result.lesson)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Draft(path, _to_json(record))
+
+
+class Draft:
+    """A record about to be put in its place."""
+
+    def __init__(self, path: Path, text: str):
+        self._path = path
+        self._draft = path.with_name(f".{path.name}.draft")
+        self._before = path.with_name(f".{path.name}.before")
+        for leftover in (self._draft, self._before):
+            leftover.unlink(missing_ok=True)
+        write_new(self._draft, text.encode("ascii"))
+
+    def set_aside(self) -> None:
+        """What is about to change is no longer what the old record says."""
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(self._path, self._before)
+
+    def place(self) -> None:
+        """From now on the submission counts as graded."""
+        self._before.unlink(missing_ok=True)
+        os.replace(self._draft, self._path)
+        sync_folder(self._path.parent)
+
+    def put_back(self) -> None:
+        """The old record holds again; nothing where none was set aside."""
+        if self._before.exists():
+            os.rename(self._before, self._path)
+
+    def undo(self) -> None:
+        """Everything as it was before, as far as the disk lets us."""
+        with contextlib.suppress(OSError):
+            self.put_back()
+            self._draft.unlink(missing_ok=True)
+
+
+class Seeds:
+    """The secret seed of each lesson: the same for all learners, so that equal work scores equally."""
+
+    def __init__(self, root: Path):
+        self.path = Path(root) / "grading" / "seeds.json"
+
+    def of(self, lesson: str) -> int:
+        """The lesson's seed. It is made when first asked for, and on the disk before it is used.
+
+        Raises CannotWrite where the seeds cannot be read or kept.
+        """
+        checked_name(lesson)
+        try:
+            return self._of(lesson)
+        except OSError as error:
+            raise CannotWrite(
+                f"The seeds in {self.path} cannot be read or kept: {error.strerror or error}."
+            ) from error
+
+    def _of(self, lesson: str) -> int:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_name(".seeds.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            seeds = self._read()
+            if lesson not in seeds:
+                seeds[lesson] = secrets.randbits(SEED_BITS)
+                replace_file(self.path, json.dumps(seeds, indent=1).encode("ascii"), 0o600)
+            return seeds[lesson]
+
+    def _read(self) -> dict[str, int]:
+        try:
+            seeds = json.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            seeds = None
+        if not isinstance(seeds, dict) or not all(type(seed) is int for seed in seeds.values()):
+            raise CannotWrite(
+                f"{self.path} is damaged. Put a copy of it back from your backup; or delete it: then "
+                "new seeds are drawn, and every submission is graded again."
+            )
+        return seeds
+
+
+def _file_name(name: str) -> str:
+    """A name for files, different for different names, whatever a student may be called."""
+    checked_name(name)
+    if _PLAIN.fullmatch(name):
+        return name
+    raw = name.encode("utf-8", "surrogatepass")
+    return f"%{quote(raw, safe='')[:120]}%{hashlib.sha256(raw).hexdigest()}"
+
+
+def _to_json(record: Record) -> str:
+    data = {
+        "format": FORMAT,
+        "graded": record.graded,
+        "version": record.version,
+        "result": asdict(record.result),
+    }
+    return json.dumps(data, indent=1, default=str)
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        data: Any = json.loads(path.read_bytes())
+        if data["format"] != FORMAT:
+            return None
+        result = Result.from_json(json.dumps(data["result"]))
+        checked_name(result.student)
+        checked_name(result.lesson)
+        if not math.isfinite(result.score + result.max_score):  # TypeError: points are no numbers
+            return None
+        return Record(result, str(data["graded"]), str(data["version"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None

@@ -1,0 +1,46 @@
+"""Courses with a gradebook, for the tests of what is written into it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from tests.grading.gradebooks import make_course, postgres_server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server of this test run's own."""
+    with postgres_server() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def db_url(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    """An empty database of each kind; None is nbgrader's own default, SQLite in the course folder."""
+    if request.param == "sqlite":
+        return None
+    server = request.getfixturevalue("postgres")
+    name = f"course_{uuid.uuid4().hex}"
+    engine = create_engine(server + "postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return str(server + name)
+
+
+@pytest.fixture
+def course(tmp_path: Path, db_url: str | None) -> Any:
+    """A course with a gradebook on each kind of database."""
+    return make_course(tmp_path / "course", db_url)
+
+
+@pytest.fixture
+def small_course(tmp_path: Path) -> Any:
+    """A course with a gradebook on SQLite."""
+    return make_course(tmp_path / "course")
