@@ -176,7 +176,7 @@ def _add_notebooks(connection: Connection, lesson: LessonRows, submission: str) 
     there = select(_submitted.c.notebook_id, _submitted.c.id).where(
         _submitted.c.assignment_id == submission
     )
-    known = {notebook: submitted for notebook, submitted in connection.execute(there)}
+    known = {row.notebook_id: row.id for row in connection.execute(there)}
     ids: dict[str, str] = {}
     for notebook in lesson.notebooks:
         if notebook.id not in known:
