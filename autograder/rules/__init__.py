@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from autograder.evidence import Evidence
-from autograder.rules import context, forward, gradient, honesty, order_two, ranges, runs, special
+from autograder.rules import (
+    context,
+    forward,
+    gradient,
+    half_written,
+    honesty,
+    order_two,
+    ranges,
+    runs,
+    special,
+)
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, Verdicts, judge_all, rule
 
 ORDER: tuple[Rule, ...] = (
@@ -15,6 +25,7 @@ ORDER: tuple[Rule, ...] = (
     context.leaves_inputs,
     forward.output_value,
     runs.output_is_connected,
+    half_written.forward_of_a_half,
     context.leaves_saved,
     context.leaves_upstream,
     runs.backward_runs,

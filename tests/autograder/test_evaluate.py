@@ -142,6 +142,19 @@ def test_an_unfinished_stub_is_not_started_not_an_error():
     assert "not started yet" in report.headline
 
 
+def test_an_unwritten_backward_waits_until_forward_is_right_everywhere():
+    def stub(ctx, g):
+        raise NotImplementedError()
+
+    def overflows(ctx, x):
+        return torch.exp(x) / (1 + torch.exp(x))
+
+    assert evaluate(sigmoid_with(stub), exercise=SIGMOID, seed=3).not_started
+    report = evaluate(sigmoid_with(stub, overflows), exercise=SIGMOID, seed=3)
+    assert [f.rule for f in report.findings[:2]] == ["forward-unstable", "raises"]
+    assert not report.not_started
+
+
 def test_the_same_seed_gives_the_same_report():
     wrong = sigmoid_with(WRONG["gradient-value"])
     assert (
