@@ -23,7 +23,7 @@
 #
 # **You need:** Python, torch tensors, and the derivative of a function of one variable.
 #
-# **How the exercises work.** Fill in the cell that says `YOUR CODE HERE`, run it, then run the `check(…)` cell under it. You may try as often as you like. When you are stuck, `hint(Square)` in a cell of your own gives one hint at a time, and `explain("gradient-sign")` explains a word that a report uses. `progress()` shows where you are in the course.
+# **How the exercises work.** Put your code where a cell says `YOUR CODE HERE`, in place of the line `raise NotImplementedError()`. Run the cell, then the `check(…)` cell under it. You may try as often as you like. When you are stuck, `hint(Square)` in a cell of your own gives one hint at a time, and `explain("gradient-sign")` explains a word that a report uses. `progress()` shows where you are in the course.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import gc
@@ -383,7 +383,7 @@ check(Square, hidden=True)
 # %% [markdown]
 # ### See it run
 #
-# `xray` runs your Function once and lets you walk through it: what forward got and saved, what arrived in backward, what backward returned, what reached the leaf. It shows *your* class, as it is now. Where something is wrong it opens on that step.
+# `xray` runs your Function once and lets you walk through it: what forward got and saved, what arrived in backward, what backward returned, what reached the leaf. It shows *your* class, as it is now. After a check that found something wrong it shows the very run that went wrong, and opens on the step that does.
 
 # %% nbgrader={"grade": false, "grade_id": "see-square", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(Square)
@@ -752,7 +752,7 @@ print("the true gradient of n, 2³ · log 2:", (2**3 * torch.log(torch.tensor(2.
 #
 # $y = w_1 x_1 + w_2 x_2$ for two tensors of equal shape and two numbers: the way two branches of a network are blended.
 #
-# **Contract.** `WeightedSum.apply(x1, x2, w1, w2)`. The gradients of `w1` and `w2` are `None`, and a **tensor** given for either is refused with a `TypeError` whose message names the argument and says what is wrong with it. Python ints are numbers too. No tensor is kept for backward at all.
+# **Contract.** `WeightedSum.apply(x1, x2, w1, w2)`. The gradients of `w1` and `w2` are `None`, and a **tensor** given for either is refused with a `TypeError` whose message says what is wrong: name the argument, and what is wanted in its place. Python ints are numbers too. No tensor is kept for backward at all.
 #
 # `x1` or `x2` may be frozen: then backward returns `None` for it. Torch would not complain about a gradient that nobody wants, but the work is wasted, so asking `ctx.needs_input_grad` is an **obligation** in this course: it is checked here and in every Function with several tensors.
 #

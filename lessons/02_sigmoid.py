@@ -627,7 +627,7 @@ saved_ledger(TimesExp, x)
 saved_ledger(TimesExpAgain, x)
 
 # %% [markdown]
-# So the cured class keeps one tensor where the other kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
+# So the cured class keeps one tensor, its input, where the other kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
 #
 # | what backward needs | how it gets there | a second derivative sees |
 # |---|---|---|

@@ -1066,7 +1066,8 @@ print("gradient, both rows:    ", x.grad.tolist())
 # **Contract.** `LogSumExp.apply(x, dim)`; the reference is `torch.logsumexp` over one dimension.
 #
 # * Finite value and gradient at ±1000 in float32; second derivatives right.
-# * A row of $-\infty$ gives the value $-\infty$ and the gradient **0**. (Rows with $+\infty$ are not judged.)
+# * A row of $-\infty$ gives the value $-\infty$, the gradient **0** and the second derivatives 0. (Rows with $+\infty$ are not judged.)
+# * Replace the infinity *before* you subtract, not the NaN after it. Putting a 0 over a finished NaN leaves $0 \cdot \mathrm{NaN}$ to the second derivative, and a NaN that arrives from upstream is somebody's mistake: it must stay a NaN.
 # * Keep `x` and the output, nothing else. (The softmax itself would be an intermediate. Lesson 02!)
 #
 # Forward may call `torch.logsumexp`, or be your own shift. In backward: how do you get the softmax from `x` and the output?
@@ -1116,7 +1117,7 @@ check(LogSumExp, hidden=True)
 #
 # **The row of −inf.** There `out` is $-\infty$; with 0 in its place the exponent is $-\infty - 0$ and the share $e^{-\infty} = 0$.
 #
-# **Common mistakes.** Subtracting the maximum and not the output: shares that do not add up to 1. `x.softmax(-1)` whatever `dim` is. No `unsqueeze`. `nan_to_num` as a broom at the end works for the value here, but sweeps away real NaNs as well.
+# **Common mistakes.** Subtracting the maximum and not the output: shares that do not add up to 1. `x.softmax(-1)` whatever `dim` is. No `unsqueeze`. `nan_to_num` as a broom at the end sweeps away real NaNs as well. `torch.where(out == -torch.inf, 0, share)` around a share that is NaN gives the right gradient and a NaN for the second derivative, because the backward of `exp` multiplies by that NaN.
 #
 # **A limit worth knowing.** In float32 an output near 1000 is known to about $3 \cdot 10^{-5}$, so the shares $e^{x - \mathrm{out}}$ carry a relative error of that size. `torch.softmax`, which subtracts the maximum and divides, does not.
 
@@ -1369,9 +1370,9 @@ def your_loss(scores, target):
 
 # %% nbgrader={"grade": false, "grade_id": "see-network-flow", "locked": true, "schema_version": 3, "solution": false, "task": false}
 layers = (
-    Operation("Hidden", LinearReLU, ("x", "W1", "b1")),
-    Operation("Scores", MyLinear, ("Hidden", "W2", "b2")),
-    Operation("Loss", lambda scores: your_loss(scores, torch.tensor([1])), ("Scores",)),
+    Operation("LinearReLU", LinearReLU, ("x", "W1", "b1")),
+    Operation("MyLinear", MyLinear, ("LinearReLU", "W2", "b2")),
+    Operation("Loss", lambda scores: your_loss(scores, torch.tensor([1])), ("MyLinear",)),
 )
 example = {
     "x": torch.tensor([[1.0, 2.0]]),

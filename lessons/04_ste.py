@@ -333,7 +333,7 @@ show(
 # %% [markdown]
 # The third line is a warning. The **clipped** estimator stops a push on a value beyond ±1, in *both* directions: one step too far, and a weight that nobody brings back is stuck for good.
 #
-# So binary networks clamp the latent weights to ±1 after each step; then both estimators will do for them.
+# So binary networks clamp the latent weights to ±1 after each step. Then the two estimators are the same for them.
 #
 # The clipped one is made for *activations*, which nobody clamps: where $|x| > 1$ the identity is a bad stand-in for a step, and the clipped one says 0.
 
@@ -393,7 +393,7 @@ check(Binarize, hidden=True)
 xray(Binarize)
 
 # %% [markdown]
-# ## Biased means: it does not settle
+# ## The price of the bias: it does not settle
 #
 # What happens when the wanted value lies between two steps? Minimise $(\operatorname{round}(x) - 2.4)^2$ with the identity as surrogate. Neither 2 nor 3 gives a zero gradient, so $x$ is pushed to and fro for ever.
 #
