@@ -80,7 +80,10 @@ def first_difference(
     return index, float(actual.reshape(-1)[flat]), float(expected.reshape(-1)[flat])
 
 
-def show(value: Any, limit: int = 6, digits: int = 4) -> str:
+SHOWN = 6  # elements of a tensor that a report shows
+
+
+def show(value: Any, limit: int = SHOWN, digits: int = 4) -> str:
     """A tensor or value in a few words: "[0.25, -1.5, …] (3×4)"."""
     if isinstance(value, Tensor):
         flat = value.detach().reshape(-1)
@@ -102,13 +105,45 @@ def show(value: Any, limit: int = 6, digits: int = 4) -> str:
     return str(value)
 
 
-def show_apart(actual: Tensor, expected: Tensor) -> tuple[str, str]:
-    """Both tensors in a few words, with as many digits as it takes to tell them apart."""
+def show_apart(
+    actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64
+) -> tuple[str, str]:
+    """Both tensors in a few words, with as many digits as it takes to tell them apart.
+
+    Where they differ only behind what is shown of a long tensor, the place where they differ most.
+    """
+    difference = (
+        first_difference(actual, expected, dtype) if actual.shape == expected.shape else None
+    )
+    if difference is not None and not bool(
+        mismatch(actual, expected, dtype).reshape(-1)[:SHOWN].any()
+    ):
+        index, mine, right = difference
+        mine_words, right_words = _digits_apart(mine, right)
+        place = f"at [{', '.join(map(str, index))}]"
+        return f"{mine_words} {place}", f"{right_words} {place}"
+    return _digits_apart(actual, expected)
+
+
+def _digits_apart(actual: Any, expected: Any) -> tuple[str, str]:
     for digits in (4, 7, 10, 13, 17):
         words = show(actual, digits=digits), show(expected, digits=digits)
         if words[0] != words[1]:
-            break
-    return words
+            return words
+    return show(actual), show(expected)
+
+
+def both(
+    actual: Any, expected: Any, dtype: torch.dtype = torch.float64, missing: str = "0"
+) -> dict[str, object]:
+    """The evidence "actual" and "expected", told apart. ``missing`` stands for an expected None."""
+    if isinstance(actual, Tensor) and isinstance(expected, Tensor):
+        mine, right = show_apart(actual, expected, dtype)
+        return {"actual": mine, "expected": right}
+    return {
+        "actual": "None" if actual is None else show(actual),
+        "expected": missing if expected is None else show(expected),
+    }
 
 
 def number(value: Any, digits: int = 4) -> str:

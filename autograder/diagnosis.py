@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from autograder.candidates import CANDIDATES
-from autograder.compare import close, first_difference, show
+from autograder.compare import both, close, first_difference, show
 from autograder.evidence import Evidence, Finding, Pair
 
 
@@ -62,8 +62,7 @@ def _with_evidence(
         "argument": ev.argument(position),
         "inputs": {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)},
         "upstream": ", ".join(show(g) for g in pair.question.upstream if g is not None),
-        "actual": show(got) if got is not None else "None",
-        "expected": show(right),
+        **both(got, right),
     }
     if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape:
         difference = first_difference(got, right)

@@ -105,6 +105,53 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Use the functions of torch (torch.exp), not those of math, and no float() or .item().",
     ),
     (
+        r"expanded size of the tensor \((-?\d+)\) must match the existing size \((\d+)\) at "
+        r"non-singleton dimension (\d+)(?:\.  Target sizes: \[(.*?)\]\.  Tensor sizes: \[(.*?)\])?",
+        "{method} expands a tensor to a shape it does not fit: ({4}) to ({3}).",
+        "expand lines the shapes up from the right. Where a dimension was reduced without keepdim, give it "
+        "back first: unsqueeze(dim).",
+    ),
+    (
+        r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions in the "
+        r"tensor \((\d+)\)",
+        "{method} expands a tensor of {1} dimensions to {0}: expand can add dimensions, not remove them.",
+        "Where keepdim kept the reduced dimension it must not be given back again.",
+    ),
+    (
+        r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
+        "{method} names dimension {2}, but there only {0} to {1} are possible.",
+        "Count the dimensions of the very tensor on that line: a reduction without keepdim leaves one "
+        "fewer, and unsqueeze allows one more.",
+    ),
+    (
+        r"Index tensor must have the same number of dimensions as (self|src|input) tensor",
+        "{method} uses an index with another number of dimensions than the tensors beside it.",
+        "scatter and gather want the same number of dimensions everywhere. Give indices and values the "
+        "reduced dimension back, once each: unsqueeze(dim).",
+    ),
+    (
+        r"shape '\[(.*?)\]' is invalid for input of size (\d+)",
+        "{method} reshapes {1} elements to ({0}), which holds another number of them.",
+        "reshape rearranges, it neither repeats nor sums. Use expand to repeat, sum to reduce.",
+    ),
+    (
+        r"size \{\[(.*?)\]\} is not expandable to size \{\[(.*?)\]\}",
+        "{method} sums a tensor down to a shape it was not broadcast from: ({0}) is no part of ({1}).",
+        "sum_to_size takes the shape of the argument that the gradient belongs to.",
+    ),
+    (
+        r"attribute 'saved_tensors' of .* is not writable",
+        "{method} assigns to ctx.saved_tensors, which torch fills by itself.",
+        "Hand the tensors over by a call: ctx.save_for_backward(x). backward finds them in "
+        "ctx.saved_tensors.",
+    ),
+    (
+        r"^tuple index out of range$",
+        "{method} asks a tuple for an entry that it has not got.",
+        "ctx.saved_tensors has as many entries as tensors were saved, ctx.needs_input_grad as many as "
+        "arguments were passed.",
+    ),
+    (
         r"view size is not compatible",
         "{method} calls view on a tensor whose memory layout does not allow it.",
         "grad_output need not be contiguous: use reshape instead of view.",
@@ -171,6 +218,12 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
 
 # Plain functions call autograd themselves, so the same words have another cause.
 KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"view size is not compatible",
+        "{method} calls view on a tensor whose memory layout does not allow it.",
+        "A transposed tensor has its elements in another order in memory. reshape works for every tensor "
+        "(and copies where it must).",
+    ),
     (
         r"element 0 of tensors does not require grad|One of the differentiated Tensors does not require",
         "{method} differentiates something that is not connected to a graph.",

@@ -68,6 +68,11 @@ class Failure:
     is_runtime_error: bool = False
     depth: int = 0
 
+    @property
+    def raised_by_learner(self) -> bool:
+        """Whether it comes from a raise statement of the learner's own."""
+        return self.own_frame and self.source.strip().startswith("raise ")
+
 
 @dataclass
 class Kept:

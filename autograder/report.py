@@ -96,7 +96,7 @@ class Report:
         first = self.findings[0]
         rows: list[tuple[str, str]] = []
         if not self.discreet:
-            rows += _evidence_rows(first.evidence)
+            rows += _evidence_rows(first.evidence, first.message)
         if first.hint:
             rows.append(("Next", first.hint))
         if self.not_started:
@@ -212,8 +212,8 @@ def _finding_data(finding: Finding, discreet: bool) -> dict[str, Any]:
     return {"rule": finding.rule, "message": TITLES.get(finding.rule, ""), "hint": finding.hint}
 
 
-def _evidence_rows(evidence: dict[str, Any]) -> list[tuple[str, str]]:
-    """The measured evidence in at most five rows."""
+def _evidence_rows(evidence: dict[str, Any], headline: str) -> list[tuple[str, str]]:
+    """The measured evidence in at most five rows; an error that the headline quotes is not repeated."""
     rows: list[tuple[str, str]] = []
     if evidence.get("line"):
         rows.append(
@@ -230,9 +230,17 @@ def _evidence_rows(evidence: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Expected", _cut(str(evidence.get("expected", "")), 120)))
     if evidence.get("kept_tensors"):
         rows.append(("Kept", _cut(str(evidence["kept_tensors"]), 240)))
-    if evidence.get("original") and not evidence.get("not_started"):
-        rows.append(("torch says", _cut(str(evidence["original"]).replace("\n", " "), 240)))
+    original = str(evidence.get("original") or "")
+    if original and not evidence.get("not_started") and not _quotes(headline, original):
+        label = "The error" if evidence.get("own_words") else "torch says"
+        rows.append((label, _cut(original.replace("\n", " "), 240)))
     return rows
+
+
+def _quotes(headline: str, original: str) -> bool:
+    """Whether the headline has the words of an error ("KeyError: …") in full."""
+    words = original.split(": ", 1)[-1].strip().rstrip(".")
+    return len(words) >= 10 and words in headline
 
 
 def _code(text: str) -> str:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from autograder.evidence import Evidence, Pair
 from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS
+from autograder.misspelt import misspelt
 from autograder.observation import Failure
 
 
@@ -28,6 +29,9 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
         return _not_implemented(failure, ev, name, method)
     if not ev.exercise.is_function and (said := _without_leaf(failure, ev, pair)) is not None:
         return said
+    special = misspelt(failure, ev, method) or _misused(failure, ev, pair, method)
+    if special is not None:
+        return Said(*special)
     known = (*KNOWN_IN_FUNCTIONS, *KNOWN) if ev.exercise.is_function else KNOWN
     for pattern, message, hint in known:
         found = re.search(pattern, failure.message)
@@ -111,3 +115,23 @@ def _stub_left(where: str) -> Said:
         "comes to its end.",
         "Delete the line `raise NotImplementedError()`.",
     )
+
+
+def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[str, str] | None:
+    """(headline, next step) for what only the learner's source and the call explain together."""
+    unpacks = "to unpack" in failure.message
+    if unpacks and "save_for_backward" in ev.source.attributes_set("forward"):
+        return (
+            "forward assigns to ctx.save_for_backward; it is a method, and nothing was saved.",
+            "Call it: ctx.save_for_backward(x).",
+        )
+    count = len(pair.question.args)
+    if "tuple index out of range" in failure.message and "needs_input_grad" in failure.source:
+        passed = ", ".join(map(ev.argument, range(count)))
+        return (
+            f"{method} reads past the end of ctx.needs_input_grad: it has {count} entries here, one for "
+            f"each argument that was passed ({passed}).",
+            "An argument that was left out has no entry. Look first whether there is one: "
+            "len(ctx.needs_input_grad), or a note that forward leaves on ctx.",
+        )
+    return None

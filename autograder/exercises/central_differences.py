@@ -123,6 +123,12 @@ NUMERICAL_GRADIENT = Exercise(
             lambda f, x, eps=1e-6: torch.zeros_like(x),
         ),
         ForwardSlip(
+            "This is half of f(x + ε) − f(x), over ε: the second point was x itself.",
+            "old = x[i] is a view: it moves when x[i] does, so old − ε is x again, and putting it back does "
+            "nothing. Keep a copy: old = x[i].clone() or x[i].item().",
+            lambda f, x, eps=1e-6: central_differences(f, x, eps, ahead=1.0, behind=0.0) / 2,
+        ),
+        ForwardSlip(
             "The difference is divided by 2 and then multiplied by eps.",
             "a / 2 * eps is (a / 2) · eps. Put brackets around 2 * eps.",
             lambda f, x, eps=1e-6: central_differences(f, x, eps) * eps**2,

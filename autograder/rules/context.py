@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from autograder.compare import close, show
+from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
@@ -35,6 +35,10 @@ def leaves_inputs(ev: Evidence) -> Verdict:
             continue
         name = ev.argument(changed[0])
         where = "the function" if ev.exercise.is_function else "forward"
+        if view := ev.source.view_put_back(
+            ev.exercise.name if ev.exercise.is_function else "forward"
+        ):
+            return _puts_back_a_view(pair, name, *view)
         line = _in_place_line(ev, ev.exercise.name if ev.exercise.is_function else "forward")
         return Finding(
             "mutates-input",
@@ -44,6 +48,18 @@ def leaves_inputs(ev: Evidence) -> Verdict:
             {"case": pair.where, "argument": name, **line},
         )
     return None
+
+
+def _puts_back_a_view(
+    pair: Pair, argument: str, place: tuple[int, str], name: str, target: str
+) -> Finding:
+    return Finding(
+        "mutates-input",
+        f"{argument} is not put back: {name} is a view of {target}, so it moved together with it.",
+        f"{target}[i] with an index shares the memory of {target}. Keep a copy of the number "
+        f"(.item() or .clone()), or leave {target} alone and move a copy of it.",
+        {"case": pair.where, "argument": argument, "line": place[0], "source": place[1]},
+    )
 
 
 def _switches_requires_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
@@ -314,8 +330,7 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                 "test.",
                 {
                     "case": pair.where,
-                    "actual": show(pair.reached(wanted)),
-                    "expected": show(pair.right(wanted)),
+                    **both(pair.reached(wanted), pair.right(wanted)),
                 },
             )
         for j, value in enumerate(pair.answer.raw or ()):

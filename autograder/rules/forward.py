@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from autograder.compare import (
+    both,
     close,
     first_difference,
     mismatch,
@@ -27,6 +28,8 @@ def _value_rule(ev: Evidence, name: str) -> str:
 def _line(ev: Evidence, call: str = "") -> dict[str, object]:
     """The line of ``call``, else the one that returns; of a longer plain function only the former."""
     method = ev.exercise.name if ev.exercise.is_function else "forward"
+    if view := ev.source.view_put_back(method):
+        return {"line": view[0][0], "source": view[0][1]}
     place = ev.source.first_call(method, call) if call else None
     if place is None and (not ev.exercise.is_function or ev.source.is_one_return(method)):
         place = ev.source.returned(method)
@@ -258,7 +261,7 @@ def _unstable(ev: Evidence, pair: Pair, output: Tensor, right: Tensor, bad: Tens
         f"{show(right[bad][0])}.",
         "exp overflows above about 88 in float32, and log of something that underflowed to 0 is -inf. "
         "Rewrite the formula so that exp only ever sees numbers that are not positive.",
-        {"case": pair.where, "actual": show(output), "expected": show(right), **_line(ev)},
+        {"case": pair.where, **both(output, right, torch.float32), **_line(ev)},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.compare import close, mismatch, show
+from autograder.compare import both, close, mismatch, show
 from autograder.diagnosis import diagnose
 from autograder.evidence import Evidence, Finding
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
@@ -50,7 +50,7 @@ def function_gradients_agree(ev: Evidence) -> Verdict:
                     "gradient-value",
                     f"The gradient through the function to {ev.argument(position)} is wrong.",
                     "Use torch operations only, and sum exactly the dimensions that were broadcast.",
-                    {"case": pair.where, "actual": show(got), "expected": show(right)},
+                    {"case": pair.where, **both(got, right)},
                 )
     return None
 
@@ -102,8 +102,7 @@ def gradient_stable(ev: Evidence) -> Verdict:
                     {
                         "case": pair.where,
                         "argument": name,
-                        "actual": show(got),
-                        "expected": show(right),
+                        **both(got, right, torch.float32),
                     },
                 )
     return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from autograder.compare import close, show
+from autograder.compare import both, close, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expect
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
@@ -131,8 +131,7 @@ def _silent(
         hint,
         {
             "case": pair.where,
-            "actual": show(got) if got is not None else "None",
-            "expected": show(right) if right is not None else "0",
+            **both(got, right),
             **line,
         },
     )
@@ -150,8 +149,7 @@ def _not_finite(ev: Evidence, pair: Pair, place: int, got: Tensor, right: object
         "not the result after it.",
         {
             "case": pair.where,
-            "actual": show(got),
-            "expected": show(right) if right is not None else "0",
+            **both(got, right),
             **_backward_line(ev),
         },
     )
@@ -167,8 +165,7 @@ def _kink(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> F
         "with a formula that is smooth at this point, as the function itself is.",
         {
             "case": pair.where,
-            "actual": show(got),
-            "expected": show(right) if right is not None else "0",
+            **both(got, right),
             **_backward_line(ev),
         },
     )
@@ -202,8 +199,7 @@ def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object)
         "an input, the output, or neither.",
         {
             "case": pair.where,
-            "actual": show(got) if got is not None else "None",
-            "expected": show(right) if right is not None else "0",
+            **both(got, right),
             "not_started": True,
             **where,
         },

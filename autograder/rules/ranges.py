@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.compare import close, first_difference, show
+from autograder.compare import both, close, first_difference, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
 
@@ -33,7 +33,7 @@ def _problem(
         if right.is_floating_point() and output.dtype != want:
             return f"the output is {_plain(output.dtype)} instead of {_plain(want)}", {}
         if not close(output, right, dtype):
-            return "the output is wrong", {"actual": show(output), "expected": show(right)}
+            return "the output is wrong", dict(both(output, right, dtype))
     for position in pair.question.wants:
         wrong = _gradient_problem(ev, pair, position, dtype)
         if wrong:
@@ -59,8 +59,7 @@ def _gradient_problem(
         return f"the gradient for {name} is {_plain(got.dtype)} instead of {_plain(want)}", {}
     if not close(got, right, dtype):
         evidence: dict[str, object] = {
-            "actual": show(got),
-            "expected": show(right),
+            **both(got, right, dtype),
             "argument": name,
         }
         difference = first_difference(got, right, dtype)

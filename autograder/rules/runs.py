@@ -28,6 +28,7 @@ def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding
     evidence = {
         "case": pair.where,
         "original": f"{failure.kind}: {failure.message}"[:400],
+        "own_words": failure.raised_by_learner,
         "not_started": said.not_started,
     }
     if failure.line is not None and failure.own_frame:
@@ -37,8 +38,7 @@ def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding
 
 def _refused_wrongly(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Said | None:
     """The learner's own raise of an error that is about values, where the contract allows them."""
-    own = failure.own_frame and failure.source.strip().startswith("raise ")
-    if not own or failure.kind not in ("TypeError", "ValueError"):
+    if not failure.raised_by_learner or failure.kind not in ("TypeError", "ValueError"):
         return None
     return Said(
         f"{method} refuses what the contract allows ({pair.where}): {failure.message[:120]}",
@@ -132,6 +132,8 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                     "The last line of backward must be `return` and the gradients.",
                     {"case": pair.where, "original": text[:300]},
                 )
+            if (left_out := _for_what_was_left_out(ev, pair, got)) is not None:
+                return left_out
             return Finding(
                 "gradient-count",
                 f"backward returns {_plural(got)}, but forward takes {wanted} "
@@ -155,6 +157,27 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                 {"case": pair.where, "original": text[:300]},
             )
     return None
+
+
+def _for_what_was_left_out(ev: Evidence, pair: Pair, got: int | None) -> Finding | None:
+    """A gradient for an argument with a default that this call did not pass: torch wants none."""
+    passed = len(pair.question.args)
+    if got is None or not passed < got <= len(ev.exercise.argument_names):
+        return None
+    call = ", ".join(map(ev.argument, range(passed)))
+    name = ev.argument(got - 1)
+    return Finding(
+        "gradient-count",
+        f"backward returns a gradient for {name}, which was left out: the call was apply({call}).",
+        f"torch counts the arguments that were passed. Where {name} was left out its place holds None "
+        "(None at the end may also be dropped).",
+        {
+            "case": pair.where,
+            "original": pair.answer.failure.message[:300] if pair.answer.failure else "",
+            "returned": got,
+            "expected": passed,
+        },
+    )
 
 
 def _plural(count: int | None) -> str:

@@ -26,14 +26,18 @@ def refuses_what_it_should(ev: Evidence) -> Verdict:
                 "what is wrong.",
                 {"case": pair.where},
             )
-        original = f"{failure.kind}: {failure.message[:200]}"
+        said = {
+            "case": pair.where,
+            "original": f"{failure.kind}: {failure.message[:200]}",
+            "own_words": failure.raised_by_learner,
+        }
         if failure.kind not in wanted:
             return Finding(
                 "refuses",
                 f"{pair.where[0].upper()}{pair.where[1:]} is refused with {failure.kind}; the contract asks "
                 f"for {kinds} with a message.",
                 f"Raise {wanted[0]} yourself, before anything else goes wrong.",
-                {"case": pair.where, "original": original},
+                said,
             )
         if not _says_something(failure.message, ev.exercise.argument_names):
             return Finding(
@@ -42,7 +46,7 @@ def refuses_what_it_should(ev: Evidence) -> Verdict:
                 "does not say what is wrong.",
                 "Whoever reads it has not seen your code: name the argument, and say what is wanted "
                 "in its place.",
-                {"case": pair.where, "original": original},
+                said,
             )
     return None
 
