@@ -189,7 +189,8 @@ def _read(path: Path) -> Record | None:
         result = Result.from_json(json.dumps(data["result"]))
         checked_name(result.student)
         checked_name(result.lesson)
-        if not math.isfinite(result.score + result.max_score):  # TypeError: points are no numbers
+        given = [number for mark in result.marks for number in (mark.points, mark.max_points)]
+        if not all(number is None or math.isfinite(number) for number in given):
             return None
         return Record(result, str(data["graded"]), str(data["version"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -9,13 +9,20 @@ from pathlib import Path
 
 
 def write_new(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file that is not there yet, down to the disk. Raises FileExistsError if it is."""
+    """Write a file that is not there yet, down to the disk; no file where that does not work.
+
+    Raises FileExistsError if it is there.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fchmod(descriptor, mode)
-        os.fsync(descriptor)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+    except BaseException:
+        path.unlink()
+        raise
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:

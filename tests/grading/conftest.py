@@ -11,6 +11,9 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from tests.grading.gradebooks import make_course, postgres_server
+from tests.nbgrader.classes import guarded_class
+
+__all__ = ["guarded_class"]
 
 
 @pytest.fixture(scope="session")
