@@ -33,11 +33,19 @@ class Finding:
 
 @dataclass
 class Pair:
-    """One question with the answer that came and the answer that is right."""
+    """One question with the answer that came and the answer that is right.
+
+    references  where the right answer comes from; None for a question that has no such thing
+    """
 
     question: Question
     answer: Answer
-    expected: Expected
+    references: References | None = None
+
+    @cached_property
+    def expected(self) -> Expected:
+        """The right answer, computed when a rule first looks at it: many rules need not."""
+        return self.references.expect(self.question) if self.references else Expected((), True)
 
     @property
     def where(self) -> str:
@@ -70,7 +78,7 @@ class Pair:
 
 
 class Evidence:
-    """All pairs of one evaluation. The right answers are computed when a rule first asks.
+    """All pairs of one evaluation.
 
     references  where right answers to these questions may be remembered already
     """
@@ -92,9 +100,10 @@ class Evidence:
         """The pair of one question that was answered."""
         if id not in self._pairs:
             question = self.questions[id]
-            needs_reference = question.kind not in ("refusal", "scenario", "gradcheck")
-            expected = self.references.expect(question) if needs_reference else Expected((), True)
-            self._pairs[id] = Pair(question, self.observation.answers[id], expected)
+            has_reference = question.kind not in ("refusal", "scenario", "gradcheck")
+            self._pairs[id] = Pair(
+                question, self.observation.answers[id], self.references if has_reference else None
+            )
         return self._pairs[id]
 
     def pairs(

@@ -56,7 +56,7 @@ class _Planner:
                 chosen = self.one_of_each_kind(main)
                 for place, (i, case) in enumerate(main):
                     made += self.each_case(i, case, devices)
-                    if i in chosen:
+                    if i in chosen or (case.visible and self.exercise.visible_second):
                         made += self.each_kind(i, case)
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
@@ -215,7 +215,7 @@ class _Planner:
         for device in devices:
             if device != "cpu":
                 made.append(ask(f"{device}:{i}", "run", i, case, device=device, variant=device))
-        if exercise.second_order not in ("not-judged", "checked"):
+        if exercise.second_order in ("right", "right-or-refused"):
             made += self.second_order(i, case, made[0])
         return made
 
@@ -242,6 +242,8 @@ class _Planner:
         if self.exercise.meta:
             made.append(self.question(f"meta:{i}", "run", i, case, device="meta", variant="meta"))
         first = self.question(f"needs:{i}", "needs", i, case)
+        if self.exercise.second_order == "refused":
+            made += self.second_order(i, case, first)
         if len(first.wants) > 1:
             made += [
                 replace(first, id=f"needs:{i}:{place}", wants=(place,)) for place in first.wants

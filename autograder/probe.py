@@ -27,10 +27,12 @@ from autograder.materials import (
     same_values,
     second_order,
 )
+from autograder.meta import QuickMeta
 from autograder.observation import Answer, BackwardCall, Observation, Question
+from autograder.snapshot import Moment
 from autograder.structure import look_inside
 from autograder.submission import Submission
-from autograder.trace import Snapshot, Trace, functions, record
+from autograder.trace import Trace, functions, record
 
 
 class _Stage:
@@ -74,7 +76,8 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     holds = question.kind == "run"
     recording = record(*submission.classes, keep=None, hold=holds, details=False)
     try:
-        with recording if watching else contextlib.nullcontext(trace) as trace:
+        quick = QuickMeta() if question.device == "meta" else contextlib.nullcontext()
+        with quick, recording if watching else contextlib.nullcontext(trace) as trace:
             _KINDS[question.kind](submission, question, answer, stage, scenarios)
     except (
         BaseException
@@ -104,7 +107,7 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
         for each in app.backwards:
             returned = None
             if each.returned is not None:
-                returned = tuple(v.values if isinstance(v, Snapshot) else v for v in each.returned)
+                returned = tuple(v.values if isinstance(v, Moment) else v for v in each.returned)
             calls.append(
                 BackwardCall(
                     returned, each.returned_type, each.grad_mode, each.needs,

@@ -17,8 +17,19 @@ _NOTHING: AbstractContextManager[Any] = contextlib.nullcontext()
 
 
 @dataclass
-class Snapshot:
-    """A tensor as it was at one moment. ``values`` is a detached copy, or None if not kept."""
+class Moment:
+    """What it takes to see whether a tensor is written to later.
+
+    values  a detached copy of all or some of its values, or None if not kept
+    """
+
+    version: int
+    values: Tensor | None
+
+
+@dataclass
+class Snapshot(Moment):
+    """A tensor as it was at one moment."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -26,10 +37,8 @@ class Snapshot:
     bytes: int
     storage: int
     storage_bytes: int
-    version: int
     requires_grad: bool
     contiguous: bool
-    values: Tensor | None = None
 
 
 def unwrapped(tensor: Tensor) -> Tensor:
@@ -49,25 +58,29 @@ def storage_of(tensor: Tensor) -> tuple[int, int]:
         return 0, 0
 
 
-def snapshot(value: Any, keep: int | None = 12) -> Any:
-    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+def moment(value: Any, keep: int | None = None) -> Any:
+    """A Moment of a tensor with at most ``keep`` values (None: all of them); other values as text."""
     if not isinstance(value, Tensor):
-        return (
-            value
-            if isinstance(value, bool | int | float | str) or value is None
-            else in_words(value)
-        )
-    inner = unwrapped(value)
-    plain = inner.detach()
-    storage, storage_bytes = storage_of(inner)
+        known = value is None or isinstance(value, bool | int | float | str)
+        return value if known else in_words(value)
+    plain = unwrapped(value).detach()
     values = None
     if plain.layout == torch.strided and not plain.is_meta:
         with _without_transforms():
             values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
+    return Moment(_version(plain), values)
+
+
+def snapshot(value: Any, keep: int | None = 12) -> Any:
+    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+    now = moment(value, keep)
+    if not isinstance(now, Moment):
+        return now
+    storage, storage_bytes = storage_of(value)
     return Snapshot(
-        tuple(value.shape), str(value.dtype).removeprefix("torch."), str(value.device),
-        value.numel() * value.element_size(), storage, storage_bytes, _version(plain),
-        value.requires_grad, value.is_contiguous(), values,
+        now.version, now.values, tuple(value.shape), str(value.dtype).removeprefix("torch."),
+        str(value.device), value.numel() * value.element_size(), storage, storage_bytes,
+        value.requires_grad, value.is_contiguous(),
     )  # fmt: skip
 
 
@@ -115,7 +128,7 @@ def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str,
 
 def changed(before: Any, now: Tensor) -> bool:
     """Whether a tensor was written to since its snapshot: by version, or (past .data) by value."""
-    if not isinstance(before, Snapshot):
+    if not isinstance(before, Moment):
         return False
     plain = unwrapped(now).detach()
     if _version(plain) != before.version:

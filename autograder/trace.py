@@ -27,6 +27,7 @@ from autograder.snapshot import (
     Snapshot,
     changed,
     in_words,
+    moment,
     snapshot,
     storage_of,
     tensors_within,
@@ -69,7 +70,7 @@ class _Recorder:
         self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
 
     def shot(self, value: Any) -> Any:
-        return snapshot(value, self.keep)
+        return (snapshot if self.details else moment)(value, self.keep)
 
     def forget(self) -> None:
         """Let go of every tensor: wrappers may live on until Python's garbage collector runs."""
@@ -130,7 +131,7 @@ class _Recorder:
             call.needs = tuple(ctx.needs_input_grad)
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
-        return call, held, [snapshot(t, None) for t in held], app
+        return call, held, [moment(t) for t in held], app
 
     def lineage_of(self, state: tuple[Any, ...] | None) -> Lineage | None:
         """What follows the tensors of a backward that autograd records; None for any other."""

@@ -22,7 +22,7 @@ from autograder.observation import Answer
 from autograder.structure import look_inside
 from autograder.trace import functions, storage_of
 
-_QUERIES, _KEYS, _BLOCK = 24, 20, 4  # L, S and a block size well below both
+_QUERIES, _KEYS, _BLOCK = 14, 12, 4  # L, S and a block size well below both
 
 # ---- second derivatives in every loss ------------------------------------------------------
 
@@ -104,7 +104,10 @@ def judge_attempts(
 
 def _silent(outcome: dict[str, Any], got: Any, right: Any, is_right: bool) -> Verdict:
     words = "a right" if is_right else "a wrong"
-    message = f"For the loss {outcome['loss']} {words} second derivative comes out, and no error."
+    message = (
+        f"For the loss {outcome['loss']} {words} second derivative, taken with {outcome['how']}, comes out, "
+        "and no error."
+    )
     if is_right:
         message += " First order only means that every attempt is refused."
     return (
@@ -113,7 +116,6 @@ def _silent(outcome: dict[str, Any], got: Any, right: Any, is_right: bool) -> Ve
         "`if torch.is_grad_enabled(): raise RuntimeError(...)`. once_differentiable alone is silent in "
         "sums with other functions of the input.",
         {
-            "taken with": outcome["how"],
             "actual": "None" if got is None else show(got),
             "expected": f"RuntimeError (the true value is {show(right)})",
         },
@@ -124,7 +126,7 @@ def _silent(outcome: dict[str, Any], got: Any, right: Any, is_right: bool) -> Ve
 
 
 def run_kept(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """One forward and backward with L = 24, S = 20; gives every tensor kept in between."""
+    """One forward and backward of one head; gives every tensor kept in between."""
     args: list[Any] = [s.normal(_QUERIES, 2), s.normal(_KEYS, 2), s.normal(_KEYS, 2)]
     for tensor in args:
         tensor.requires_grad_(True)

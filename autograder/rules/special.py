@@ -92,10 +92,9 @@ def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
         scenario = next(s for s in ev.exercise.scenarios if s.name == name)
         if answer.failure is not None:
             from autograder.evidence import Pair
-            from autograder.expected import Expected
             from autograder.translate import translate
 
-            pair = Pair(ev.questions[id], answer, Expected((), True))
+            pair = Pair(ev.questions[id], answer)
             said = translate(answer.failure, ev, pair, answer.failure.function or ev.exercise.name)
             evidence: dict[str, object] = {
                 "case": name, "original": f"{answer.failure.kind}: {answer.failure.message}"[:400],

@@ -1,0 +1,57 @@
+"""QuickMeta answers as torch's own meta kernels do, and leaves every error to them."""
+
+import itertools
+
+import pytest
+import torch
+
+from autograder.meta import _COMPARES, _SAME_DTYPE, _SELECTS, QuickMeta
+
+SHAPES = [(3, 4), (1, 4), (4,), (), (2, 1, 4)]
+DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.int64]
+
+
+def tensors(shape, dtype):
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def calls():
+    for func in sorted(_SAME_DTYPE | _COMPARES, key=str):
+        for shape, dtype in itertools.product(SHAPES[:3], DTYPES):
+            a = tensors(shape, dtype)
+            if len([s for s in func._schema.arguments if s.default_value is None]) == 1:
+                yield func, (a,)
+            elif str(func).endswith(("Scalar", "Tensor_Scalar")):
+                yield from ((func, (a, number)) for number in (2, 0.5))
+            else:
+                for other, kind in itertools.product(SHAPES, DTYPES):
+                    yield func, (a, tensors(other, kind))
+    for shape, other, dtype in itertools.product(SHAPES, SHAPES, DTYPES):
+        mask = tensors(shape, torch.bool)
+        yield torch.ops.aten.where.self, (mask, tensors(other, dtype), tensors((4,), dtype))
+        yield torch.ops.aten.masked_fill.Scalar, (tensors((2, 3, 4), dtype), mask, 0.0)
+
+
+def outcome(func, args):
+    try:
+        result = func(*args)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return tuple(result.shape), result.dtype, result.device.type
+
+
+def test_shapes_dtypes_and_errors_are_torchs():
+    covered = set()
+    for func, args in calls():
+        expected = outcome(func, args)
+        with QuickMeta():
+            assert outcome(func, args) == expected, (func, [getattr(a, "shape", a) for a in args])
+        covered.add(func)
+    assert covered == _SAME_DTYPE | _COMPARES | _SELECTS
+
+
+@pytest.mark.parametrize("operation", [torch.add, torch.maximum, torch.gt])
+def test_a_tensor_on_the_cpu_meets_torchs_error(operation):
+    meta, cpu = tensors((3, 4), torch.float64), torch.ones(3, 4).double()
+    with QuickMeta(), pytest.raises(RuntimeError, match="device"):
+        operation(meta, cpu)
