@@ -195,8 +195,8 @@ LINEAR_RELU = Exercise(
         "In forward compute the pre-activation z, and save x, weight and the mask z > 0 (a bool tensor: "
         "one byte an element). In backward stop grad_output where the mask is False; the rest is "
         "MyLinear's backward with the masked gradient.",
-        "g = grad_output * mask (it keeps the dtype; mask.float() would not); grad_x = g @ weight, "
-        "grad_weight = g2.T @ x2, grad_bias = g2.sum(0) with g2, x2 flattened to two dimensions.",
+        "g = torch.where(mask, grad_output, 0.0) (it keeps the dtype and stops an infinity); grad_x = g @ "
+        "weight, grad_weight = g2.T @ x2, grad_bias = g2.sum(0) with g2, x2 flattened to two dimensions.",
     ),
     misconceptions=(
         _rectified_misconception(
