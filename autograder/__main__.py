@@ -15,7 +15,8 @@ EXIT_PASSED, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call."""
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser(grading=given[:1] not in (["check"], ["explain"])).parse_args(given)
     try:
         return int(options.run(options))
     except (ValueError, TypeError) as error:
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_USAGE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(grading: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="autograder", description="Checks hand-written torch.autograd.Functions."
     )
@@ -49,7 +50,20 @@ def _parser() -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="say what a rule means")
     explain.add_argument("rule", nargs="?", help="a rule's name; without one, all rules are listed")
     explain.set_defaults(run=_explain)
+    if grading:  # imported late: learners who check a notebook do not wait for nbgrader
+        _add_grading(commands)
     return parser
+
+
+def _add_grading(commands: Any) -> None:
+    """What instructors run."""
+    from autograder.grading.doctor import add_doctor
+    from autograder.grading.grade_command import add_grade
+    from autograder.grading.replay import add_replay
+
+    add_grade(commands)
+    add_replay(commands)
+    add_doctor(commands)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -43,6 +43,7 @@ class Order:
     all_again  also what has not changed since it was graded
     workers    processes on this machine; unused with a scheduler
     scheduler  the address of a Dask scheduler; "" for this machine
+    tests      run graded cells that are no check(…), too (see work.How)
     """
 
     lessons: tuple[str, ...]
@@ -51,6 +52,7 @@ class Order:
     workers: int = 1
     scheduler: str = ""
     device: str = "cpu"
+    tests: bool = False
     limits: Limits = field(default_factory=Limits)
     walls: Walls = field(default_factory=Walls)
 
@@ -109,7 +111,7 @@ def how_to_grade(
 ) -> How:
     """What a lesson's submissions are graded with."""
     seed = Seeds(Path(course.root)).of(lesson)
-    return How(seed, order.device, order.limits, order.walls, prelude)
+    return How(seed, order.device, order.limits, order.walls, prelude, order.tests)
 
 
 def _tasks(course: CourseDirectory, order: Order) -> tuple[list[_Task], Tally]:

@@ -13,6 +13,7 @@ NBGRADER_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions/formgra
 
 _STOCK = "nbgrader.preprocessors."
 _AUTHORING = "autograder.grading.authoring."
+_EXECUTE = "autograder.grading.execute."
 _REPAIR = "autograder.grading.repair."
 _SUBMISSION = "autograder.grading.submission."
 
@@ -82,19 +83,15 @@ def configure_autograding(c: Config) -> None:
     ]
     c.Autograde.autograde_preprocessors = [
         _SUBMISSION + "RemoveOtherFiles",
-        _STOCK + "Execute",
-        _STOCK + "IgnorePattern",
+        _EXECUTE + "ExecuteInBox",
         _STOCK + "LimitOutput",
         _SUBMISSION + "SanitiseSubmission",
-        _STOCK + "SaveAutoGrades",
+        _EXECUTE + "SaveGrades",
         _STOCK + "AssignLatePenalties",
         _STOCK + "CheckCellMetadata",
     ]
     # A graded cell that a learner deleted comes back and counts.
     c.OverwriteCells.add_missing_cells = True
-    # nbgrader gives 0 for a graded cell with anything on stderr: a warning must not cost marks.
-    c.IgnorePattern.enabled = True
-    c.IgnorePattern.pattern = r"(?s)."
 
 
 def configure_pages(c: Config) -> None:

@@ -15,12 +15,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading.authoring import without_markers
+from autograder.grading.box import trouble
 from autograder.grading.repair import DropStart
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -125,9 +127,19 @@ def submit(folder: Path, lesson: str, learner: str, answer: Answer) -> Path:
 
 
 def grade(folder: Path, lesson: str) -> None:
-    """Autograde what was submitted for a lesson, and write the feedback pages."""
-    run(folder, "-m", "nbgrader", "autograde", lesson)
+    """Autograde what was submitted for a lesson, and write the feedback pages.
+
+    These learners are our own invention, so they are graded on machines without a sandbox as well.
+    """
+    settings = ["--ExecuteInBox.unsafe=True"] if no_sandbox() else []
+    run(folder, "-m", "nbgrader", "autograde", lesson, *settings)
     run(folder, "-m", "nbgrader", "generate_feedback", lesson)
+
+
+@cache
+def no_sandbox() -> str:
+    """Why submissions cannot be run in the sandbox on this machine; "" where they can."""
+    return trouble()
 
 
 def scores(folder: Path) -> list[dict[str, str]]:
@@ -197,6 +209,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _hold_class(folder: Path) -> list[dict[str, str]]:
+    if why := no_sandbox():
+        print(f"*** No sandbox here ({why}). The work of real learners would not be graded.")
     with _Step(f"A course folder with its gradebook: {folder}"):
         prepare(REPOSITORY, folder)
     for lesson in LESSONS:

@@ -19,7 +19,6 @@ from autograder.grading.result import Result
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 _BAR = 24
-NO_WALLS = Walls(outer=False, namespaces=False, landlock=False, seccomp=False)
 
 
 def add_grade(commands: Any) -> None:
@@ -41,6 +40,10 @@ def add_grade(commands: Any) -> None:
     parser.add_argument(
         "--seconds", type=float, default=Limits().seconds, help="at most, for one submission"
     )
+    parser.add_argument(
+        "--run-tests", action="store_true",
+        help="also run graded cells that are no check(…), in the submission's own process",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one JSON line a result, for scripts")
     parser.add_argument(
         "--unsafe", action="store_true",
@@ -70,7 +73,7 @@ def run_grade(options: argparse.Namespace) -> int:
     limits = Limits(seconds=options.seconds)
     order = Order(
         lessons, options.student, options.all, options.jobs, options.scheduler, options.device,
-        limits, NO_WALLS if options.unsafe else Walls(),
+        options.run_tests, limits, Walls.none() if options.unsafe else Walls(),
     )  # fmt: skip
     if options.unsafe:
         print("--unsafe: submissions run WITHOUT a sandbox, as you.", file=sys.stderr)

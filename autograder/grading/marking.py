@@ -52,10 +52,12 @@ def mark(
     run: Callable[[Job], Outcome],
     seed: int,
     devices: tuple[str, ...] = ("cpu",),
+    tests: bool = False,
 ) -> Marked:
     """Run and judge a restored notebook, and write outputs into its cells.
 
-    run  takes a job to a box and brings back what came out of it
+    run    takes a job to a box and brings back what came out of it
+    tests  whether graded cells that are no check(…) are run, too
     """
     marked = Marked()
     for cell in notebook.cells:
@@ -64,21 +66,27 @@ def mark(
         if grade_id_of(cell) in lesson.graded and cell.cell_type == "code":
             cell.outputs = [_error(NOT_GRADED, "This cell has not been graded.")]
     concerns = _concerns(notebook, lesson)
-    steps = _steps(notebook, lesson, seed, devices)
+    steps = _steps(notebook, lesson, seed, devices, tests)
     outcome = run(Job(tuple(steps.steps)))
     began = time.perf_counter()
-    for index, cell in steps.cells.items():
-        _show_said(cell, outcome.said.get(index), outcome.lost.get(index))
+    for place, cell in steps.cells.items():
+        _show_said(cell, outcome.said.get(place), outcome.lost.get(place))
     marked.reasons += [str(concern) for concern in concerns]
     by_name = {grade_id_of(cell): cell for cell in notebook.cells}
     for graded in lesson.graded.values():
-        reported = _judge(graded, steps, outcome, seed, devices)
-        points = _points(graded, reported, bool(concerns))
-        if reported is not None:
-            _show_report(by_name[graded.grade_id], reported, graded.points, concerns)
-        elif not graded.is_solution:
-            marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
-        marked.marks.append(_mark(graded, points, reported))
+        cell = by_name[graded.grade_id]
+        index = steps.of_graded.get(graded.grade_id)
+        if can_be_asked(graded.exercise):
+            report = _judge(graded, steps, outcome, seed, devices)
+            _show_report(cell, report, concerns)
+            marked.marks.append(_mark(graded, report.passed, report, concerns))
+        elif index is not None:
+            passed = _show_test(cell, outcome.said.get(index), outcome.lost.get(index))
+            marked.marks.append(_mark(graded, passed, None, concerns))
+        else:
+            if not graded.is_solution:
+                marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
+            marked.marks.append(_mark(graded, None, None, concerns))
     marked.seconds = {"box": outcome.seconds, "judge": time.perf_counter() - began}
     return marked
 
@@ -94,7 +102,9 @@ def _concerns(notebook: NotebookNode, lesson: Lesson) -> list[Concern]:
     return read_cells(own)
 
 
-def _steps(notebook: NotebookNode, lesson: Lesson, seed: int, devices: tuple[str, ...]) -> _Steps:
+def _steps(
+    notebook: NotebookNode, lesson: Lesson, seed: int, devices: tuple[str, ...], tests: bool
+) -> _Steps:
     """Set-up cells, the learner's cells and the graded cells, in the notebook's order.
 
     Checks of one exercise with no cell run between them are asked once: the complete check's
@@ -121,6 +131,10 @@ def _steps(notebook: NotebookNode, lesson: Lesson, seed: int, devices: tuple[str
         if graded is not None and not graded.is_solution:
             if can_be_asked(graded.exercise):
                 waiting.append(graded)
+            elif tests:
+                ask()
+                made.of_graded[name] = len(made.steps)
+                made.steps.append(Run(name, cell.source))
         elif name in helpers:
             made.steps.append(Run(name, helpers[name]))
         elif cell.source.strip() and lesson.runs(name, cell.source):
@@ -148,10 +162,8 @@ def _helpers(notebook: NotebookNode, lesson: Lesson) -> dict[str, str]:
 
 def _judge(
     graded: GradedCell, steps: _Steps, outcome: Outcome, seed: int, devices: tuple[str, ...]
-) -> Report | None:
-    """The report on a graded cell; None for one that no exercise stands behind."""
-    if not can_be_asked(graded.exercise):
-        return None
+) -> Report:
+    """The report on a graded cell."""
     asked = examination(graded.exercise, seed, devices)
     index = steps.of_graded.get(graded.grade_id)
     given: bytes | Lost | None = None
@@ -212,13 +224,11 @@ def _how_it_stopped(outcome: Outcome, index: int | None) -> str:
     return f"{said.error}: {said.message}{place}"
 
 
-def _points(graded: GradedCell, report: Report | None, concerned: bool) -> float | None:
-    if report is None or concerned:
-        return None
-    return graded.points if report.passed else 0.0
-
-
-def _mark(graded: GradedCell, points: float | None, report: Report | None) -> Mark:
+def _mark(
+    graded: GradedCell, passed: bool | None, report: Report | None, concerns: list[Concern]
+) -> Mark:
+    """passed None: a person grades the cell, as every cell of a notebook that raises concerns."""
+    points = None if concerns or passed is None else graded.points * passed
     data: dict[str, Any] = {} if report is None else report.for_instructors()
     rule = report.findings[0].rule if report is not None and report.findings else ""
     return Mark(graded.grade_id, points, graded.points, graded.exercise, graded.hidden, data, rule)
@@ -243,12 +253,21 @@ def _show_said(cell: NotebookNode, said: Said | None, lost: Lost | None) -> None
             cell.outputs.append(_error(said.error, said.message, [*where, message]))
 
 
-def _show_report(
-    cell: NotebookNode, report: Report, points: float, concerns: list[Concern]
-) -> None:
+def _show_test(cell: NotebookNode, said: Said | None, lost: Lost | None) -> bool:
+    """What came of a graded cell that was run; whether it passed. Its own lines are not shown."""
+    if said is None or lost is not None:
+        cell.outputs = [_error(NOT_GRADED, f"This cell was stopped: {lost or 'nothing ran'}.")]
+        return False
+    cell.outputs = [new_output("stream", name="stdout", text=said.text)] if said.text else []
+    if said.error:
+        message = f"{said.error}: {said.message}"
+        cell.outputs.append(_error(said.error, said.message, [message]))
+    return not said.error
+
+
+def _show_report(cell: NotebookNode, report: Report, concerns: list[Concern]) -> None:
     html = report._repr_html_()
-    shown = new_output("display_data", data={"text/plain": str(report), "text/html": html})
-    cell.outputs = [shown]
+    cell.outputs = [new_output("display_data", data={"text/plain": str(report), "text/html": html})]
     if concerns:
         words = "A person looks at this notebook before it gets points."
         cell.outputs.append(_error(NOT_GRADED, words))

@@ -118,7 +118,7 @@ class RemoveOtherFiles(CoursePreprocessor):
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        folder, course = Path(resources["metadata"]["path"]), _course_of(self)
+        folder, course = Path(resources["metadata"]["path"]), course_of(self)
         if course is None or not folder.absolute().is_relative_to(
             Path(course.root, course.autograded_directory)
         ):
@@ -137,7 +137,7 @@ class RemoveOtherFiles(CoursePreprocessor):
 
 def lesson_of(preprocessor: CoursePreprocessor, resources: Any) -> NotebookNode | None:
     """The source notebook of the lesson a submission is for; None where it is not built."""
-    course = _course_of(preprocessor)
+    course = course_of(preprocessor)
     if course is None:
         return None
     names = resources["nbgrader"]
@@ -149,7 +149,7 @@ def lesson_of(preprocessor: CoursePreprocessor, resources: Any) -> NotebookNode 
     return _read(path, path.stat().st_mtime_ns)
 
 
-def _course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
+def course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
     """The course folder of the nbgrader converter whose exporter runs this step."""
     converter = getattr(preprocessor.parent, "parent", None)
     return getattr(converter, "coursedir", None)

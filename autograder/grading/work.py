@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
+from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbformat.v4.nbjson import JSONWriter
 
 from autograder.grading.box import Box, Job, Limits, Outcome, Walls
 from autograder.grading.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
-from autograder.grading.marking import mark
+from autograder.grading.marking import Marked, mark
 from autograder.grading.restoring import UnreadableNotebook, overwrite, read_notebook, restore
 from autograder.grading.result import Mark, Result
 from autograder.grading.submission import sanitise
@@ -28,6 +30,8 @@ class How:
     seed     the lesson's secret seed
     device   "cpu", or "cuda": then everything is asked on both
     prelude  set-up cells of all lessons of the batch, whose imports are made once
+    tests    graded cells that are no `check(…)` run too, in the submission's own process, which
+             could forge what they find; without it, they wait for a person
     """
 
     seed: int
@@ -35,6 +39,7 @@ class How:
     limits: Limits = field(default_factory=Limits)
     walls: Walls = field(default_factory=Walls)
     prelude: tuple[str, ...] = ()
+    tests: bool = False
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -92,18 +97,12 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
         and cell.source.strip() != lesson.released.get(name, "").strip()
     )
     read = time.perf_counter() - began
-    marked = mark(
-        notebook,
-        lesson,
-        lambda job: _run(job, how.prelude or lesson.prelude, how),
-        how.seed,
-        how.devices,
-    )
+    if not how.prelude:
+        how = replace(how, prelude=lesson.prelude)
+    marked = mark_in_box(notebook, lesson, how)
     began = time.perf_counter()
     if marked.reasons:
-        words = "\n".join(f"- {_quoted(reason)}" for reason in marked.reasons)
-        note = f"**A person looks at this notebook before it gets points.**\n\n{words}"
-        notebook.cells.insert(0, new_markdown_cell(note, id="autograder-note"))
+        notebook.cells.insert(0, note_for_person(marked.reasons))
     sanitise(notebook, lesson.texts | {c.source for c in notebook.cells[:1] if marked.reasons})
     text = JSONWriter().writes(notebook)
     return Result(
@@ -126,6 +125,13 @@ def not_graded(submission: Submission, files: LessonFiles, how: How, reason: str
     )
 
 
+def note_for_person(reasons: Sequence[str]) -> NotebookNode:
+    """A cell for the top of a notebook that waits for a person."""
+    words = "\n".join(f"- {_quoted(reason)}" for reason in reasons)
+    note = f"**A person looks at this notebook before it gets points.**\n\n{words}"
+    return new_markdown_cell(note, id="autograder-note")
+
+
 def _quoted(text: str) -> str:
     """Text of a submission's in Markdown, as it is: nothing in it is markup."""
     return "".join("\\" + c if c in r"\`*_{}[]()#+-.!|<>~$&" else c for c in text)
@@ -137,13 +143,17 @@ _boxes: dict[str, Box] = {}
 _one_at_a_time = Lock()
 
 
-def _run(job: Job, prelude: tuple[str, ...], how: How) -> Outcome:
-    """Run a job in this process's box."""
+def mark_in_box(notebook: NotebookNode, lesson: Lesson, how: How) -> Marked:
+    """Mark a restored notebook with this process's box. Raises CannotStart."""
+    return mark(notebook, lesson, lambda job: _run(job, how), how.seed, how.devices, how.tests)
+
+
+def _run(job: Job, how: How) -> Outcome:
     with _one_at_a_time:
-        key = f"{how.device} {how.limits} {how.walls} {prelude}"
+        key = f"{how.device} {how.limits} {how.walls} {how.prelude}"
         if key not in _boxes:
             close_boxes()
-            _boxes[key] = Box(how.limits, how.walls, prelude, how.device)
+            _boxes[key] = Box(how.limits, how.walls, how.prelude, how.device)
         return _boxes[key].run(job)
 
 

@@ -23,8 +23,11 @@ STOCK_LEARNERS = {
 def hold_class(folder: Path, learners: dict[str, Learner], config: str | None = None) -> None:
     """Make a course folder of the mini course, collect the learners' work and grade it."""
     demo.prepare(write_mini_course(folder / "from"), folder)
+    settings = folder / "nbgrader_config.py"
     if config is not None:
-        (folder / "nbgrader_config.py").write_text(config)
+        settings.write_text(config)
+    else:  # the mini course has tests in nbgrader's own way
+        settings.write_text(settings.read_text() + "\nc.ExecuteInBox.run_tests = True\n")
     for name, learner in learners.items():
         path = demo.submit(folder, NAME, name, learner.hands_in)
         for beside, text in learner.beside.items():

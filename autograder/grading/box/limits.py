@@ -51,5 +51,10 @@ class Walls:
     seccomp: bool = True
     limits: bool = True
 
+    @classmethod
+    def none(cls) -> Walls:
+        """No sandbox, but for limits: for the work of people one trusts."""
+        return cls(outer=False, namespaces=False, landlock=False, seccomp=False)
+
     def as_dict(self) -> dict[str, bool]:
         return asdict(self)

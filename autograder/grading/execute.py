@@ -1,0 +1,83 @@
+"""What takes the place of nbgrader's own Execute and SaveAutoGrades: cells run in the box.
+
+With these, `nbgrader autograde` and the buttons of formgrader give the scores that `autograder grade`
+gives, and nothing of a submission runs as the instructor.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.converters.base import NbGraderException
+from nbgrader.preprocessors import SaveAutoGrades
+from traitlets import Bool, Enum, Float
+
+from autograder.grading.box import CannotStart, Limits, Walls
+from autograder.grading.handed_in import lesson_files
+from autograder.grading.lesson import NoLesson, read_lesson
+from autograder.grading.preprocessor import Converted, CoursePreprocessor
+from autograder.grading.records import Seeds
+from autograder.grading.submission import course_of
+from autograder.grading.work import How, mark_in_box, note_for_person
+
+WAITING = "autograder_waiting"  # in resources: the cells a person has to grade
+
+
+class ExecuteInBox(CoursePreprocessor):
+    """Runs a submission's cells in a sandbox and judges them outside of it."""
+
+    unsafe = Bool(
+        False, help="Run without a sandbox: only for submissions of people you trust"
+    ).tag(config=True)
+    device = Enum(("cpu", "cuda"), "cpu", help="Where exercises are checked").tag(config=True)
+    run_tests = Bool(
+        False,
+        help="Also run graded cells that are no check(…), in the submission's own process, which "
+        "could forge what they find. Without it they are graded by hand.",
+    ).tag(config=True)
+    seconds = Float(Limits().seconds, help="The most a submission may take").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        course = course_of(self)
+        if course is None:
+            raise NbGraderException("ExecuteInBox runs within `nbgrader autograde` only.")
+        name = resources["nbgrader"]["assignment"]
+        walls = Walls.none() if self.unsafe else Walls()
+        try:
+            lesson = read_lesson(lesson_files(course, name))
+            seed, limits = Seeds(Path(course.root)).of(name), Limits(seconds=self.seconds)
+            how = How(seed, self.device, limits, walls, lesson.prelude, self.run_tests)
+            marked = mark_in_box(nb, lesson, how)
+        except CannotStart as error:
+            raise NbGraderException(
+                f"Submissions cannot be run safely here: {error}. `autograder doctor` says more. For "
+                "work of people you trust there is --ExecuteInBox.unsafe=True."
+            ) from error
+        except NoLesson as error:
+            raise NbGraderException(str(error)) from error
+        if marked.reasons:
+            nb.cells.insert(0, note_for_person(marked.reasons))
+        resources[WAITING] = {m.grade_id for m in marked.marks if m.points is None}
+        return nb, resources
+
+
+class SaveGrades(SaveAutoGrades):
+    """nbgrader's own, which cannot say of a code cell that a person has to look at it."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        self._waiting = resources.get(WAITING, set())
+        result: Converted = super().preprocess(nb, resources)
+        return result
+
+    def _add_score(self, cell: NotebookNode, resources: Any) -> None:
+        super()._add_score(cell, resources)
+        if cell.metadata["nbgrader"]["grade_id"] in self._waiting:
+            grade = self.gradebook.find_grade(
+                cell.metadata["nbgrader"]["grade_id"], self.notebook_id, self.assignment_id,
+                self.student_id,
+            )  # fmt: skip
+            grade.auto_score = None
+            grade.needs_manual_grade = True
+            self.gradebook.db.commit()
