@@ -107,6 +107,9 @@ class Report:
             rows.append(("Also", ", ".join(dict.fromkeys(others)) + " (look again after this one)"))
         if self.held and not self.discreet:
             works = [s for s in self.held if s in _MILESTONES] or self.held[:1]
+            if first.rule.startswith("double-backward"):
+                # That earlier questions about second derivatives held would contradict the headline.
+                works = [s for s in works if not s.startswith("Second derivatives")]
             rows.append(("Works", " ".join(works[-3:])))
         return rows + self._notes()
 

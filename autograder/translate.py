@@ -45,6 +45,11 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
         return Said(message.format(method=method, text=first), hint.format(method=method))
     place = method if not ev.exercise.is_function else name
     first = failure.message.splitlines()[0][:160] if failure.message else failure.kind
+    if failure.own_frame and failure.source.startswith("raise "):
+        return Said(
+            f"{place} raises an error of its own: {failure.kind}: {first}",
+            "Look at the condition before this line: it holds where it should not.",
+        )
     return Said(
         f"{place} stops with {failure.kind}: {first}",
         "Print the shapes and dtypes just before the line that is named.",

@@ -154,12 +154,14 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
         got = outcome["value"]
         if close(got, right):
             message = (
-                f"For the loss {outcome['loss']} a second derivative comes out without an error. It "
-                "happens to be right, but first order only means that every attempt is refused."
+                f"For the loss {outcome['loss']} a second derivative, taken with {outcome['how']}, comes "
+                "out without an error. It happens to be right, but first order only means that every "
+                "attempt is refused."
             )
         else:
             message = (
-                f"For the loss {outcome['loss']} a wrong second derivative comes out, and no error."
+                f"For the loss {outcome['loss']} a wrong second derivative, taken with "
+                f"{outcome['how']}, comes out, and no error."
             )
         return (
             message,

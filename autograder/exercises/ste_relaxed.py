@@ -258,6 +258,7 @@ GUMBEL_SOFTMAX = Exercise(
     ),
     budget=lambda args, outputs: bytes_of(args[0], args[1]),
     budget_words="logits and gumbels",
+    visible_second=True,  # what may be kept follows from it
     hints=(
         "Which function is differentiable here? Take the gradient of that one, hard or not. The one-hot "
         "output knows only the winner: what has to be saved to get the probabilities back?",

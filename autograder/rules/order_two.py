@@ -86,7 +86,9 @@ def _refused(ev: Evidence, pair: Pair) -> Finding:
 def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
     cut = ev.source.cut_off()
     why = (
-        "backward is not connected to it" if cut is None else f"{cut[0]} cuts backward off from it"
+        "what backward reads is not connected to it"
+        if cut is None
+        else f"{cut[0]} cuts backward off from it"
     )
     return Finding(
         "double-backward-missing",
@@ -94,7 +96,7 @@ def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
         f"missing: {why}.",
         "Save the input or the output itself (not detached, not .data, not something computed from it) and "
         "compute the rest again in backward.",
-        {"case": pair.where, **(_backward_line(ev) if cut is None else _at(cut))},
+        {"case": pair.where, **(_saving_line(ev) if cut is None else _at(cut))},
     )
 
 
@@ -117,7 +119,7 @@ def _silent(
         else "Save only inputs and outputs with save_for_backward, and compute everything else from them "
         "again in backward."
     )
-    line, cut = _backward_line(ev), ev.source.cut_off()
+    line, cut = _saving_line(ev), ev.source.cut_off()
     if cut is not None:
         told = f"What comes out of {cut[0]} is a constant to the second derivative."
         hint = f"Leave {cut[0]} out: autograd has to see how everything in backward depends on the inputs."
@@ -189,8 +191,6 @@ def _as_released(ev: Evidence, pair: Pair) -> bool:
 
 def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> Finding:
     name = _name(ev, pair, place)
-    saves = ev.source.first_call("forward", "save_for_backward")
-    where = {"line": saves[0], "source": saves[1]} if saves else _backward_line(ev)
     return Finding(
         "double-backward-value",
         f"Here your repair of {ev.exercise.name} begins: the output and the first derivatives are right, "
@@ -201,7 +201,7 @@ def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object)
             "case": pair.where,
             **both(got, right),
             "not_started": True,
-            **where,
+            **_saving_line(ev),
         },
     )
 
@@ -232,6 +232,15 @@ def _wrong_error(pair: Pair) -> Finding:
         "Raise RuntimeError with a sentence that says why.",
         {"case": pair.where, "original": failure.message[:300]},
     )
+
+
+def _saving_line(ev: Evidence) -> dict[str, object]:
+    """The line that decides what backward can read; without one, the line that reads it."""
+    for method in ("forward", "setup_context"):
+        place = ev.source.first_call(method, "save_for_backward")
+        if place is not None:
+            return {"line": place[0], "source": place[1]}
+    return _backward_line(ev)
 
 
 def _backward_line(ev: Evidence) -> dict[str, object]:
