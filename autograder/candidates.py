@@ -13,9 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.compare import close, first_difference, mismatch, ratio, shape_words, where_wrong
+from autograder.candidates_factor import scale
+from autograder.candidates_upstream import nonlinear, upstream_ignored
+from autograder.compare import close, first_difference, mismatch, shape_words, where_wrong
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.expected import expect, expected_upstream, reference_arguments, run_reference
+from autograder.expected import expected_upstream, reference_arguments
 
 
 def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -163,156 +165,6 @@ def _sign(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     return None
 
 
-def _upstream_ignored(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    linear = [p for p in every if p.question.id.startswith("linear:")]
-    if not linear:
-        return None
-    second = linear[0]
-    first = next(
-        (p for p in every if p.question.id == second.question.id.replace("linear", "run")), None
-    )
-    if first is None or first.raw(i) is None or not bool(first.raw(i).any()):
-        return None
-    a, b = first.raw(i), second.raw(i)
-    # All three: two upstream gradients of few elements can share their signs by chance.
-    both = [p.raw(i) for p in every if p.question.id.startswith("combination:")]
-    same = [isinstance(t, Tensor) and a.shape == t.shape and torch.equal(a, t) for t in (b, *both)]
-    if all(same):
-        ones = [
-            None if g is None else torch.ones_like(g, dtype=torch.float64)
-            for g in first.question.upstream
-        ]
-        local = expect(ev.exercise, first.question, ones).gradients
-        right = local[first.question.wants.index(i)] if local else None
-        tail = ""
-        if right is not None and close(a, right):
-            tail = " It is the local derivative alone, which is right."
-        return Finding(
-            "upstream-ignored",
-            f"The gradient for {ev.argument(i)} does not depend on grad_output.{tail}",
-            "backward answers: how does the loss change? Multiply the local derivative by grad_output, "
-            "the gradient that arrives from above.",
-        )
-    return None
-
-
-def _scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    factors = [ratio(p.raw(i), p.right(i)) for p in every]
-    if not factors or any(f is None for f in factors):
-        return None
-    found = [f for f in factors if f is not None]
-    name = ev.argument(i)
-    if max(found) - min(found) <= 1e-6 * abs(found[0]):
-        return Finding(
-            "gradient-scale",
-            f"The gradient for {name} is {found[0]:.4f} × the expected one everywhere"
-            f"{_value_source(ev, every, found)}.",
-            _factor_hint(found[0]),
-            {"ratio": found[0]},
-        )
-    source = _size_source(every, found)
-    sizes = ", ".join(f"{f:.4f}" for f in sorted({round(f, 6) for f in found})[:4])
-    if source:
-        return Finding(
-            "gradient-scale",
-            f"The gradient for {name} is the right one times {source} (measured {sizes}).",
-            "A mean divides by the count, a sum does not: look which of the two the formula needs.",
-            {"ratio": found[0]},
-        )
-    source = _value_source(ev, every, found)
-    return Finding(
-        "gradient-scale",
-        f"The gradient for {name} is the right one times a factor that changes from case to case "
-        f"({sizes}){source}.",
-        "A factor of the forward pass is missing in backward, or is there twice.",
-        {"ratio": found[0]},
-    )
-
-
-def _factor_hint(factor: float) -> str:
-    whole = {2.0: "twice too large", 0.5: "half of what it should be"}
-    words = whole.get(round(factor, 6))
-    lead = f"It is {words}: look" if words else "Look"
-    return f"{lead} for a constant factor that is missing in backward, or that is there twice."
-
-
-def _size_source(pairs: list[Pair], factors: list[float]) -> str:
-    """The size whose value (or inverse) is the factor in every case."""
-    measures: dict[str, Callable[[Tensor], float]] = {
-        "the number of rows": lambda x: float(x.shape[0]) if x.dim() else 1.0,
-        "the size of the last dimension": lambda x: float(x.shape[-1]) if x.dim() else 1.0,
-        "the number of elements": lambda x: float(x.numel()),
-    }
-    for words, measure in measures.items():
-        sizes = [measure(next(a for a in p.question.args if isinstance(a, Tensor))) for p in pairs]
-        for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
-            if all(abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):
-                return form
-    return ""
-
-
-def _value_source(ev: Evidence, pairs: list[Pair], factors: list[float]) -> str:
-    """A Python number among the arguments (or its inverse) that is the factor in every case."""
-    count = min(len(p.question.args) for p in pairs)
-    for j in range(count):
-        values = [p.question.args[j] for p in pairs]
-        if not all(isinstance(v, int | float) and not isinstance(v, bool) and v for v in values):
-            continue
-        for form, power in (("", 1.0), ("1 / ", -1.0)):
-            if all(
-                abs(f - v**power) <= 1e-6 * abs(f) for f, v in zip(factors, values, strict=True)
-            ):
-                return f": it is {form}{ev.argument(j)}"
-    return ""
-
-
-def _nonlinear(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    if not ev.exercise.linear_upstream:
-        return None
-    by_id = {p.question.id: p for p in every}
-    for id, both in by_id.items():
-        if not id.startswith("combination:"):
-            continue
-        index = id.split(":")[1]
-        first, second = by_id.get(f"run:{index}"), by_id.get(f"linear:{index}")
-        if first is None or second is None:
-            continue
-        a, b, c = first.raw(i), second.raw(i), both.raw(i)
-        if not all(isinstance(t, Tensor) and t.shape == a.shape for t in (a, b, c)):
-            continue
-        if close(c, 2.0 * a - 3.0 * b):
-            return None
-        return Finding(
-            "upstream-nonlinear",
-            f"The gradient for {ev.argument(i)} is not linear in grad_output{_which_nonlinear(ev, i, every)}.",
-            "backward multiplies grad_output by the derivative and does nothing else to it: no clamp, no "
-            "abs, no sign, no mask that looks at grad_output, no added constant.",
-        )
-    return None
-
-
-def _which_nonlinear(ev: Evidence, i: int, pairs: list[Pair]) -> str:
-    treatments: dict[str, Callable[[Tensor], Tensor]] = {
-        ": it equals the right one for |grad_output|": torch.abs,
-        ": negative values of grad_output are lost": lambda g: g.clamp(min=0),
-        ": grad_output is clamped to ±1": lambda g: g.clamp(-1, 1),
-        ": only the sign of grad_output is used": torch.sign,
-        ": it equals the right one for grad_output squared": torch.square,
-    }
-    for words, treat in treatments.items():
-        if all(_with_upstream(ev, p, i, treat) for p in pairs):
-            return words
-    return ""
-
-
-def _with_upstream(ev: Evidence, pair: Pair, i: int, treat: Callable[[Tensor], Tensor]) -> bool:
-    run = run_reference(ev.exercise, pair.question)
-    grads = [None if g is None else treat(g) for g in expected_upstream(pair.question, run.outputs)]
-    found = expect(ev.exercise, pair.question, grads, run).gradients
-    right = found[pair.question.wants.index(i)] if found else None
-    return right is not None and close(pair.raw(i), right)
-
-
 def _misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     for known in ev.exercise.misconceptions:
         if all(_follows(known.gradients, p, i) for p in every):
@@ -405,6 +257,6 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 
 
 CANDIDATES = (
-    _missing, _shape, _dtype, _own_words, _zero, _sign, _upstream_ignored, _scale, _transposed,
-    _misconception, _nonlinear, _value,
+    _missing, _shape, _dtype, _own_words, _zero, _sign, upstream_ignored, scale, _transposed,
+    _misconception, nonlinear, _value,
 )  # fmt: skip

@@ -1,0 +1,80 @@
+"""A gradient that is the right one times a factor, and where the factor comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from autograder.compare import ratio
+from autograder.evidence import Evidence, Finding, Pair
+
+
+def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
+    factors = [ratio(p.raw(i), p.right(i)) for p in every]
+    if not factors or any(f is None for f in factors):
+        return None
+    found = [f for f in factors if f is not None]
+    name = ev.argument(i)
+    if max(found) - min(found) <= 1e-6 * abs(found[0]):
+        return Finding(
+            "gradient-scale",
+            f"The gradient for {name} is {found[0]:.4f} × the expected one everywhere"
+            f"{_value_source(ev, every, found)}.",
+            _factor_hint(found[0]),
+            {"ratio": found[0]},
+        )
+    source = _size_source(every, found)
+    sizes = ", ".join(f"{f:.4f}" for f in sorted({round(f, 6) for f in found})[:4])
+    if source:
+        return Finding(
+            "gradient-scale",
+            f"The gradient for {name} is the right one times {source} (measured {sizes}).",
+            "A mean divides by the count, a sum does not: look which of the two the formula needs.",
+            {"ratio": found[0]},
+        )
+    source = _value_source(ev, every, found)
+    return Finding(
+        "gradient-scale",
+        f"The gradient for {name} is the right one times a factor that changes from case to case "
+        f"({sizes}){source}.",
+        "A factor of the forward pass is missing in backward, or is there twice.",
+        {"ratio": found[0]},
+    )
+
+
+def _factor_hint(factor: float) -> str:
+    whole = {2.0: "twice too large", 0.5: "half of what it should be"}
+    words = whole.get(round(factor, 6))
+    lead = f"It is {words}: look" if words else "Look"
+    return f"{lead} for a constant factor that is missing in backward, or that is there twice."
+
+
+def _size_source(pairs: list[Pair], factors: list[float]) -> str:
+    """The size whose value (or inverse) is the factor in every case."""
+    measures: dict[str, Callable[[Tensor], float]] = {
+        "the number of rows": lambda x: float(x.shape[0]) if x.dim() else 1.0,
+        "the size of the last dimension": lambda x: float(x.shape[-1]) if x.dim() else 1.0,
+        "the number of elements": lambda x: float(x.numel()),
+    }
+    for words, measure in measures.items():
+        sizes = [measure(next(a for a in p.question.args if isinstance(a, Tensor))) for p in pairs]
+        for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
+            if all(abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):
+                return form
+    return ""
+
+
+def _value_source(ev: Evidence, pairs: list[Pair], factors: list[float]) -> str:
+    """A Python number among the arguments (or its inverse) that is the factor in every case."""
+    count = min(len(p.question.args) for p in pairs)
+    for j in range(count):
+        values = [p.question.args[j] for p in pairs]
+        if not all(isinstance(v, int | float) and not isinstance(v, bool) and v for v in values):
+            continue
+        for form, power in (("", 1.0), ("1 / ", -1.0)):
+            if all(
+                abs(f - v**power) <= 1e-6 * abs(f) for f, v in zip(factors, values, strict=True)
+            ):
+                return f": it is {form}{ev.argument(j)}"
+    return ""
