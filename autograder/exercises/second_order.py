@@ -169,7 +169,7 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
             "backward runs, so ask torch.is_grad_enabled() in its first line. once_differentiable "
             "alone is silent in sums with other functions of x.",
             {
-                "inputs": {"x": show(data["x"]), "taken with": outcome["how"]},
+                "inputs": {"x": show(data["x"])},
                 "actual": "None" if got is None else show(got),
                 "expected": f"RuntimeError (the true value is {show(right)})",
             },
