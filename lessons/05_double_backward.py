@@ -36,7 +36,7 @@ from torch.autograd import Function, gradcheck, gradgradcheck
 from torch.autograd.function import once_differentiable
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show
+from widgets import palette, quiz, show, xray
 
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # larger finales: 2, 5, …
 SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
@@ -44,14 +44,14 @@ SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
 # %% [markdown]
 # ## Why it matters
 #
-# Here is the loss of a popular generative model in one line: the critic's score, plus a penalty
+# A *critic* is a network that gives each sample a score. In one popular generative model its loss is the scores plus a penalty
 #
 # $$\bigl(\lVert \nabla_x\, c(x) \rVert - 1\bigr)^2$$
 #
 # that keeps its slope near 1. Training needs the gradient of this with respect to the critic's *parameters*: a gradient of a gradient.
 
 # %% [markdown]
-# The same happens in Hessian–vector products (Newton's method, influence functions), in meta-learning, where the inner training step is differentiated, and in networks that solve differential equations.
+# The same happens in products with the *Hessian*, the matrix of second derivatives (Newton's method, influence functions), in meta-learning, where the inner training step is differentiated, and in networks that solve differential equations.
 #
 # With torch's own operations it just works. With *your* Function it works if its backward was written with this in mind. If not, there is often **no error**, only a wrong number.
 
@@ -201,6 +201,14 @@ show(
 )
 
 # %% [markdown]
+# ### See it run
+#
+# `order=2` goes backward through your backward. In the step *Recorded* look at what comes back with a history; then watch the second backward take that way to `x`.
+
+# %% nbgrader={"grade": false, "grade_id": "see-cube-twice", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(Cube, order=2)
+
+# %% [markdown]
 # ## What torch remembers
 #
 # Lesson 02 met this already: forward runs with recording off, so
@@ -325,6 +333,14 @@ check(MyExp, hidden=True)
 #
 # *Common mistakes.* Saving `torch.exp(x)` and returning a *second* `torch.exp(x)`: equal numbers, but the saved one is an intermediate. The same with `y.clone()` on either side.
 # `ctx.y = y` works in every order, but makes a reference cycle that keeps memory until the garbage collector runs.
+
+# %% [markdown]
+# ### See it run
+#
+# In the second backward, look at who is **called again**, and with which upstream gradient.
+
+# %% nbgrader={"grade": false, "grade_id": "see-my-exp-twice", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(MyExp, order=2)
 
 # %% [markdown]
 # ### The same tensor, not the same numbers
@@ -491,7 +507,19 @@ show(
 )
 
 # %% [markdown]
-# Half the curvature is missing at 0, and the negative parts are gone altogether. Any method that uses curvature would be misled, and nothing would say so.
+# Half of the second derivative is missing at 0, and its negative parts are gone altogether. Any method that uses it would be misled, and nothing would say so.
+
+# %% [markdown]
+# Where did it go? Look at the box with the ✕ in `SwishOnce`: backward used it, and no line leads into it.
+
+# %% nbgrader={"grade": false, "grade_id": "see-swish-once", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(SwishOnce, torch.tensor([0.5, -1.0], dtype=torch.float64), beta, order=2)
+
+# %% [markdown]
+# Now yours. Is there still a box that no line leads into?
+
+# %% nbgrader={"grade": false, "grade_id": "see-swish-twice", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(SwishTwice, order=2)
 
 # %% [markdown]
 # ## When there is no second derivative
@@ -761,7 +789,7 @@ print("the product H v:     ", (torch.stack(rows) @ v).tolist())
 #
 # * Two backward passes; the Hessian is never formed. No ready-made product from torch.
 # * `x` and `v` have the same shape, any shape. `x` need not require grad.
-# * For a linear `f` the result is zeros, also if the gradient is a trainable weight.
+# * For a linear `f` the result is zeros, also where the gradient itself requires grad (as in `f(x) = (weight * x).sum()` with a trainable weight).
 # * No `.grad` is left behind, neither in `x` nor in a parameter that `f` uses.
 #
 # `torch.autograd.grad` has two arguments that help with the third point: `allow_unused` and `materialize_grads`.

@@ -39,7 +39,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show
+from widgets import memory_timeline, palette, quiz, saved_ledger, show, xray
 
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # larger finales: 2, 5, …
 SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
@@ -107,7 +107,7 @@ print("x.grad =", x.grad.tolist())
 # %% [markdown]
 # ### Kept alive, not copied
 #
-# Does the second save double the memory? No. A graph keeps **references**. Here is where the bytes are:
+# Does the second save double the memory? No. A graph keeps **references**. The memory behind a tensor is its **storage**; several tensors may look into one. Here is where the bytes are:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-references", "locked": true, "schema_version": 3, "solution": false, "task": false}
 found = []
@@ -234,6 +234,17 @@ for name, f in {
 # `x + 1` keeps nothing: its slope is 1 everywhere. `sin(exp(x))` keeps the output of `exp`, once. `relu(exp(x))` keeps two tensors: `exp` its output, `relu` its own.
 #
 # Indexing with a mask keeps the mask: a bool has 1 byte. Sorting keeps the order, in int64: 8 bytes a number, twice as much as the values.
+
+# %% [markdown]
+# Who keeps what? `saved_ledger` is another measuring tool, entry by entry. Look at the column *kept besides*: two entries, one memory.
+
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-once", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def sine_of_exp(x):
+    return torch.sin(torch.exp(x))
+
+
+saved_ledger(sine_of_exp, torch.randn(1000))
 
 # %% [markdown]
 # Now a network. The parameters stay the same; the batch grows:
@@ -397,7 +408,7 @@ output.sum().backward()
 print("during backward: alive at most", most)
 
 # %% [markdown]
-# One checkpoint around everything saves nothing at the peak. The gain comes from **segments**: while one is recomputed, the others are still forgotten.
+# One checkpoint around everything saves nothing at the **peak**, the most that is alive at any moment. The gain comes from **segments**: while one is recomputed, the others are still forgotten.
 
 # %% [markdown]
 # ### Four: the second derivative
@@ -508,6 +519,31 @@ except RuntimeError as error:
     print("create_graph=True: RuntimeError:", error)
 
 # %% [markdown]
+# ### See it run
+#
+# Between the step in which your backward *gets* a gradient and the one in which it *returns* some, look for the **inner backward**: it walks the graph of the recomputation.
+
+# %% nbgrader={"grade": false, "grade_id": "see-checkpoint", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(Checkpoint)
+
+# %% [markdown]
+# And what is kept until then? The layer above, plain:
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-plain", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(layer, torch.randn(4, 6))
+
+# %% [markdown]
+# The same through your `Checkpoint`. Look at what is *made in between*: only the random state may be.
+
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-checkpoint", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def checkpointed(x):
+    return Checkpoint.apply(layer, x)
+
+
+saved_ledger(checkpointed, torch.randn(4, 6))
+
+# %% [markdown]
 # ## From one checkpoint to segments
 #
 # One checkpoint around $n$ layers: the peak comes back in backward. One around every layer: $n$ inputs are kept. In between lies $\sqrt n$.
@@ -587,7 +623,12 @@ for segments in (1, 2, 4, 8, 16):
     print(f"{segments:2} segments:   {kept / size:5.1f} × x between forward and backward")
 
 # %% [markdown]
-# This is only half of the story: what is kept *between* forward and backward. The peak comes later, and hooks cannot see it. For the finale we will need another tool.
+# This is only half of the story: what is kept *between* forward and backward. The peak comes later, and hooks cannot see it.
+#
+# `memory_timeline` counts the bytes alive after every single operation, here through **your** `checkpoint_sequential`. Slide the number of segments: where is the peak ● lowest, and how does the second half change?
+
+# %% nbgrader={"grade": false, "grade_id": "see-memory-timeline", "locked": true, "schema_version": 3, "solution": false, "task": false}
+memory_timeline(layers, x, by=checkpoint_sequential)
 
 # %% [markdown]
 # ## Hooks that change what is kept

@@ -40,7 +40,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show
+from widgets import attention_map, palette, quiz, saved_ledger, show, xray
 from widgets.data import poems
 
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # larger finales: 2, 5, …
@@ -49,7 +49,7 @@ SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
 # %% [markdown]
 # ## Why it matters
 #
-# Attention lets each of $L$ tokens look at each of $S$ others. So somewhere there is a matrix of $L \times S$ numbers, for every head of every layer. Autograd keeps it until backward.
+# Attention lets each of $L$ **tokens** (words, pieces of words, letters) look at each of $S$ others. So somewhere there is a matrix of $L \times S$ numbers, and not just one: a model has many layers, and each has several **heads**, attentions side by side. Autograd keeps every one of these matrices until backward.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-how-much", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for length in (1_000, 4_000, 32_000, 128_000):
@@ -202,10 +202,24 @@ huge = torch.tensor([1000.0, 999.0, -1000.0], requires_grad=True)
 print("softmax of 1000, 999, −1000:", [round(p, 4) for p in Softmax.apply(huge, 0).tolist()])
 
 # %% [markdown]
+# ### See it run
+#
+# In the step *Saved for backward*: is the output all that you keep?
+
+# %% nbgrader={"grade": false, "grade_id": "see-softmax", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(Softmax)
+
+# %% [markdown]
 # ## Masks, and rows with nothing to attend to
 #
 # A **mask** says who may look at whom. In a language model token $i$ sees the tokens $0 \dots i$ only: a *causal* mask. Where a mask forbids, the score becomes $-\infty$ before the softmax, and the weight $e^{-\infty} = 0$.
 #
+# Here is one head over six letters. Slide the query, and switch from no mask to the causal one: what is the gradient at a masked score, and what do the gradients of a row add up to?
+
+# %% nbgrader={"grade": false, "grade_id": "see-attention-map", "locked": true, "schema_version": 3, "solution": false, "task": false}
+attention_map(tokens=list("tokens"))
+
+# %% [markdown]
 # What if a row forbids everything? (Padding does that.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo-empty-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -345,7 +359,7 @@ for name, attention in (
         print(f"{name}: RuntimeError: {error}")
 
 # %% [markdown]
-# Fast kernels are first order only, and say so. (When somebody needs the second derivative, `torch.nn.attention.sdpa_kernel(SDPBackend.MATH)` picks the slow version, made of differentiable operations.)
+# Fast **kernels** (a kernel is one compiled program for a whole operation) are first order only, and say so. (When somebody needs the second derivative, `torch.nn.attention.sdpa_kernel(SDPBackend.MATH)` picks the slow version, made of differentiable operations.)
 
 # %% [markdown]
 # ## What is kept
@@ -391,6 +405,19 @@ for name, attention in (
 
 # %% [markdown]
 # Yours keeps what autograd keeps: four times the length, sixteen times the memory. Torch's grows with $L$ only. How?
+
+# %% [markdown]
+# Entry by entry, for six queries and keys of width 4. First torch's operations: which entries have the shape (6, 6)?
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-torch", "locked": true, "schema_version": 3, "solution": false, "task": false}
+small = [torch.randn(6, 4, requires_grad=True) for _ in range(3)]
+saved_ledger(plain_attention, *small)
+
+# %% [markdown]
+# Then yours:
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-attention", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(ScaledDotProductAttention, *small)
 
 # %% [markdown]
 # ## The idea: one number a row
@@ -512,6 +539,12 @@ for name, attention in (
 
 # %% [markdown]
 # If you kept exactly what the contract lists, your line and torch's are the same, byte for byte: torch keeps the same five things.
+
+# %% [markdown]
+# Entry by entry again. Look for the shape (6, 6): there should be none, and one of (6, 1) in its place (or of (6)).
+
+# %% nbgrader={"grade": false, "grade_id": "see-kept-by-lean", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(LeanAttention, *small)
 
 # %% [markdown]
 # ## Under autocast
@@ -638,7 +671,7 @@ print("torch.logsumexp:    ", torch.logsumexp(row, dim=0).item())
 #
 # $$\bar V_j \mathrel{+}= P_{ij}^\top G_i, \quad \bar Z_{ij} = P_{ij} \circ (G_i V_j^\top - \delta_i), \quad \bar Q_i \mathrel{+}= c\,\bar Z_{ij} K_j, \quad \bar K_j \mathrel{+}= c\,\bar Z_{ij}^\top Q_i .$$
 #
-# Here $i$ and $j$ number blocks, not rows.
+# Here $i$ and $j$ number blocks, not rows, and $\circ$ multiplies element by element.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-tiles-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 L, S, size = 12, 9, 4
@@ -804,6 +837,14 @@ for size in (200, 64, 7):
     grads = torch.autograd.grad(out, (q, k, v), upstream)
     off = max((a - b).abs().max().item() for a, b in zip((out, *grads), (right, *right_grads)))
     print(f"block_size {size:3}: largest difference from torch, gradients included: {off:.1e}")
+
+# %% [markdown]
+# ### See it run
+#
+# A last look at one run of yours: what is kept, and what comes back for `q`, `k` and `v`?
+
+# %% nbgrader={"grade": false, "grade_id": "see-flash-attention", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(FlashAttention)
 
 # %% [markdown]
 # ## Finale, part one: a transformer on your attention

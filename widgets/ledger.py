@@ -27,7 +27,7 @@ LONGER = "somebody else lets go of it"
 
 @dataclass(frozen=True)
 class Entry:
-    """One tensor that is kept. `counted` bytes are those no entry above and no input has already."""
+    """One tensor that is kept. `counted` bytes are those that no entry above, no input and no parameter has."""
 
     keeper: str
     held_as: str
@@ -58,7 +58,11 @@ class Ledger:
             return f"{self.name} {self.error}"
         if not self.entries:
             return f"{self.name} keeps no tensor for backward."
-        return f"{self.name} keeps {size(self.total)} for backward, besides its inputs."
+        return f"{self.name} keeps {size(self.total)} for backward, besides its inputs{self._and_parameters}."
+
+    @property
+    def _and_parameters(self) -> str:
+        return " and parameters" if any(e.what == "a parameter" for e in self.entries) else ""
 
     def _rows(self) -> Iterator[tuple[str, ...]]:
         for e in self.entries:
@@ -118,12 +122,14 @@ def _entries(
 ) -> tuple[Entry, ...]:
     arguments = copies(inputs)
     known = {
-        storage_of(value)[0]: f"the input {names[i] if i < len(names) else i}"
+        storage_of(value)[0]: f"the input {names[i]}" if i < len(names) else f"input {i + 1}"
         for i, value in enumerate(arguments)
         if isinstance(value, Tensor)
     }
-    free = set(known)  # somebody has the inputs anyway
     outputs, nodes = _forward(function, arguments)
+    for leaf in (node.variable for node in nodes if hasattr(node, "variable")):
+        known.setdefault(storage_of(leaf)[0], "a parameter")
+    free = set(known)  # somebody has inputs and parameters anyway
     for position, value in enumerate(outputs):
         words = "the output" if len(outputs) == 1 else f"the output {position}"
         known.setdefault(storage_of(value)[0], words)

@@ -16,7 +16,8 @@ def callable_and_name(fn: Any) -> tuple[Callable[..., Any], str]:
     if not callable(fn):
         raise TypeError(f"This takes a Function class or a function, not {type(fn).__name__}.")
     owner = getattr(fn, "__self__", None)
-    return fn, owner.__name__ if isinstance(owner, type) else getattr(fn, "__name__", "function")
+    named = owner if isinstance(owner, type) else fn
+    return fn, getattr(named, "__name__", type(fn).__name__)
 
 
 def counting(value: Any) -> Tensor | None:
@@ -49,9 +50,10 @@ def parameters(function: Callable[..., Any]) -> list[str]:
     if isinstance(owner, type) and issubclass(owner, Function):
         return argument_names(owner)
     try:
-        return list(inspect.signature(function).parameters)
+        taken = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
+    return [p.name for p in taken if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
 def argument_names(cls: type) -> list[str]:

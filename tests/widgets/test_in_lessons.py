@@ -17,6 +17,9 @@ SHOWN = {
     "02_sigmoid": {"xray", "function_builder", "saved_ledger"},
     "03_linear": {"xray", "gradient_flow", "saved_ledger"},
     "04_ste": {"xray", "ste_explorer"},
+    "05_double_backward": {"xray"},
+    "06_checkpointing": {"xray", "memory_timeline", "saved_ledger"},
+    "07_attention": {"xray", "attention_map", "saved_ledger"},
 }
 
 
@@ -24,7 +27,8 @@ SHOWN = {
 def test_a_widget_on_an_unwritten_exercise_says_so_and_does_not_fail(lesson, monkeypatch):
     matplotlib.use("agg")
     monkeypatch.setenv("NBGRADER_EXECUTION", "1")
-    exercises = {exercise.name for exercise in lesson_exercises(lesson)}
+    # A repair is released as code that runs; what is wrong with it is there to be seen.
+    exercises = {exercise.name for exercise in lesson_exercises(lesson) if not exercise.repair}
     views = views_of(lesson)
     assert {widget for widget, _, _ in views} >= SHOWN[lesson]
     for widget, names, view in views:

@@ -57,11 +57,10 @@ def test_torchs_own_nodes_are_keepers_too():
 def test_what_two_keep_is_counted_once():
     weight = torch.ones(4, 4, requires_grad=True)
     ledger = saved_ledger(lambda x: MySigmoid.apply(x) @ weight, torch.ones(4, 4))
-    kept = [e for e in ledger.entries if e.what == "made in between" and e.counted]
     saved = [e for e in ledger.entries if e.keeper == "MySigmoid"]
     assert saved[0].counted == 64
-    assert sum(e.counted for e in kept if e.keeper == "Mm") == 64  # the weight, and not the output
-    assert ledger.total == 128
+    assert [e.counted for e in ledger.entries if e.keeper == "Mm"] == [0, 0]
+    assert ledger.total == 64  # the output, and not the weight, which somebody has anyway
 
 
 def test_the_learners_tensors_are_left_alone():
@@ -105,3 +104,14 @@ def test_all_columns_are_shown(text):
         shown = soup.get_text(" ")
     for word in ("kept by", "saved[0]", "the input x", "(4)", "float32", "16 bytes", GRAPH):
         assert word in shown
+
+
+def test_a_modules_parameters_are_kept_by_the_module_anyway():
+    layer = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Tanh())
+    ledger = saved_ledger(layer, torch.randn(4, 6))
+    weight = next(entry for entry in ledger.entries if entry.shape == (6, 6))
+    assert (weight.what, weight.counted) == ("a parameter", 0)
+    assert ledger.summary == (
+        "Sequential keeps 96 bytes for backward, besides its inputs and parameters."
+    )
+    assert ledger.entries[0].what == "input 1"
