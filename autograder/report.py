@@ -25,7 +25,7 @@ _MILESTONES = frozenset(
         "Forward runs.",
         "The output values agree with the reference.",
         "Backward runs.",
-        "The gradients agree with the reference, for dense upstream gradients of both signs.",
+        "The gradients agree with the reference, for random upstream gradients of both signs.",
         "Second derivatives are right (or refused where that is allowed).",
     }
 )

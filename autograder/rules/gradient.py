@@ -22,7 +22,7 @@ _BEFORE = (
 
 @rule("gradient-value", needs=_BEFORE)
 def gradients_agree(ev: Evidence) -> Verdict:
-    """The gradients agree with the reference, for dense upstream gradients of both signs."""
+    """The gradients agree with the reference, for random upstream gradients of both signs."""
     asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
     if not asked or ev.exercise.is_function:
         return NOT_ASKED
