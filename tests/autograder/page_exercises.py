@@ -6,14 +6,17 @@ A page's marked code block names one of these, or an exercise of the course.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.exercise import Case, Exercise, Refusal, bytes_of
+from autograder.exercise import Case, Exercise, Refusal, Sampler, Scenario, bytes_of
 from autograder.exercises import find
 from autograder.exercises.elementwise import bytes_of_x, elementwise_cases
+from autograder.exercises.recompute_costs import judge_recompute, run_memory
 
 _HINTS = ("gentle", "firmer", "formula")
 
@@ -118,11 +121,47 @@ RELATIVE_ERROR = Exercise(
     ),
 )  # fmt: skip
 
+
+def _run_dropout(dropout: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """What forward keeps, what backward passes, and whether backward leaves the random state alone."""
+    x, g = s.uniform(4, 5, low=0.5, high=1.5).requires_grad_(True), s.uniform(4, 5, low=0.5)
+    y = dropout(x)
+    torch.rand(3)  # the state is no longer the one that forward left
+    before = torch.get_rng_state()
+    (gradient,) = torch.autograd.grad(y, x, g)
+    untouched = torch.equal(torch.get_rng_state(), before)
+    return {"kept": y.detach() != 0, "passed": gradient != 0, "untouched": untouched}
+
+
+def _judge_dropout(data: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    if not torch.equal(data["kept"], data["passed"]):
+        words = (
+            "backward draws another mask than forward: the gradient belongs to another function."
+        )
+        return words, "Keep torch.get_rng_state() in forward, and set it again in backward.", {}
+    if not data["untouched"]:
+        words = "backward changes the caller's random state."
+        return words, "torch.random.fork_rng puts it back at the end of a with block.", {}
+    return None
+
+
+THRIFTY_DROPOUT = Exercise(
+    name="ThriftyDropout", lesson="", summary="Dropout that keeps no mask.", signature="(x)",
+    reference=lambda x: x, cases=(), hints=_HINTS,
+    scenarios=(Scenario("the mask of backward is that of forward", "random-state", _run_dropout, _judge_dropout),),
+)  # fmt: skip
+
+RERUN = Exercise(
+    name="Rerun", lesson="", summary="fn(x), computed again in backward.", signature="(fn, x)",
+    reference=lambda fn, x: fn(x), hints=_HINTS, may_use_autograd=True, second_order="not-judged",
+    cases=(), scenarios=(Scenario("fn runs again in backward", "no-recompute", run_memory, judge_recompute),),
+)  # fmt: skip
+
 _OWN = {
     e.name: e
     for e in (
         SINE, COSINE, WAVE, LOG_COSH, ABSOLUTE, POWER, SIN_COS, SQUARED_LENGTH, CENTRE, MAT_MUL,
-        ADD_ROW, HYPOTENUSE, RELATIVE_ERROR,
+        ADD_ROW, HYPOTENUSE, RELATIVE_ERROR, THRIFTY_DROPOUT, RERUN,
     )
 }  # fmt: skip
 

@@ -12,12 +12,13 @@ from autograder.__main__ import EXIT_PASSED, EXIT_USAGE, main
 from autograder.explanations import PAGES, TITLES, page, reading
 from tests.autograder import pages
 
-# No finding with these names can be made to happen yet: their exercises are not written, or (memorised)
-# fresh inputs make another rule speak first.
-WITHOUT_EXAMPLE = {"memorised", "random-state", "no-recompute", "too-slow"}
+# No finding with these names can be made to happen: no exercise asks for it, or (memorised) fresh inputs
+# make another rule speak first.
+WITHOUT_EXAMPLE = {"memorised", "too-slow"}
 # The mended code would be the solution of an exercise of the course.
 WITHOUT_RIGHT = {
-    "higher-derivative", "parameters-without-gradient", "too-many-passes", "temporary-too-large",
+    "higher-derivative", "parameters-without-gradient", "no-recompute", "too-many-passes",
+    "temporary-too-large",
 }  # fmt: skip
 WITH_EXAMPLE = [rule for rule in TITLES if rule not in WITHOUT_EXAMPLE]
 
