@@ -39,6 +39,8 @@ from torch.autograd import Function, gradcheck, gradgradcheck
 from autograder import check, hint, progress
 from widgets import function_builder, palette, quiz, saved_ledger, show, xray
 
+_ = torch.manual_seed(2)
+
 # %% [markdown]
 # ## Why it matters
 #
@@ -206,9 +208,9 @@ print("gradgradcheck", gradgradcheck(SquareRoot.apply, x))
 x = torch.tensor([1.0, 4.0], requires_grad=True)
 y = SquareRoot.apply(x)
 (saved,) = y.grad_fn.saved_tensors
-print("address of y:         ", y.data_ptr())
-print("address of what is saved:", saved.data_ptr())
-print("same memory?          ", saved.data_ptr() == y.data_ptr())
+print("address of y:            ", hex(y.data_ptr()))
+print("address of what is saved:", hex(saved.data_ptr()))
+print("same memory?             ", saved.data_ptr() == y.data_ptr())
 
 # %% [markdown]
 # What saving does is prolong a life. We drop our own reference and look whether the memory is still held:
@@ -572,6 +574,12 @@ print("                    made by", saved_intermediate.grad_fn)
 # The input and the output come back **with their history**. The intermediate comes back as a bare number: a constant.
 #
 # Differentiating $g\,(e + x e)$ with a constant $e$ gives just $e$. The true answer is $2e + x e$.
+
+# %% [markdown]
+# See it: with `order=2`, `xray` goes backward through the backward. Look for the box that no line leads into.
+
+# %% nbgrader={"grade": false, "grade_id": "see-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(TimesExp, x, order=2)
 
 # %% nbgrader={"grade": false, "grade_id": "demo-intermediate-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.linspace(-3, 1, 200, dtype=torch.float64, requires_grad=True)
