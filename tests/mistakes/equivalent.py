@@ -7,24 +7,8 @@ fails a test, so this list cannot go stale.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Equivalent:
-    """Changes of one right answer of the gallery that are no fault, and why."""
-
-    exercise: str
-    answer: str
-    why: str
-    changes: tuple[str, ...]
-
-    def fits(self, exercise: str, answer: str, change: str) -> bool:
-        return (exercise, answer) == (self.exercise, self.answer) and any(
-            change.startswith(known[:-1]) if known.endswith("…") else change == known
-            for known in self.changes
-        )
-
+from tests.mistakes.equivalence import Equivalent
+from tests.mistakes.equivalent_attention import ATTENTION
 
 # Exercises of which every mutant has been tried and every accepted one read.
 READ = (
@@ -35,13 +19,15 @@ READ = (
     "GumbelSoftmax",
     "MyExp", "Cube", "SwishTwice", "FirstOrderOnly", "hvp", "gradient_penalty",
     "saved_bytes", "save_in_bfloat16", "Checkpoint", "checkpoint_sequential",
-    "Softmax",
+    "Softmax", "ScaledDotProductAttention", "LeanAttention", "FlashAttention",
 )  # fmt: skip
 
 _SYMMETRIC = "the central difference is the same for eps and -eps"
 _OVERWRITTEN = "every element is overwritten"
 _SAME_AT_ZERO = "at 0 both branches give the same"
-_ANY_FINITE = "any finite number in place of -inf does: what it touches is multiplied by 0 or cancels"
+_ANY_FINITE = (
+    "any finite number in place of -inf does: what it touches is multiplied by 0 or cancels"
+)
 _WHOLE_ZEROS = "backward is right for None and for zeros in place of an undefined gradient"
 _NEVER_RUN = "only x gets a gradient, so backward does not run when x needs none"
 _NUMPY = "torch refuses numpy() only while grad mode is on, and here it is off"
@@ -292,9 +278,7 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent("Softmax", "the setup_context form, needs_input_grad asked", _NEVER_RUN, (
         "backward: return (None, None) → return (None,)",
     )),
-    Equivalent("FlashAttention", "lists of tiles, put together by cat", "without queries no row of it is read", (
-        "forward: lse = torch.cat(sums, -2) if sums else q.new_zeros(*q.shape[:-1], 1) → lse = torch.cat(sums, -2) if sums else q.new_zeros(*q.shape[:1], 1)",
-    )),
+    *ATTENTION,
 )  # fmt: skip
 
 
