@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from autograder.exercise import Exercise, Scenario
 from autograder.exercises import bfloat16_copies as copies
 from autograder.exercises import bfloat16_experiments as experiments
@@ -19,7 +21,7 @@ SAVE_IN_BFLOAT16 = Exercise(
     lesson=LESSON,
     summary="inside the block, float32 intermediates are kept for backward as bfloat16.",
     signature="()",
-    reference=lambda: None,
+    reference=contextlib.nullcontext,  # what a block is without it
     cases=(),
     hints=(
         "The same hooks that measured can change what is kept. Which tensors are worth rounding: all of "

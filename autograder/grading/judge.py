@@ -16,6 +16,7 @@ from autograder.evidence import Finding
 from autograder.exercise import Exercise
 from autograder.exercises import find, is_exercise
 from autograder.grading.box import Check, Lost
+from autograder.grading.complete import missing, put_back
 from autograder.observation import Observation, Unreadable, from_bytes, to_bytes
 from autograder.report import Report
 from autograder.source import Source
@@ -41,9 +42,7 @@ class Examination:
     @cached_property
     def visible(self) -> Asked:
         asked = tuple(q for q in self.complete.questions if q.visible)
-        return Asked(
-            self.exercise, asked, False, self.seed, self.devices, self.complete.references
-        )
+        return Asked(self.exercise, asked, False, self.seed, self.devices, self.complete.references)
 
     def asked(self, hidden: bool) -> Asked:
         """The complete check, or the visible one."""
@@ -93,9 +92,7 @@ def judge(
         hint = "Run the check in the notebook: it says where it stops."
         return _failed(asked, Finding("raises", f"{name} could not be checked: {why}.", hint))
     try:
-        observation = from_bytes(given)
-        if not isinstance(observation, Observation):
-            raise Unreadable("not an observation")
+        observation = from_bytes(given, expect=Observation)
         kind = _kind(observation.facts.get("kind"))
     except Unreadable as error:
         message = f"{name} could not be checked: its answers cannot be read."
@@ -117,17 +114,23 @@ def judge(
         return _failed(
             asked, Finding("raises", message, "Give plain tensors.", {"original": original})
         )
-    missing = [q.id for q in asked.questions if q.id not in observation.answers]
-    if missing and not observation.facts.get("interrupted"):
-        message = f"{name} could not be checked: {len(missing)} answers are missing."
+    unanswered = [q.id for q in asked.questions if q.id not in observation.answers]
+    if unanswered and not observation.facts.get("interrupted"):
+        message = f"{name} could not be checked: {len(unanswered)} answers are missing."
         return _failed(asked, Finding("raises", message))
     with torch.enable_grad():
         try:
-            return verdict(asked, observation, source, graded=True, more=more)
+            put_back(asked, observation)
+            report = verdict(asked, observation, source, graded=True, more=more)
+            lack = missing(asked, observation) if report.passed else ""
         except Exception as error:  # answers no rule can read are no right answers
             message = f"{name} could not be judged from what it gave."
             original = f"{type(error).__name__}: {error}"[:300]
             return _failed(asked, Finding("raises", message, "", {"original": original}))
+    if lack:
+        message = f"{name} could not be checked: its answers are not complete."
+        return _failed(asked, Finding("raises", message, "", {"original": lack[:300]}))
+    return report
 
 
 def _kind(given: Any) -> Kind | None:
