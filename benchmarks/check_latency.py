@@ -29,7 +29,7 @@ from autograder.exercise import Exercise
 from autograder.exercises import all_exercises
 from autograder.materials import fresh_arguments
 from autograder.plan import make_plan
-from autograder.probe import Submission
+from autograder.submission import Submission
 from tests.mistakes.gallery import answers
 
 FRESH = """
