@@ -21,7 +21,7 @@ from autograder.report import Report
 from autograder.seen import remember
 from autograder.source import Source
 from autograder.submission import kind_of
-from autograder.verdict import Asked, count_rules, verdict, wrong_kind
+from autograder.verdict import Asked, rules_asked, verdict, wrong_kind
 
 
 class CheckFailed(AssertionError):
@@ -83,9 +83,9 @@ def evaluate(
     with contained(capture=False), torch.enable_grad():
         complete = Asked.of(asked, seed, hidden, devices)
         observation = probe(submission, complete.questions, {s.name: s for s in asked.scenarios})
+        later = () if hidden else _later(asked)
         return verdict(
-            complete, observation, Source.of(submission), graded,
-            more=0 if hidden else max(0, _rule_count(asked, True) - _rule_count(asked, False)),
+            complete, observation, Source.of(submission), graded, more=len(later), later=later,
             believed=VALUES if inputs is not None and reference is None else frozenset(),
         )  # fmt: skip
 
@@ -145,19 +145,22 @@ def _name_of(submission: Any) -> str:
 
 
 @cache
-def _rule_count_of_course(name: str, hidden: bool) -> int:
-    return _count_rules(find(name), hidden)
+def _later_in_course(name: str) -> tuple[str, ...]:
+    return _rules_only_hidden(find(name))
 
 
-def _rule_count(exercise: Exercise, hidden: bool) -> int:
-    """As _count_rules; remembered for the course's exercises, which do not change while it runs."""
+def _later(exercise: Exercise) -> tuple[str, ...]:
+    """Names of the rules that only the complete check asks, one each; remembered for the course's
+    exercises, which do not change while it runs."""
     if all_exercises().get(exercise.name) is exercise:
-        return _rule_count_of_course(exercise.name, hidden)
-    return _count_rules(exercise, hidden)
+        return _later_in_course(exercise.name)
+    return _rules_only_hidden(exercise)
 
 
-def _count_rules(exercise: Exercise, hidden: bool) -> int:
-    return count_rules(exercise, make_plan(exercise, 0, hidden))
+def _rules_only_hidden(exercise: Exercise) -> tuple[str, ...]:
+    visible = rules_asked(exercise, make_plan(exercise, 0, hidden=False))
+    complete = rules_asked(exercise, make_plan(exercise, 0, hidden=True))
+    return tuple(name for key, name in complete.items() if key not in visible)
 
 
 def _shell() -> Any:

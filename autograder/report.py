@@ -14,7 +14,7 @@ from typing import Any
 
 from autograder.evidence import Finding
 from autograder.exercises import find
-from autograder.explanations import TITLES
+from autograder.explanations import TITLES, topics
 from autograder.seen import place_of_finding
 
 _WIDTH = 96
@@ -41,6 +41,7 @@ class Report:
     skipped   names of rules that were not judged because the root cause stands before them
     undecided sentences of rules that could not be judged, with the reason
     more      how many more checks run with hidden=True (0 when this was the complete check)
+    later     the rules of those checks
     seed      repeats this very check; None where it must not be shown
     graded    shown as graded feedback: hidden checks give rule and advice, never values or seeds
     """
@@ -54,6 +55,7 @@ class Report:
     skipped: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     more: int = 0
+    later: tuple[str, ...] = ()
     printed: str = ""
     devices: tuple[str, ...] = ("cpu",)
     graded: bool = False
@@ -92,7 +94,8 @@ class Report:
     def rows(self) -> list[tuple[str, str]]:
         """(label, text) of what stands under the headline; the same in text and HTML."""
         if self.passed:
-            return self._notes()
+            later = ", ".join(topics(self.later))
+            return ([("Not asked", f"{later}.")] if later else []) + self._notes()
         first = self.findings[0]
         rows: list[tuple[str, str]] = []
         if not self.discreet:

@@ -63,10 +63,12 @@ def verdict(
     graded: bool = False,
     more: int = 0,
     believed: frozenset[str] = frozenset(),
+    later: Sequence[str] = (),
 ) -> Report:
     """Judge what was observed.
 
     more      how many more rules the complete check has, where this is the visible one
+    later     names of those rules
     believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
     """
     report = asked.report(graded)
@@ -84,7 +86,7 @@ def verdict(
     report.skipped = [r.name for r in verdicts.skipped]
     report.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
     report.printed = str(observation.facts.get("printed", ""))
-    report.more = more
+    report.more, report.later = more, tuple(later)
     return report
 
 
@@ -116,16 +118,23 @@ def wrong_kind(kind: Kind, exercise: Exercise) -> Finding | None:
 
 
 def count_rules(exercise: Exercise, questions: Sequence[Question]) -> int:
-    """How many rules have something to judge in a plan: those that do not say NOT_ASKED of it."""
+    """How many rules have something to judge in a plan."""
+    return len(rules_asked(exercise, questions))
+
+
+def rules_asked(exercise: Exercise, questions: Sequence[Question]) -> dict[str, str]:
+    """The rules that have something to judge in a plan (not NOT_ASKED): public names by key."""
     blank = Observation({q.id: Answer(data={"passed": True}) for q in questions}, {})
     evidence = Evidence(exercise, list(questions), blank, Source())
-    count = 0
+    asked: dict[str, str] = {}
     for rule in (*ORDER, *special.scenario_rules(evidence)):
         try:
-            count += rule.judge(evidence) is not NOT_ASKED
+            if rule.judge(evidence) is NOT_ASKED:
+                continue
         except Exception:  # a blank answer is not one the rule can read: it was asked all the same
-            count += 1
-    return count
+            pass
+        asked[rule.key] = rule.name
+    return asked
 
 
 def _stopped(evidence: Evidence, graded: bool) -> Finding:

@@ -71,14 +71,15 @@ FLASH_ATTENTION = Exercise(
         "Forward: for each block of queries walk over the blocks of keys with three things a row: the "
         "largest score so far, the sum of exponentials so far, and the output so far, both in units of "
         "e^(that maximum). What happens to the latter two when a larger score comes along?",
-        "new = max(old, maximum of the tile); shrink = e^(old − new); sum = sum·shrink + Σ e; out = "
-        "out·shrink + e·v with e = e^(scores − new). At the end out / sum, and logsumexp = maximum + "
-        "log sum. Backward: LeanAttention's, tile by tile; each tile adds to grad_q of its rows and to "
-        "grad_k and grad_v of its columns.",
-        "Tile (i, j) in backward: w = (qᵢ·kⱼᵀ·scale − lseᵢ).exp(), 0 where column > row if causal; "
-        "grad_v[j] += wᵀ·gᵢ; ds = w · (gᵢ·vⱼᵀ − deltaᵢ) · scale with delta = (g·out).sum(-1, "
-        "keepdim=True); grad_q[i] += ds·kⱼ; grad_k[j] += dsᵀ·qᵢ. First line of backward: if "
-        "torch.is_grad_enabled(): raise RuntimeError(…). Without keys the sum is 0: do not divide by it.",
+        "new = max(old, maximum of the tile); shrink = exp(old - new); sum = sum * shrink + "
+        "e.sum(-1); out = out * shrink + e @ v with e = exp(scores - new). At the end out / sum, "
+        "and logsumexp = maximum + log(sum). Backward: LeanAttention's, tile by tile; each tile "
+        "adds to grad_q of its rows and to grad_k and grad_v of its columns.",
+        "Tile (i, j) in backward: w = (q_i @ k_j.mT * scale - lse_i).exp(), 0 where column > row "
+        "if causal; grad_v[j] += w.mT @ g_i; ds = w * (g_i @ v_j.mT - delta_i) * scale with delta "
+        "= (g * out).sum(-1, keepdim=True); grad_q[i] += ds @ k_j; grad_k[j] += ds.mT @ q_i. "
+        'First line of backward: if torch.is_grad_enabled(): raise RuntimeError("…"). Without '
+        "keys the sum is 0: do not divide by it.",
     ),
     misconceptions=FLASH_BACKWARDS,
     forward_slips=FORWARD_SLIPS,

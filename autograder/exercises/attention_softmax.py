@@ -73,8 +73,8 @@ SOFTMAX = Exercise(
         "∂yᵢ/∂xⱼ = yᵢ·(1 if i = j else 0) − yᵢ·yⱼ. Multiply with g and sum over i: one term stays, the "
         "other becomes a sum along dim that all elements of the row share. Save y itself; shift by the "
         "maximum before exp.",
-        "e = (x − x.amax(dim, keepdim=True)).exp(); y = e / e.sum(dim, keepdim=True). Backward: "
-        "y · (g − (g · y).sum(dim, keepdim=True)), and None for dim.",
+        "e = (x - x.amax(dim, keepdim=True)).exp(); y = e / e.sum(dim, keepdim=True). Backward: y "
+        "* (g - (g * y).sum(dim, keepdim=True)), and None for dim.",
     ),
     misconceptions=(
         _known(

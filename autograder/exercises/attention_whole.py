@@ -203,6 +203,11 @@ FORWARD_SLIPS = (
     ),
 )
 
+_EMPTY_ROW = (
+    "A query that may look at no key gives 0, with gradient 0. The softmax of a row of -inf is nan: put 0 in "
+    "place of the infinity before exp, or the weights to 0 for such a row."
+)
+
 _CASES = (
     _whole("one head without a mask", (4, 5, 3, 2), visible=True),
     _whole("a batch with a mask", (3, 5, 4, 2), batch=(2,), mask=(2, 3, 5), visible=True),
@@ -211,9 +216,18 @@ _CASES = (
     _whole(
         "a mask of keys, and a scale", (3, 4, 2, 5), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
     ),
-    Case("rows with nothing to attend to", _nothing_to_attend_to, role="special", visible=True),
-    Case("a mask of one column, False in a row", _nothing_at_all, role="special"),
-    _whole("scale=0.0, a scale like any other", (3, 4, 2, 5), scale=(0.0,), role="special"),
+    Case(
+        "rows with nothing to attend to", _nothing_to_attend_to, role="special", visible=True,
+        advice=_EMPTY_ROW,
+    ),
+    Case(
+        "a mask of one column, False in a row", _nothing_at_all, role="special", advice=_EMPTY_ROW
+    ),
+    _whole(
+        "scale=0.0, a scale like any other", (3, 4, 2, 5), scale=(0.0,), role="special",
+        advice="0.0 is a scale like any other. `if scale` and `scale or ...` take it for a missing one: ask "
+        "`scale is None`.",
+    ),
     _whole("a mask of one dimension", (3, 4, 2, 5), mask=(4,), role="batch"),
     _whole("one head, no batch dimension", (2, 4, 3, 5), role="batch"),
     _whole("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), role="batch", visible=True),
@@ -254,13 +268,14 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         "Three links: scores = scale · q · kᵀ, weights = softmax(scores), out = weights · v. Go through "
         "them in reverse. Two of them are matrix products, and you have done the third one already. "
         "What does a row of −inf do to a softmax?",
-        "For a product C = A·B: grad_A = grad_C · Bᵀ and grad_B = Aᵀ · grad_C, transposing the last two "
+        "For C = A @ B: grad_A = grad_C @ B.mT and grad_B = A.mT @ grad_C; .mT transposes the last two "
         "dimensions only. Save q, k, v and the weights: they have their zeros, so backward needs no "
         "mask. Rows without any True: replace the whole row of weights by 0.",
-        "grad_v = weightsᵀ · g; t = g · vᵀ; grad_scores = weights · (t − (t · weights).sum(-1, "
-        "keepdim=True)) · scale; grad_q = grad_scores · k; grad_k = grad_scoresᵀ · q. The weights are an "
-        "intermediate: refuse a second derivative with `if torch.is_grad_enabled(): raise "
-        "RuntimeError(…)`. One value an argument: count them by len(ctx.needs_input_grad).",
+        "grad_v = weights.transpose(-1, -2) @ g; t = g @ v.transpose(-1, -2); grad_scores = "
+        "weights * (t - (t * weights).sum(-1, keepdim=True)) * scale; grad_q = grad_scores @ k; "
+        "grad_k = grad_scores.transpose(-1, -2) @ q. The weights are an intermediate: refuse a "
+        'second derivative with `if torch.is_grad_enabled(): raise RuntimeError("…")`. One value '
+        "an argument: count them by len(ctx.needs_input_grad).",
     ),
     misconceptions=backward_mistakes(),
     forward_slips=FORWARD_SLIPS,
@@ -276,13 +291,14 @@ LEAN_ATTENTION = replace(
     hints=(
         "The weights are a function of q and k, which are kept anyway. Which single number of each row "
         "turns its scores back into its weights, without computing maximum and sum again?",
-        "weights = exp(scores − logsumexp), one logsumexp a row. And the sum in the softmax's backward, "
-        "Σ weights · (g · vᵀ), is Σ out · g over the width of v: it needs no L×S tensor. For a row with "
-        "nothing to attend to the logsumexp is −inf: put 0 in its place, and the weights come out 0 "
-        "because the scores are −inf.",
-        "Backward: scores as in forward, masked; weights = (scores − lse).exp(); grad_v = weightsᵀ · g; "
-        "delta = (g · out).sum(-1, keepdim=True); grad_scores = weights · (g · vᵀ − delta) · scale. The "
-        "logsumexp is an intermediate: refuse second derivatives.",
+        "weights = exp(scores - logsumexp), one logsumexp a row. And the sum in the softmax's "
+        "backward, Σ weights · (g · vᵀ), is Σ out · g over the width of v: it needs no L×S "
+        "tensor. For a row with nothing to attend to the logsumexp is −inf: put 0 in its place, "
+        "and the weights come out 0 because the scores are −inf.",
+        "Backward: scores as in forward, masked; weights = (scores - lse).exp(); grad_v = "
+        "weights.transpose(-1, -2) @ g; delta = (g * out).sum(-1, keepdim=True); grad_scores = "
+        "weights * (g @ v.transpose(-1, -2) - delta) * scale. The logsumexp is an intermediate: "
+        "refuse second derivatives.",
     ),
     scenarios=(
         _ATTEMPTS,

@@ -67,7 +67,13 @@ WEIGHTED_SUM = Exercise(
         ),
         Case("weights of 1 and −1", lambda s: (s.normal(4), s.normal(4), 1.0, -1.0)),
         Case("weights of −1 and 1", lambda s: (s.normal(3), s.normal(3), -1, 1)),
-        Case("a weight of 0", lambda s: (s.normal(4), s.normal(4), 0.0, 1.5), role="special"),
+        Case(
+            "a weight of 0",
+            lambda s: (s.normal(4), s.normal(4), 0.0, 1.5),
+            role="special",
+            advice="0 is a weight like any other: its gradient is 0 · grad_output. `if w1:` takes it for a "
+            "missing one, and nothing may be divided by a weight.",
+        ),
         Case("x1 = 0", lambda s: (0 * s.normal(3), s.normal(3), 0.5, 1.5), role="special"),
         Case("x2 = 0", lambda s: (s.normal(3), 0 * s.normal(3), 0.5, 1.5), role="special"),
         Case("inputs of ±1000", lambda s: (large(s), -large(s), 0.5, 2.0), role="extreme"),
@@ -79,7 +85,7 @@ WEIGHTED_SUM = Exercise(
         "The weights are numbers: remember them as attributes of ctx. No tensor has to be saved. "
         "And w1 or w2 may be a tensor by mistake: isinstance(w1, torch.Tensor) tells, and a "
         "TypeError says so.",
-        "dy/dx1 = w1 and dy/dx2 = w2. So backward returns w1 · grad_output, w2 · grad_output, "
+        "dy/dx1 = w1 and dy/dx2 = w2. So backward returns w1 * grad_output, w2 * grad_output, "
         "None, None, and None also for x1 or x2 where ctx.needs_input_grad says False.",
     ),
     budget=lambda args, outputs: 0,
@@ -177,8 +183,20 @@ CLIP = Exercise(
         Case("a vector", lambda s: _clipped(s), visible=True),
         Case("a matrix", lambda s: _clipped(s, 2, 3)),
         Case("whole numbers as bounds", lambda s: (_around(s, -2.0, -1.0), -2, -1)),
-        Case("x on a bound", lambda s: (_on_bounds(s), -1.0, 2.0), role="special", visible=True),
-        Case("low = high", lambda s: (torch.tensor([0.5, 1.0, 3.0]).double(), 1.0, 1.0), "special"),
+        Case(
+            "x on a bound",
+            lambda s: (_on_bounds(s), -1.0, 2.0),
+            role="special",
+            visible=True,
+            advice="The contract lets the gradient pass on both bounds: low <= x and x <= high, not <. "
+            "The output does not tell whether x was on a bound or beyond it.",
+        ),
+        Case(
+            "low = high",
+            lambda s: (torch.tensor([0.5, 1.0, 3.0]).double(), 1.0, 1.0),
+            role="special",
+            advice="Only an x that equals both bounds passes its gradient: low <= x and x <= high.",
+        ),
         Case("inputs of ±1000", lambda s: (large(s), -2.0, 3.0), role="extreme"),
         Case("an empty tensor", lambda s: (s.normal(0, 3), -1.0, 1.0), role="empty"),
     ),

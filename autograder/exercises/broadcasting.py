@@ -177,10 +177,10 @@ MULTIPLY = Exercise(
     hints=(
         "When a grows a little, by how much does a · b grow? Which tensor does that gradient need, and "
         "which shape must it have in the end?",
-        "The product grad_output · b has the shape of the output. Where a was broadcast, every copy of "
+        "The product grad_output * b has the shape of the output. Where a was broadcast, every copy of "
         "an element of a contributes: sum the product down to the shape of a. You have just written the "
         "function for that.",
-        "grad_a = unbroadcast(grad_output · b, a.shape) and grad_b = unbroadcast(grad_output · a, "
+        "grad_a = unbroadcast(grad_output * b, a.shape) and grad_b = unbroadcast(grad_output * a, "
         "b.shape), each only where ctx.needs_input_grad says so.",
     ),
     misconceptions=(

@@ -96,7 +96,7 @@ NUMERICAL_GRADIENT = Exercise(
         "Make a zero tensor like x for the result and go through all indices with "
         "np.ndindex(*x.shape). For each, build a new tensor that is eps at this index and 0 "
         "elsewhere; add it to x, subtract it from x, and call f on both.",
-        "gradient[index] = (f(x + nudge) − f(x − nudge)) / (2 · eps).",
+        "gradient[index] = (f(x + nudge) - f(x - nudge)) / (2 * eps).",
     ),
     is_function=True,
     second_order="not-judged",

@@ -61,8 +61,8 @@ CUBE = Exercise(
         "the lines of your backward: which tensors in them does it have to know the history of?",
         "Save x itself and nothing made from it. 3x² is then computed in backward, where autograd can "
         "watch it when a further derivative is wanted.",
-        "ctx.save_for_backward(x) in forward; in backward: x, = ctx.saved_tensors and "
-        "return grad_output · 3 · x².",
+        "ctx.save_for_backward(x) in forward; in backward: x, = ctx.saved_tensors and return "
+        "grad_output * 3 * x**2.",
     ),
     misconceptions=(
         _slope(
@@ -121,7 +121,8 @@ MY_EXP = Exercise(
         "and has forward made it anyway?",
         "Save the output, exactly the tensor that forward returns. When the second derivative is "
         "wanted, torch knows that this tensor came out of MyExp.",
-        "y = torch.exp(x); ctx.save_for_backward(y); return y. In backward: grad_output · y.",
+        "y = torch.exp(x); ctx.save_for_backward(y); return y. In backward: return grad_output * "
+        "y.",
     ),
     misconceptions=(
         _slope(
@@ -233,8 +234,8 @@ FIRST_ORDER_ONLY = Exercise(
         "that somebody wants to differentiate backward itself. What is different at that moment?",
         "Out and back: x.detach().cpu().numpy(), then torch.as_tensor(…, dtype=x.dtype, "
         "device=x.device). With create_graph=True grad mode is on while backward runs; else it is off.",
-        "The first line of backward: if torch.is_grad_enabled(): raise RuntimeError('first order only'). "
-        "Then grad_output · 2/√π · e^(−x²).",
+        "The first line of backward: if torch.is_grad_enabled(): raise RuntimeError('first order "
+        "only'). Then grad_output * 2 / math.sqrt(math.pi) * torch.exp(-x**2).",
     ),
     misconceptions=(
         _slope(

@@ -34,7 +34,13 @@ SQUARE = Exercise(
         Case("a vector", lambda s: (s.away_from(5),), visible=True),
         Case("a matrix", lambda s: (s.away_from(3, 4),)),
         Case("a single number (no dimensions)", lambda s: (s.uniform(low=0.5, high=2.0),)),
-        Case("zeros among the inputs", lambda s: (_with_zeros(s),), role="special", second=True),
+        Case(
+            "zeros among the inputs",
+            lambda s: (_with_zeros(s),),
+            role="special",
+            second=True,
+            advice="The slope at 0 is 0. Whatever is divided by x is nan there: 2 * x needs no division.",
+        ),
         Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
         Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
     ),
@@ -44,7 +50,7 @@ SQUARE = Exercise(
         "Forward saves x with ctx.save_for_backward(x) and returns its square. Backward unpacks "
         "the tuple: (x,) = ctx.saved_tensors. Then it multiplies two things: the local derivative "
         "and what arrived from upstream.",
-        "dy/dx = 2x, so the gradient of x is 2 · x · grad_output.",
+        "dy/dx = 2x, so the gradient of x is 2 * x * grad_output.",
     ),
     budget=bytes_of_x,
     budget_words="the input",
@@ -101,7 +107,14 @@ MY_RELU = Exercise(
         Case("a vector", lambda s: (s.away_from(10),), visible=True),
         Case("a matrix", lambda s: (s.away_from(3, 4),)),
         Case("a batch of matrices", lambda s: (s.away_from(2, 3, 2),)),
-        Case("x = 0, the kink", lambda s: (_with_zeros(s),), role="special", visible=True),
+        Case(
+            "x = 0, the kink",
+            lambda s: (_with_zeros(s),),
+            role="special",
+            visible=True,
+            advice="At x = 0 the contract asks for the gradient 0, as torch.relu has it: it passes where "
+            "x > 0, not where x >= 0. Choose by a comparison; x / x is nan there.",
+        ),
         Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
         Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
     ),

@@ -59,7 +59,8 @@ MY_GELU = Exercise(
         "has to be saved? And x · Φ(x) is a product.",
         "Product rule: the slope is Φ(x) + x · Φ′(x), and Φ′ is the density of the normal distribution. "
         "Save x alone and compute both again; torch.erf and torch.exp do it.",
-        "grad_x = grad_output · (½ (1 + erf(x/√2)) + x · e^(−x²/2) / √(2π)).",
+        "grad_x = grad_output * (0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-x**2 / "
+        "2) / math.sqrt(2 * math.pi)).",
     ),
     misconceptions=(
         _gelu_misconception(
@@ -195,9 +196,9 @@ SWISH = Exercise(
         "gradients to return, and beta's has the shape of beta, not of x.",
         "With s = σ(beta · x) you have s′ = s · (1 − s), times the inner derivative. Differentiate x · s "
         "once by x (a product!) and once by beta; what beta gets is summed with sum_to_size.",
-        "grad_x = grad_output · (s + beta · x · s · (1 − s)); "
-        "grad_beta = (grad_output · x² · s · (1 − s)).sum_to_size(beta.shape). "
-        "Compute each only if ctx.needs_input_grad says so.",
+        "With s = torch.sigmoid(beta * x): grad_x = grad_output * (s + beta * x * s * (1 - s)); "
+        "grad_beta = (grad_output * x**2 * s * (1 - s)).sum_to_size(beta.shape). Compute each "
+        "only if ctx.needs_input_grad says so.",
     ),
     misconceptions=(
         _swish_misconception(

@@ -70,8 +70,9 @@ HVP = Exercise(
     hints=(
         "The Hessian is the derivative of the gradient. What do you differentiate, if you do not want "
         "all of it but only its product with the constant v?",
-        "First pass: the gradient g of f(x) with create_graph=True, so that it can be differentiated. "
-        "Second pass: the gradient of Σ g · v. Start from x.detach().requires_grad_(True).",
+        "First pass: the gradient g of f(x) with create_graph=True, so that it can be "
+        "differentiated. Second pass: the gradient of (g * v).sum(). Start from "
+        "x.detach().requires_grad_(True).",
         "(g,) = torch.autograd.grad(f(x), x, create_graph=True); then torch.autograd.grad(g, x, v) with "
         "materialize_grads=True. When g does not require grad, f is linear and the answer is zeros.",
     ),

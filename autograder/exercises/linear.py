@@ -71,7 +71,16 @@ MY_LINEAR = Exercise(
         _layer("a batch of 4 vectors", 4, 3, out=2, visible=True),
         _layer("without a bias", 2, 5, out=3, bias=False, visible=True),
         _layer("a batch of 3 vectors", 3, 2, out=4),
-        _layer("bias=None passed as an argument", 3, 2, out=5, bias=None, role="special"),
+        _layer(
+            "bias=None passed as an argument",
+            3,
+            2,
+            out=5,
+            bias=None,
+            role="special",
+            advice="bias may be left out, or passed as None: ask `bias is None` in forward, and answer with "
+            "None in its place.",
+        ),
         _layer("two batch dimensions", 2, 3, 4, out=5, role="batch", visible=True),
         _layer("a single vector, no batch dimension", 4, out=3, role="batch"),
         _layer("two batch dimensions and no bias", 3, 2, 4, out=2, bias=False, role="batch"),
@@ -89,7 +98,7 @@ MY_LINEAR = Exercise(
         "grad_bias a sum of grad_output. For more (or no) batch dimensions flatten them first: "
         "g.reshape(-1, out). Is there a bias at all? apply(x, weight) gives needs_input_grad only two "
         "entries.",
-        "g2 = grad_output.reshape(-1, out), x2 = x.reshape(-1, in): grad_x = grad_output @ weight, "
+        "g2 = grad_output.reshape(-1, weight.shape[0]), x2 = x.reshape(-1, weight.shape[1]): grad_x = grad_output @ weight, "
         "grad_weight = g2.T @ x2, grad_bias = g2.sum(0); each only where it is needed, else None.",
     ),
     misconceptions=(
@@ -181,7 +190,13 @@ LINEAR_RELU = Exercise(
         _rectified("a batch of 4 vectors", 4, 3, out=2, visible=True),
         _rectified("a batch of 2 vectors", 2, 4, out=3, visible=True),
         _rectified("a batch of 3 vectors", 3, 2, out=4),
-        Case("pre-activations of exactly 0", _at_the_kink, role="special"),
+        Case(
+            "pre-activations of exactly 0",
+            _at_the_kink,
+            role="special",
+            advice="At a pre-activation of 0 the contract asks for the gradient 0: the mask is z > 0, not "
+            "z >= 0.",
+        ),
         _rectified("two batch dimensions", 2, 3, 4, out=2, role="batch", visible=True),
         _rectified("a single vector, no batch dimension", 4, out=3, role="batch"),
         _layer("an empty batch", 0, 3, out=2, role="empty"),

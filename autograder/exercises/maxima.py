@@ -46,7 +46,13 @@ MAX = Exercise(
         _distinct("a matrix, dim=1", 3, 4, dim=1, visible=True),
         _distinct("a matrix, dim=0", 5, 2, dim=0, visible=True),
         _distinct("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
-        Case("ties: the first of equal elements is chosen", _ties, role="special"),
+        Case(
+            "ties: the first of equal elements is chosen",
+            _ties,
+            role="special",
+            advice="Of equal elements one gets the whole gradient, the one that forward's indices name. "
+            "x == values marks them all: save the indices and scatter.",
+        ),
         _distinct("a vector", 5, dim=0, role="batch"),
         _distinct("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
         Case(
@@ -170,7 +176,15 @@ LOG_SUM_EXP = Exercise(
         _soft("a matrix, dim=1", 3, 4, dim=1, visible=True),
         _soft("a matrix, dim=0", 5, 2, dim=0, visible=True),
         _soft("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
-        Case("rows with −inf", _with_infinities, role="special", visible=True, second=True),
+        Case(
+            "rows with −inf",
+            _with_infinities,
+            role="special",
+            visible=True,
+            second=True,
+            advice="In a row of −inf the output is −inf too, and −inf − (−inf) is nan. Put 0 in place of an "
+            "infinite maximum or output before you subtract it, with torch.where.",
+        ),
         _soft("a vector", 5, dim=0, role="batch"),
         _soft("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
         Case("inputs up to ±1000 in float32", _large_rows, role="extreme", visible=True),
@@ -184,9 +198,10 @@ LOG_SUM_EXP = Exercise(
         "Save x and the output. The share of an element is e^(x − output), never larger than 1; that is "
         "the softmax. For a row of −inf both x and the output are −inf, and −inf − (−inf) is NaN: put 0 "
         "in place of an infinite output before you subtract.",
-        "Backward: safe = out with −inf replaced by 0 (torch.where), then grad_x = "
-        "grad_output.unsqueeze(dim) · exp(x − safe.unsqueeze(dim)). Forward: m = x.amax(dim, keepdim=True) "
-        "with −inf replaced by 0, out = m.squeeze(dim) + log(exp(x − m).sum(dim)).",
+        "Backward: safe = torch.where(out == -torch.inf, 0.0, out), then grad_x = "
+        "grad_output.unsqueeze(dim) * torch.exp(x - safe.unsqueeze(dim)). Forward: m = "
+        "x.amax(dim, keepdim=True) with -inf replaced by 0 in the same way, out = m.squeeze(dim) "
+        "+ torch.exp(x - m).sum(dim).log().",
     ),
     misconceptions=(
         _spread(

@@ -83,7 +83,7 @@ GRADIENT_PENALTY = Exercise(
         "x = x.detach().requires_grad_(True); differentiate critic(x).sum() with respect to x (each "
         "sample's score depends on that sample alone); flatten all but the batch dimension for the norm.",
         "(g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True); "
-        "((torch.linalg.vector_norm(g.flatten(1), dim=1) − 1)²).mean().",
+        "((torch.linalg.vector_norm(g.flatten(1), dim=1) - 1) ** 2).mean().",
     ),
     is_function=True,
     second_order="not-judged",

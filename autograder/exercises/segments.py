@@ -78,8 +78,9 @@ CHECKPOINT_SEQUENTIAL = Exercise(
     hints=(
         "A segment is a few layers one after another: a function of one tensor. You have a Function "
         "that takes such a function. What goes in, and what comes out, segment by segment?",
-        "Segment i has the layers from i · count // segments up to (i + 1) · count // segments. Make a "
-        "function of each with a helper that takes the layers, so that it remembers its own.",
+        "Segment i has the layers from i * count // segments up to (i + 1) * count // segments. "
+        "Make a function of each with a helper that takes the layers, so that it remembers its "
+        "own.",
         "def run(part): return a function that applies the layers of part in order. Then for each "
         "segment: x = Checkpoint.apply(run(layers[start:stop]), x).",
     ),

@@ -35,7 +35,7 @@ MY_SIGMOID = Exercise(
         "which single tensor does backward need?",
         "Let forward compute y = torch.sigmoid(x) and save y. In backward write the slope σ′ with y "
         "alone, and multiply it by what arrives from above.",
-        "grad_x = grad_output · y · (1 − y), with y from ctx.saved_tensors, which is a tuple.",
+        "grad_x = grad_output * y * (1 - y), with y from ctx.saved_tensors, which is a tuple.",
     ),
     misconceptions=(
         Misconception(
@@ -95,7 +95,7 @@ MY_TANH = Exercise(
         "in terms of y: what kind of curve is it?",
         "tanh = sinh / cosh, with sinh′ = cosh and cosh′ = sinh. Use the quotient rule and write the "
         "result with y = tanh(x) alone.",
-        "grad_x = grad_output · (1 − y²), with the saved output y.",
+        "grad_x = grad_output * (1 - y**2), with the saved output y.",
     ),
     misconceptions=(
         Misconception(
@@ -186,7 +186,7 @@ SCALED_SIGMOID = Exercise(
         "never divides by scale. And how many values does backward return?",
         "Save x with save_for_backward and put the float on ctx (ctx.scale = scale). Backward computes "
         "σ(x) again; a σ(x) saved in forward would be an intermediate.",
-        "With s = σ(x): return grad_output · ctx.scale · s · (1 − s), None.",
+        "With s = torch.sigmoid(x): return grad_output * ctx.scale * s * (1 - s), None.",
     ),
     misconceptions=(
         Misconception(
@@ -241,9 +241,9 @@ LOG_SIGMOID = Exercise(
     hints=(
         "Do not compute σ and then its logarithm: take the logarithm on paper. log σ(x) = −softplus(−x), "
         "and you know the slope of softplus.",
-        "Forward: F.logsigmoid, or min(x, 0) − log1p(e^(−|x|)). The slope of log σ is a sigmoid again, "
-        "of which argument? Try x = −1000, where log σ(x) = x.",
-        "grad_x = grad_output · σ(−x), with the saved x.",
+        "Forward: F.logsigmoid, or x.clamp(max=0) - torch.log1p(torch.exp(-x.abs())). The slope "
+        "of log σ is a sigmoid again, of which argument? Try x = −1000, where log σ(x) = x.",
+        "grad_x = grad_output * torch.sigmoid(-x), with the saved x.",
     ),
     misconceptions=(
         Misconception(

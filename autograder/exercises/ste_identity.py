@@ -36,9 +36,23 @@ GRADIENT_REVERSAL = Exercise(
         _reversal_case("a vector, alpha below 1", 5, low=0.2, high=0.6, visible=True),
         _reversal_case("a matrix, alpha above 1", 3, 4, low=1.5, high=3.0, visible=True),
         _reversal_case("a batch of matrices", 2, 3, 4, low=0.6, high=0.9),
-        Case("alpha = 0", lambda s: (s.normal(2, 3), 0.0), role="special", visible=True),
+        Case(
+            "alpha = 0",
+            lambda s: (s.normal(2, 3), 0.0),
+            role="special",
+            visible=True,
+            advice="alpha = 0 is a number like any other, and stops the gradient. `if alpha` and `alpha or 1` "
+            "take 0 for a missing number: ask `alpha is None` where that is meant.",
+        ),
         Case("a whole number as alpha", lambda s: (s.normal(4), 2), role="special"),
-        _reversal_case("a negative alpha", 4, low=-0.8, high=-0.3, role="special"),
+        _reversal_case(
+            "a negative alpha",
+            4,
+            low=-0.8,
+            high=-0.3,
+            role="special",
+            advice="The gradient is -alpha * grad_output for every alpha: a negative one turns the sign back.",
+        ),
         _reversal_case("a single number (0-d)", low=1.2, high=1.8, role="batch"),
         _reversal_case("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
         Case("inputs up to ±1000 in float32", extreme(0.5), role="extreme"),
@@ -50,7 +64,7 @@ GRADIENT_REVERSAL = Exercise(
         "many values does backward return?",
         "alpha is a number: put it on ctx as an attribute. Forward returns x, or a view of it "
         "(x.view_as(x)). No tensor has to be saved.",
-        "return −ctx.alpha · grad_output, None.",
+        "return -ctx.alpha * grad_output, None.",
     ),
     misconceptions=(
         Misconception(
@@ -128,7 +142,13 @@ CLIP_GRADIENT = Exercise(
         _clip_case("a vector", 6, low=0.25, high=0.4, visible=True),
         _clip_case("a matrix", 3, 4, low=0.5, high=0.75, visible=True),
         _clip_case("a batch of matrices, a wider limit", 2, 3, 4, low=1.1, high=1.3),
-        Case("limit = 0", lambda s: (s.normal(2, 3), 0.0), role="special"),
+        Case(
+            "limit = 0",
+            lambda s: (s.normal(2, 3), 0.0),
+            role="special",
+            advice="A limit of 0 lets nothing through. `if limit` and `limit or 1` take 0 for a missing "
+            "number: ask `limit is None` where that is meant.",
+        ),
         Case("a whole number as limit", lambda s: (s.normal(4, 3), 1), role="special"),
         Case("a limit that nothing reaches", lambda s: (s.normal(4), 100.0), role="special"),
         _clip_case("a single number (0-d)", low=0.01, high=0.02, role="batch"),
@@ -141,7 +161,7 @@ CLIP_GRADIENT = Exercise(
         "Forward does nothing to x. In backward it is grad_output that is limited, not x.",
         "limit is a number: put it on ctx. Tensor.clamp makes a new tensor, clamp_ would write into one "
         "that belongs to torch.",
-        "return grad_output.clamp(−ctx.limit, ctx.limit), None.",
+        "return grad_output.clamp(-ctx.limit, ctx.limit), None.",
     ),
     misconceptions=(
         Misconception(

@@ -113,6 +113,8 @@ FAKE_QUANTIZE = Exercise(
             "ties, which go to the even step",
             lambda s: (torch.tensor([-0.75, -0.25, 0.25, 0.75, 1.25]).double(), 0.5, 0, -4, 3),
             role="special",
+            advice="torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. floor(x + 0.5) sends "
+            "them all up.",
             visible=True,
         ),
         _quantise_case("a single number (0-d)", scale=0.4, grid=(0, -4, 3), role="batch"),

@@ -265,8 +265,8 @@ GUMBEL_SOFTMAX = Exercise(
         "Save logits and gumbels; tau goes on ctx. In backward compute p = softmax((logits + gumbels) / "
         "tau) again (a saved p would be an intermediate), then multiply by the Jacobian of softmax. Four "
         "arguments, four values.",
-        "grad_logits = p · (g − Σ g·p) / tau with g = grad_output and the sum over the last dimension, "
-        "keepdim=True; return grad_logits, None, None, None.",
+        "grad_logits = p * (g - (g * p).sum(-1, keepdim=True)) / tau with g = grad_output and p "
+        "the probabilities; return grad_logits, None, None, None.",
     ),
     misconceptions=_MISCONCEPTIONS,
     forward_slips=_FORWARD_SLIPS,

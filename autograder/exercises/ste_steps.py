@@ -28,7 +28,13 @@ SIGN_STE = Exercise(
     gradcheck=False,
     cases=elementwise_cases(
         lambda s, *shape: 1.5 * s.normal(*shape),
-        Case("x = 0, where sign is 0", lambda s: (_near_zero(),), role="special"),
+        Case(
+            "x = 0, where sign is 0",
+            lambda s: (_near_zero(),),
+            role="special",
+            advice="torch.sign(0) is 0, neither 1 nor -1, and x / |x| is nan there. The gradient passes at 0 "
+            "as everywhere.",
+        ),
     ),
     budget=no_bytes,
     budget_words=KEEPS_NOTHING,
@@ -117,17 +123,25 @@ BINARIZE = Exercise(
     gradcheck=False,
     cases=elementwise_cases(
         _on_both_sides,
-        Case("x = 0, which gives +1", lambda s: (_near_zero(),), role="special", visible=True),
+        Case(
+            "x = 0, which gives +1",
+            lambda s: (_near_zero(),),
+            role="special",
+            visible=True,
+            advice="Binarize has two values, and 0 belongs to +1: x >= 0. torch.sign would give 0 there.",
+        ),
         Case(
             "x = ±1, where the gradient still passes",
             lambda s: (torch.tensor([-1.0, 1.0, 0.5, 1.5, -1.25], dtype=torch.float64),),
             role="special",
+            advice="At x = -1 and x = 1 the gradient still passes: |x| <= 1, not <.",
         ),
     ),
     budget=lambda args, outputs: bytes_of(args[0]),
     budget_words="x or a mask",
     hints=(
-        "The surrogate is clamp(x, −1, 1). You wrote its gradient in lesson 01: it was called Clip.",
+        "The surrogate is clamp(x, -1, 1). You wrote its gradient in lesson 01: it was called "
+        "Clip.",
         "Keep x, or the mask x.abs() <= 1, with save_for_backward. In forward torch.sign will not do: it "
         "has a third value.",
         "Forward: torch.where(x >= 0, 1.0, -1.0).to(x.dtype). Backward: torch.where(x.abs() <= 1, "
@@ -219,6 +233,8 @@ ROUND_STE = Exercise(
             "halves",
             lambda s: (torch.tensor([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], dtype=torch.float64),),
             role="special",
+            advice="torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. floor(x + 0.5) sends "
+            "them all up.",
         ),
     ),
     budget=no_bytes,

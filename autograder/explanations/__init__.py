@@ -5,6 +5,7 @@ Each rule also has a page, ``pages/<rule>.md``, which is read only when somebody
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
@@ -62,6 +63,43 @@ TITLES: dict[str, str] = {
     "temporary-too-large": "A temporary tensor is larger than it may be.",
     "too-slow": "It takes far longer than the method needs.",
 }
+
+
+# What a rule looks at, in a word or two: for the list of what a visible check has not asked.
+_TOPICS: dict[str, str] = {
+    "refuses": "what must be refused",
+    "uses-builtin": "how it is computed",
+    "uses-autograd": "how it is computed",
+    "shared-state": "two calls at a time",
+    "forward-unstable": "very large inputs",
+    "gradient-unstable": "very large inputs",
+    "fails-special-point": "special points",
+    "fails-batch-dims": "other numbers of dimensions",
+    "double-backward-value": "second derivatives",
+    "double-backward-missing": "second derivatives",
+    "higher-derivative": "higher derivatives",
+    "ignores-needs-input-grad": "frozen inputs",
+    "saves-on-ctx": "how much is kept",
+    "saves-too-much": "how much is kept",
+    "random-state": "random numbers",
+    "no-recompute": "recomputation",
+    "parameters-without-gradient": "parameters",
+    "too-many-passes": "cost",
+    "temporary-too-large": "cost",
+    "too-slow": "cost",
+    "upstream-nonlinear": "a NaN from upstream",
+    "fails-noncontiguous": "other layouts in memory",
+    "fails-expanded-upstream": "other layouts in memory",
+    "fails-empty": "empty tensors",
+    "fails-float32": "float32",
+    "fails-half": "bfloat16",
+    "fails-device": "other devices",
+}
+
+
+def topics(rules: Sequence[str]) -> list[str]:
+    """What these rules look at, each topic once; nothing for rules about plain values."""
+    return list(dict.fromkeys(_TOPICS[rule] for rule in rules if rule in _TOPICS))
 
 
 def page(rule: str) -> str:

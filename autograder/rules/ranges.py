@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -33,6 +35,9 @@ def _problem(
         if right.is_floating_point() and output.dtype != want:
             return f"the output is {_plain(output.dtype)} instead of {_plain(want)}", {}
         if not close(output, right, dtype):
+            odd = output[torch.isfinite(right) & ~torch.isfinite(output)]
+            if len(odd):
+                return f"the output is {show(odd[0])}", dict(both(output, right, dtype))
             return "the output is wrong", dict(both(output, right, dtype))
     for position in pair.question.wants:
         wrong = _gradient_problem(ev, pair, position, dtype)
@@ -65,15 +70,28 @@ def _gradient_problem(
         difference = first_difference(got, right, dtype)
         value = pair.question.args[position]
         if difference is not None and value.shape == got.shape:
-            index = difference[0]
+            index, mine, good = difference
             evidence["index"] = index
+            place = _place(ev, pair, name, value, index)
             return (
-                f"the gradient for {name} is {show(difference[1])} at {name} = {show(float(value[index]))}, "
-                f"where {show(difference[2])} is right",
+                f"the gradient for {name} is {show(mine)}{place}, where {show(good)} is right",
                 evidence,
             )
         return f"the gradient for {name} is wrong", evidence
     return None
+
+
+def _place(ev: Evidence, pair: Pair, name: str, value: Tensor, index: tuple[int, ...]) -> str:
+    """Where in an argument: its value there if each element stands for itself, else the position."""
+    if not index:
+        return ""
+    alone = len(pair.question.wants) == 1 and all(
+        isinstance(o, Tensor) and o.shape == value.shape for o in pair.expected.outputs
+    )
+    number = float(value[index])
+    if alone or not math.isfinite(number):
+        return f" at {name} = {show(number)}"
+    return f" at {name}[{', '.join(map(str, index))}]"
 
 
 def _plain(dtype: torch.dtype) -> str:
