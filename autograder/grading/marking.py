@@ -6,18 +6,17 @@ in the grader can never mean full marks.
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from autograder.grading.borrowed import borrowed
 from autograder.grading.box import Check, Job, Lost, Outcome, Run, Said
+from autograder.grading.definition import definition, without_magics
 from autograder.grading.judge import can_be_asked, examination, judge, question
 from autograder.grading.lesson import GradedCell, Lesson, grade_id_of
 from autograder.grading.policy import Concern, read_cells
@@ -148,7 +147,7 @@ def _steps(
 def _helpers(notebook: NotebookNode, lesson: Lesson) -> dict[str, str]:
     """What is run of demonstrations, by grade_id: only what the learner's cells use."""
     learners = [
-        _plain(cell.source)
+        without_magics(cell.source)
         for cell in notebook.cells
         if cell.cell_type == "code" and lesson.runs(grade_id_of(cell), cell.source)
     ]
@@ -179,36 +178,11 @@ def _source_of(exercise: str, steps: _Steps, before: int | None) -> tuple[Source
     """The text that defines an exercise, last before its check, and the step it stands in."""
     for index in sorted(steps.cells, reverse=True):
         step = steps.steps[index]
-        if (before is not None and index > before) or not isinstance(step, Run):
-            continue
-        if exercise not in step.source:
-            continue
-        text = step.source
-        tree = _parsed(text)
-        if tree is None:
-            return Source(), index
-        for node in reversed(tree.body):
-            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == exercise:
-                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-                lines = _plain(text).splitlines()[first - 1 : node.end_lineno]
-                return Source.parse("\n".join(lines), first), index
+        if isinstance(step, Run) and (before is None or index < before):
+            found = definition(exercise, step.source)
+            if found is not None:
+                return found, index
     return Source(), None
-
-
-def _plain(text: str) -> str:
-    """The text without IPython's magics; lines keep their numbers."""
-    return TransformerManager().transform_cell(text) if _has_magics(text) else text
-
-
-def _has_magics(text: str) -> bool:
-    return any(line.lstrip()[:1] in ("%", "!", "?") for line in text.splitlines())
-
-
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(_plain(text))
-    except (SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _how_it_stopped(outcome: Outcome, index: int | None) -> str:

@@ -26,7 +26,7 @@ from autograder.containment import failure_from
 from autograder.grading.box.inside import frames
 from autograder.observation import Observation, from_bytes, to_bytes
 from autograder.probe import probe
-from autograder.submission import FUNCTION_CLASS, OTHER, kind_of
+from autograder.submission import INSTANCE, kind_of
 
 _CELL = re.compile(r"^(<ipython-input-|/tmp/ipykernel)")
 _MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
@@ -136,7 +136,7 @@ class Submission:
         value = self._shell.user_ns[name]
         kind = kind_of(value)
         observation = Observation()
-        if kind.callable and kind.what in (FUNCTION_CLASS, OTHER):
+        if kind.callable and kind.what != INSTANCE:
             scenarios = {
                 title: SimpleNamespace(run=run)
                 for title, run in self._experiments.get(name, {}).items()

@@ -1,0 +1,46 @@
+"""The box and the judge say of every gallery answer what the notebook's own check says."""
+
+from __future__ import annotations
+
+import atexit
+from functools import cache
+
+import pytest
+
+from autograder import evaluate
+from autograder.grading.box import Box, Job, Run
+from autograder.grading.definition import definition
+from autograder.grading.judge import examination, judge, question
+from autograder.source import Source
+from tests.grading.walls import needs_walls
+from tests.mistakes.gallery import Answer, answers
+
+SEED = 20_261_121
+IMPORTS = "import torch\nfrom torch.autograd import Function"
+GALLERY = answers()
+
+
+@cache
+def box() -> Box:
+    """One box for all answers that this process looks at."""
+    made = Box(prelude=(IMPORTS,))
+    atexit.register(made.close)
+    return made
+
+
+@needs_walls
+@pytest.mark.parametrize("answer", GALLERY, ids=lambda a: a.id)
+def test_box_and_notebook_agree(answer: Answer) -> None:
+    asked = examination(answer.exercise, SEED)
+    here = evaluate(answer.load(), exercise=answer.exercise, seed=asked.seed)
+    steps = (
+        Run("setup", IMPORTS),
+        Run("answer", answer.source),
+        question("check", asked, hidden=True),
+    )
+    outcome = box().run(Job(steps))
+    given = outcome.answers.get(2) or outcome.lost.get(2)
+    there = judge(asked.complete, given, definition(answer.exercise, answer.source) or Source())
+    assert there.passed == here.passed, f"{there}\n{here}"
+    assert [f.rule for f in there.findings] == [f.rule for f in here.findings]
+    assert [f.message for f in there.findings] == [f.message for f in here.findings]
