@@ -1242,7 +1242,8 @@ def fit(square, relu, weighted_sum, clip, steps):
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
-steps = 20 if "NBGRADER_EXECUTION" in os.environ else 200
+SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
+steps = 20 if os.environ.get("NBGRADER_EXECUTION") else round(200 * SCALE)  # few while grading
 mine, prediction = fit(Square.apply, MyReLU.apply, WeightedSum.apply, Clip.apply, steps)
 torchs, _ = fit(
     square=torch.square,

@@ -1196,7 +1196,8 @@ def make_network(function, learns_beta):
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
-STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else 150
+SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
+STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else round(150 * SCALE)  # few while grading
 
 
 def train(function, log_sigmoid, learns_beta=False):

@@ -1389,7 +1389,7 @@ gradient_flow(example, layers)
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
-STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else round(400 * SCALE)
+STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else round(400 * SCALE)  # few while grading
 
 
 def train(network_class, loss_function, dtype):
