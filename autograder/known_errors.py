@@ -198,6 +198,23 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Make sure that every branch gives it a value.",
     ),
     (
+        r"'torch\.return_types\.(\w+)'",
+        "{method} uses the pair (values, indices) that {0} with a dim gives as if it were a tensor.",
+        "Take .values of it, or unpack the pair. torch.amax and torch.amin give the values alone.",
+    ),
+    (
+        r"grad can be implicitly created only for scalar outputs",
+        "{method} differentiates a tensor of several numbers without passing grad_output on.",
+        "grad_output says how the numbers are weighted: torch.autograd.backward(output, grad_output), or "
+        "torch.autograd.grad(output, inputs, grad_output).",
+    ),
+    (
+        r"unsupported operand type\(s\) for .*'NoneType'|bad operand type for unary .*'NoneType'",
+        "{method} computes with None as if it were a tensor or a number.",
+        "An optional argument (or a missing gradient) is None: test for it first, and keep on ctx what was "
+        "put in its place.",
+    ),
+    (
         r"'NoneType' object",
         "{method} uses None as if it were a tensor.",
         "An optional argument (or a missing gradient) is None: test for it first. A function without return "

@@ -69,11 +69,17 @@ def _without_leaf(failure: Failure, ev: Evidence, pair: Pair) -> Said | None:
             f"needs_input_grad has one entry for each argument of forward after ctx, {ev.argument(0)} "
             f"included: {ev.argument(1)} is position 1.",
         )
+    if ev.source.mentions("backward", "requires_grad_"):
+        return Said(
+            "What backward differentiates has no graph: an operation on the way to it ran outside "
+            "torch.enable_grad(), or it was detached.",
+            "From the first operation on the detached arguments to the tensor that is differentiated, "
+            "everything belongs into one block of torch.enable_grad().",
+        )
     return Said(
         "backward recomputes with grad mode on, but no tensor there requires grad, so there is nothing to "
         "differentiate.",
-        "detach() gives a tensor that does not require grad: tensor.detach().requires_grad_(True), under "
-        "torch.enable_grad() from the first operation on.",
+        "detach() gives a tensor that does not require grad: tensor.detach().requires_grad_(True).",
     )
 
 

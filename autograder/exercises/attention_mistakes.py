@@ -123,6 +123,11 @@ def _logsumexp(scores: Tensor) -> Tensor:
     return torch.logsumexp(scores, -1, keepdim=True)
 
 
+def _maximum_and_sum(s: Step) -> Tensor:
+    top = _masked(s).amax(-1, keepdim=True)
+    return top + (_masked(s) - top).exp().sum(-1, keepdim=True)
+
+
 _NORMALISE = "Subtract the logsumexp of the row: exp(scores − logsumexp) adds up to 1."
 _SAME_SCORES = "The scores of backward must be those of forward: scale · q · kᵀ."
 _AGAIN = "Backward needs the weights that forward used, zeros included: set the masked scores to −inf again."
@@ -146,6 +151,11 @@ _RECOMPUTED: tuple[tuple[str, str, Callable[[Step], Tensor]], ...] = (
         "The weights that backward recomputes are scores − logsumexp: the exponential is missing.",
         "That is the logarithm of the weights. Take its exponential.",
         lambda s: _masked(s) - _logsumexp(_masked(s)),
+    ),
+    (
+        "The logsumexp is wrong: maximum + sum. The logarithm of the sum is missing.",
+        "logsumexp = maximum + log(Σ exp(scores − maximum)), one number a row.",
+        lambda s: (_masked(s) - _maximum_and_sum(s)).exp(),
     ),
     (_NO_SCALE, _SAME_SCORES, lambda s: softmax_rows(s.scores / s.scale, s.mask)),
     (_NO_SCALE, _SAME_SCORES, lambda s: (_masked(s) / s.scale - _logsumexp(_masked(s))).exp()),

@@ -158,6 +158,13 @@ FORWARD_SLIPS = (
         ),
     ),
     ForwardSlip(
+        "The scores are divided by √S, the number of keys.",
+        "E is the width of q and k: q.shape[-1].",
+        lambda q, k, v, mask=None, scale=None: attention(
+            q, k, v, mask, k.shape[-2] ** -0.5 if scale is None else scale
+        ),
+    ),
+    ForwardSlip(
         "The scores are divided by the scale that is given.",
         "scale is a factor: multiply.",
         lambda q, k, v, mask=None, scale=None: attention(

@@ -63,9 +63,9 @@ def distinct_bytes(packed: list[Packed]) -> int:
 _SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
     (
         lambda ps: sum({p.address: p.storage_bytes for p in ps}.values()),
-        "Two views of one storage are counted twice: each begins at another address.",
-        "tensor.data_ptr() is the address of a tensor's first element. "
-        "tensor.untyped_storage().data_ptr() is that of the storage, the same for all its views.",
+        "Two views of one storage are counted twice.",
+        "tensor.data_ptr() is the address of a tensor's first element, and id(tensor) that of a Python "
+        "object. tensor.untyped_storage().data_ptr() is the same for all views of a storage.",
     ),
     (
         lambda ps: sum(p.storage_bytes for p in ps),
@@ -159,13 +159,14 @@ def _inner_gradient(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]
     return penalty, (_x(n, m),)
 
 
+_ROWS = "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1])"
 TRIALS: dict[str, Trial] = {
     "torch.sin(x)": lambda n, m: (torch.sin, (_x(n, m),)),
     "x * x": lambda n, m: ((lambda x: x * x), (_x(n, m),)),
     "torch.sin(torch.exp(x))": lambda n, m: ((lambda x: torch.sin(torch.exp(x))), (_x(n, m),)),
     "x + 1": lambda n, m: ((lambda x: x + 1), (_x(n, m),)),
     "torch.sin(x[0])": lambda n, m: ((lambda x: torch.sin(x[0])), (_x(n, m),)),
-    "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1])": lambda n, m: (
+    _ROWS: lambda n, m: (
         lambda x: torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1]),
         (_x(n, m),),
     ),
@@ -290,7 +291,7 @@ def _trial(trial: str, visible: bool = False) -> Scenario:
     return Scenario(name, "value", run_trial(trial), judge_trial(trial), visible, needs)
 
 
-_VISIBLE = ("torch.sin(x)", "x * x", "torch.sin(torch.exp(x))", "x + 1", "torch.sin(x[0])")
+_VISIBLE = ("torch.sin(x)", "x * x", "torch.sin(torch.exp(x))", "x + 1", "torch.sin(x[0])", _ROWS)
 
 SAVED_BYTES = Exercise(
     name="saved_bytes",
