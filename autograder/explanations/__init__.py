@@ -35,7 +35,7 @@ TITLES: dict[str, str] = {
     "gradient-unstable": "A gradient is nan, inf or far off where the right one is finite.",
     "gradient-value": "A gradient is wrong.",
     "saves-too-much": "More is kept for backward than is needed.",
-    "saves-on-ctx": "An input or output is kept where torch cannot see it.",
+    "saves-on-ctx": "A tensor is kept where torch cannot see it.",
     "shared-state": "Two calls, or torch itself, are disturbed by state that outlives a call.",
     "mutates-input": "An input is written to.",
     "mutates-saved": "A saved tensor is written to in backward.",

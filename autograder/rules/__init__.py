@@ -13,6 +13,7 @@ from autograder.rules import (
     ranges,
     runs,
     special,
+    writes,
 )
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, Verdicts, judge_all, rule
 
@@ -22,12 +23,12 @@ ORDER: tuple[Rule, ...] = (
     forward.output_has_value,
     forward.output_shape,
     forward.output_dtype,
-    context.leaves_inputs,
+    writes.leaves_inputs,
     forward.output_value,
     runs.output_is_connected,
     half_written.forward_of_a_half,
-    context.leaves_saved,
-    context.leaves_upstream,
+    writes.leaves_saved,
+    writes.leaves_upstream,
     runs.backward_runs,
     runs.one_gradient_an_argument,
     gradient.gradients_agree,

@@ -1,4 +1,4 @@
-"""What is kept between forward and backward, and what is written to."""
+"""What is kept between forward and backward, and where."""
 
 from __future__ import annotations
 
@@ -9,151 +9,6 @@ from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
-
-
-def _runs(ev: Evidence) -> list[Pair]:
-    return [
-        p
-        for p in ev.pairs("run", "function")
-        if p.question.variant in ("", "transposed", "expanded")
-    ]
-
-
-@rule("mutates-input", needs=("forward_runs",))
-def leaves_inputs(ev: Evidence) -> Verdict:
-    """The inputs are left as they were."""
-    if not ev.plain:
-        return NOT_ASKED
-    for pair in _runs(ev):
-        changed = pair.answer.data.get("inputs_changed_in_forward") or ()
-        if ev.exercise.is_function:
-            changed = pair.answer.inputs_changed
-            switched = pair.answer.data.get("requires_grad_changed") or ()
-            if switched and not changed:
-                return _switches_requires_grad(ev, pair, switched[0])
-        if not changed:
-            continue
-        name = ev.argument(changed[0])
-        where = "the function" if ev.exercise.is_function else "forward"
-        if view := ev.source.view_put_back(
-            ev.exercise.name if ev.exercise.is_function else "forward"
-        ):
-            return _puts_back_a_view(pair, name, *view)
-        line = _in_place_line(ev, ev.exercise.name if ev.exercise.is_function else "forward")
-        return Finding(
-            "mutates-input",
-            f"{where} writes to its input {name}: the caller's tensor is changed.",
-            "Operations whose name ends in _ and +=, *=, x[...] = … write in place. Use the form that "
-            "makes a new tensor.",
-            {"case": pair.where, "argument": name, **line},
-        )
-    return None
-
-
-def _puts_back_a_view(
-    pair: Pair, argument: str, place: tuple[int, str], name: str, target: str
-) -> Finding:
-    return Finding(
-        "mutates-input",
-        f"{argument} is not put back: {name} is a view of {target}, so it moved together with it.",
-        f"{target}[i] with an index shares the memory of {target}. Keep a copy of the number "
-        f"(.item() or .clone()), or leave {target} alone and move a copy of it.",
-        {"case": pair.where, "argument": argument, "line": place[0], "source": place[1]},
-    )
-
-
-def _switches_requires_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
-    name = ev.argument(position)
-    return Finding(
-        "mutates-input",
-        f"The function leaves {name} with another requires_grad than it came with: the caller's tensor "
-        "is changed.",
-        f"requires_grad_() works in place. Begin with a tensor of your own: "
-        f"{name} = {name}.detach().requires_grad_(True).",
-        {"case": pair.where, "argument": name},
-    )
-
-
-def _in_place_line(ev: Evidence, method: str) -> dict[str, object]:
-    """The first line that writes in place, if the source shows one."""
-    import ast
-
-    node = ev.source.methods.get(method)
-    for child in ast.walk(node) if node is not None else ():
-        call = isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute)
-        writes = call and child.func.attr.endswith("_") and not child.func.attr.endswith("__")  # type: ignore[attr-defined]
-        subscript = isinstance(child, ast.Assign) and any(
-            isinstance(t, ast.Subscript) for t in child.targets
-        )
-        if writes or subscript or isinstance(child, ast.AugAssign):
-            if writes and child.func.attr in ("requires_grad_", "mark_dirty"):  # type: ignore[attr-defined]
-                continue
-            line, text = ev.source.line_of(child)
-            return {"line": line, "source": text}
-    return {}
-
-
-def _fills_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
-    name = ev.argument(position)
-    place = ev.source.first_call("backward", "backward")
-    return Finding(
-        "mutates-saved",
-        f"backward adds to .grad of {name} itself: it differentiates the saved tensor, not a detached copy.",
-        "ctx.saved_tensors gives the arguments back with their history. Make each a leaf of a small graph "
-        "of your own before you compute with it: tensor.detach().requires_grad_(…).",
-        {"case": pair.where, "argument": name, **_at(place)},
-    )
-
-
-def _at(place: tuple[int, str] | None) -> dict[str, object]:
-    return {"line": place[0], "source": place[1]} if place else {}
-
-
-@rule("mutates-upstream", needs=("forward_runs", "output_is_connected"))
-def leaves_upstream(ev: Evidence) -> Verdict:
-    """grad_output is left as it was."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in _runs(ev):
-        failure = pair.answer.failure
-        overlap = failure is not None and "single memory location" in failure.message
-        touched = pair.answer.upstream_changed or any(
-            c.upstream_changed for c in pair.answer.backward
-        )
-        if touched or (overlap and failure is not None and failure.stage == "backward"):
-            return Finding(
-                "mutates-upstream",
-                "backward writes to grad_output, which belongs to torch: another branch of the graph may "
-                "still need it.",
-                "Compute a new tensor from grad_output (grad_output * mask, torch.where), or clone it first. "
-                "In x + f(x) this mistake is silent and the result wrong.",
-                {"case": pair.where, **_in_place_line(ev, "backward")},
-            )
-    return None
-
-
-@rule("mutates-saved", needs=("forward_runs", "output_is_connected"))
-def leaves_saved(ev: Evidence) -> Verdict:
-    """The saved tensors are left as they were."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in _runs(ev):
-        left = pair.answer.data.get("grad_left") or ()
-        if left and ev.exercise.may_use_autograd:  # where it may not, that it does is the finding
-            return _fills_grad(ev, pair, left[0])
-        in_forward = set(pair.answer.data.get("inputs_changed_in_forward") or ())
-        saved = any(c.saved_changed for c in pair.answer.backward)
-        late = set(pair.answer.inputs_changed) - in_forward
-        if saved or late:
-            what = f"the input {ev.argument(min(late))}" if late else "a saved tensor"
-            return Finding(
-                "mutates-saved",
-                f"backward writes to {what}: a second backward through the same graph would be wrong.",
-                "What save_for_backward gives back is not yours to change (for an input it is the caller's "
-                "tensor). Compute a new tensor.",
-                {"case": pair.where, **_in_place_line(ev, "backward")},
-            )
-    return None
 
 
 @rule("shared-state", needs=_RIGHT)
@@ -347,6 +202,6 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
 
 
 RULES: tuple[Rule, ...] = (
-    leaves_inputs, leaves_upstream, leaves_saved, keeps_calls_apart, saves_where_torch_can_see,
-    keeps_within_budget, saves_masks_too, honours_needs_input_grad,
+    keeps_calls_apart, saves_where_torch_can_see, keeps_within_budget, saves_masks_too,
+    honours_needs_input_grad,
 )  # fmt: skip
