@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import nbformat
+from bs4 import BeautifulSoup
 
-from lessons.build import check
+from lessons.build import ROOT, check
 from tests.build.real_course import copy_of_the_course
 
 
@@ -38,3 +39,16 @@ def test_solutions_were_saved_without_errors_and_widget_state(tmp_path: Path) ->
                         "text/plain", "text/html", "text/markdown", "text/latex", "image/png",
                         "image/jpeg",
                     }, f"{path.name}: {cell.id} has {kind}"  # fmt: skip
+
+
+def test_solutions_hold_every_picture_once_and_with_alternative_text() -> None:
+    pictures = 0
+    for path in sorted((ROOT / "solutions").glob("*/*.ipynb")):
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", []):
+                assert "image/png" not in output.get("data", {}), f"{path.name}: {cell.id}"
+                html = BeautifulSoup(output.get("data", {}).get("text/html", ""), "html.parser")
+                for image in html.find_all("img"):
+                    assert image["alt"].strip(), f"{path.name}: {cell.id}"
+                    pictures += 1
+    assert pictures > 40
