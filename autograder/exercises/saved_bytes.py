@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,104 +12,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.exercise import Exercise, Sampler, Scenario
 from autograder.exercises.measuring import hooks_cleared
+from autograder.exercises.saved_bytes_counts import SLIPS, distinct_bytes, packed_by
 from autograder.exercises.second_order import Verdict
-from autograder.trace import storage_of
 
 LESSON = "06_checkpointing"
-
-
-@dataclass(frozen=True)
-class Packed:
-    """One tensor that a pack hook was given."""
-
-    storage: int
-    storage_bytes: int
-    address: int
-    elements: int
-    element_bytes: int
-    is_leaf: bool
-
-    @property
-    def own_bytes(self) -> int:
-        return self.elements * self.element_bytes
-
-
-def packed_by(f: Callable[..., Any], args: tuple[Any, ...]) -> list[Packed]:
-    """What autograd hands to the pack hook during f(*args), in order."""
-    found: list[Packed] = []
-
-    def pack(tensor: Tensor) -> Tensor:
-        key, size = storage_of(tensor)
-        found.append(
-            Packed(
-                key, size, tensor.data_ptr(), tensor.numel(), tensor.element_size(), tensor.is_leaf
-            )
-        )
-        return tensor.detach()
-
-    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        result = f(*args)  # alive until all is counted, so that no storage comes back under one key
-    del result
-    return found
-
-
-def distinct_bytes(packed: list[Packed]) -> int:
-    """Bytes of distinct storage."""
-    return sum({p.storage: p.storage_bytes for p in packed}.values())
-
-
-# Wrong ways to count, recognised by their numbers: (count, message, hint).
-_SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
-    (
-        lambda ps: sum({p.address: p.storage_bytes for p in ps}.values()),
-        "Two views of one storage are counted twice.",
-        "tensor.data_ptr() is the address of a tensor's first element, and id(tensor) that of a Python "
-        "object. tensor.untyped_storage().data_ptr() is the same for all views of a storage.",
-    ),
-    (
-        lambda ps: sum(p.storage_bytes for p in ps),
-        "A tensor that is saved twice is counted twice.",
-        "The graph keeps references, not copies: count each storage once "
-        "(tensor.untyped_storage().data_ptr() says which one it is).",
-    ),
-    (
-        lambda ps: sum(p.own_bytes for p in ps),
-        "The bytes of every saved tensor are added, elements × size; what stays alive are storages.",
-        "A view of a row keeps the whole matrix alive, and a tensor that is saved twice is there once: "
-        "add up tensor.untyped_storage().nbytes() of the distinct storages.",
-    ),
-    (
-        lambda ps: sum({p.storage: p.own_bytes for p in ps}.values()),
-        "The bytes of the tensor are counted, not those of the storage it keeps alive.",
-        "A view of a row keeps the whole matrix alive, and an expanded tensor has fewer bytes than "
-        "elements suggest: tensor.untyped_storage().nbytes().",
-    ),
-    (
-        lambda ps: sum({p.storage: p.elements for p in ps}.values()),
-        "Elements are counted, not bytes.",
-        "tensor.untyped_storage().nbytes() knows the bytes.",
-    ),
-    (
-        lambda ps: len({p.storage for p in ps}),
-        "Tensors are counted, not bytes.",
-        "Add up tensor.untyped_storage().nbytes() of each distinct storage.",
-    ),
-    (
-        lambda ps: sum({p.storage: 4 * (p.storage_bytes // p.element_bytes) for p in ps}.values()),
-        "Every element is counted as 4 bytes, whatever its dtype.",
-        "A bool has 1 byte, an int64 and a float64 have 8: tensor.untyped_storage().nbytes() knows.",
-    ),
-    (
-        lambda ps: distinct_bytes([p for p in ps if not p.is_leaf]),
-        "Leaves are left out; what is asked for is every storage that the graph keeps.",
-        "Count what the pack hook is given, inputs and parameters too.",
-    ),
-    (
-        lambda ps: max((p.storage_bytes for p in ps), default=0),
-        "Only the largest tensor is counted.",
-        "Add up all distinct storages.",
-    ),
-)
 
 
 # ---- what it is tried on: sizes in, (f, args) out --------------------------------------------
@@ -238,7 +143,7 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
             "actual": data["found"],
             "expected": right,
         }
-        for count, message, hint in _SLIPS:
+        for count, message, hint in SLIPS:
             if data["found"] == count(packed):
                 return message, hint, evidence
         return (
