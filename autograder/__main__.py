@@ -57,11 +57,13 @@ def _parser(grading: bool) -> argparse.ArgumentParser:
 
 def _add_grading(commands: Any) -> None:
     """What instructors run."""
+    from autograder.grading.commands import add_commands
     from autograder.grading.doctor import add_doctor
     from autograder.grading.grade_command import add_grade
     from autograder.grading.replay import add_replay
 
     add_grade(commands)
+    add_commands(commands)
     add_replay(commands)
     add_doctor(commands)
 

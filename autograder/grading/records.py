@@ -58,7 +58,7 @@ class Records:
 
     def path(self, student: str, lesson: str) -> Path:
         """Where a record is kept. Raises ValueError for names that no folder can have."""
-        return self.folder / _file_name(lesson) / f"{_file_name(student)}.json"
+        return self.folder / file_name(lesson) / f"{file_name(student)}.json"
 
     def read(self, student: str, lesson: str) -> Record | None:
         """The record of a submission; None where there is none that can be read."""
@@ -137,6 +137,10 @@ class Seeds:
                 f"The seeds in {self.path} cannot be read or kept: {error.strerror or error}."
             ) from error
 
+    def known(self, lesson: str) -> int | None:
+        """The lesson's seed if it has one. Raises CannotWrite where the seeds are damaged."""
+        return self._read().get(lesson)
+
     def _of(self, lesson: str) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.with_name(".seeds.lock").open("w") as lock:
@@ -162,7 +166,7 @@ class Seeds:
         return seeds
 
 
-def _file_name(name: str) -> str:
+def file_name(name: str) -> str:
     """A name for files, different for different names, whatever a student may be called."""
     checked_name(name)
     if _PLAIN.fullmatch(name):

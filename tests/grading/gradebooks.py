@@ -20,12 +20,17 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader import api
 from nbgrader.api import Gradebook
 
 from autograder.grading.course import open_course
+from autograder.grading.gradebook import Writer
+from autograder.grading.handed_in import find, lesson_files
+from autograder.grading.records import Seeds
 from autograder.grading.result import Mark, Result
+from autograder.grading.work import How, content_hash
 
 LESSON = "01_doubling"
 DUE = datetime(2026, 3, 1, 12)
@@ -46,6 +51,7 @@ def make_course(root: Path, db_url: str | None = None, config: str = CONFIG) -> 
     reading with an answer and a task that are graded by hand."""
     (root / "build/source" / LESSON).mkdir(parents=True)
     (root / "build/source" / LESSON / "lesson-data.csv").write_text("1,2\n")
+    nbformat.write(source_notebook(), root / "build/source" / LESSON / f"{LESSON}.ipynb")
     (root / "nbgrader_config.py").write_text(config)
     course = open_course(root, db_url)
     with with_tools(), Gradebook(course.db_url, course.course_id) as gradebook:
@@ -62,6 +68,18 @@ def make_course(root: Path, db_url: str | None = None, config: str = CONFIG) -> 
                 checksum="2",
             )  # fmt: skip
     return course
+
+
+def source_notebook() -> NotebookNode:
+    """The lesson's source: one exercise and its two checks."""
+    answer = {"grade_id": "double", "solution": True, "grade": False, "locked": False}
+    cells = [new_code_cell("pass", id="double", metadata={"nbgrader": answer})]
+    for name, points in CELLS.items():
+        role = {"grade_id": name, "grade": True, "solution": False, "locked": True} | {
+            "points": points
+        }
+        cells.append(new_code_cell("check(double)", id=name, metadata={"nbgrader": role}))
+    return new_notebook(cells=cells)
 
 
 @contextmanager
@@ -88,15 +106,20 @@ def result(
     student: str = "ada", points: tuple[float | None, float | None] = (2.0, 3.0), **more: Any
 ) -> Result:
     """What grading one submission gave."""
+    reports = more.pop("reports", ({}, {}))
     marks = tuple(
-        Mark(name, given, most, "double", name.endswith("hidden"))
-        for (name, most), given in zip(CELLS.items(), points, strict=True)
+        Mark(name, given, most, "double", name.endswith("hidden"), report, rule_of(report))
+        for (name, most), given, report in zip(CELLS.items(), points, reports, strict=True)
     )
     text = more.pop("notebook", None)
     if text is None:
         shown = [new_output("stream", text=f"{student} got {points}")]
         text = nbformat.writes(new_notebook(cells=[new_code_cell("1", outputs=shown, id="a")]))
     return Result(student, LESSON, text, marks, **{"answered": ("double",), "content": "1"} | more)
+
+
+def rule_of(report: dict[str, Any]) -> str:
+    return str(report["findings"][0]["rule"]) if report.get("findings") else ""
 
 
 def hand_in(course: Any, student: str = "ada", when: str | None = None, **files: str) -> Path:
@@ -109,6 +132,19 @@ def hand_in(course: Any, student: str = "ada", when: str | None = None, **files:
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text)
     return folder
+
+
+def grade_as(
+    course: Any, student: str, points: tuple[float | None, float | None] = (2.0, 3.0), **more: Any
+) -> None:
+    """Grade what a student handed in (if nothing, they hand in now) with a given outcome."""
+    found = find(course, LESSON, student)
+    folder = found[0].folder if found else hand_in(course, student)
+    submission = find(course, LESSON, student)[0].read()
+    how = How(Seeds(Path(course.root)).of(LESSON))
+    content = content_hash(submission, lesson_files(course, LESSON), how)
+    with Writer(course) as writer:
+        writer.write(result(student, points, content=content, seed=how.seed, **more), folder)
 
 
 def contents(course: Any) -> dict[tuple[str, ...], Any]:

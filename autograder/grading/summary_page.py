@@ -1,0 +1,191 @@
+"""The summary as a page: plain HTML that loads nothing, runs nothing and reads well aloud."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from autograder.explanations import TITLES
+from autograder.explanations import page as explanation
+from autograder.grading.markdown import safe_html
+from autograder.grading.summary import BINS, ExerciseSummary, LessonSummary
+
+_STYLE = Path(__file__).parent.parent / "static" / "summary.css"
+MOST_NAMED = 200
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 220, 10, 40  # of the diagram, in pixels
+
+
+def page(summaries: Sequence[LessonSummary], when: str) -> str:
+    """The whole page. Names and reasons are a learner's text: every one of them is escaped."""
+    style = _STYLE.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    rules = sorted({rule for one in summaries for rule, _ in one.causes})
+    links = "".join(
+        f'<li><a href="#lesson-{number}">{_text(one.name)}</a></li>'
+        for number, one in enumerate(summaries)
+    )
+    body = "".join(_lesson(number, one) for number, one in enumerate(summaries))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="robots" content="noindex">\n'
+        f"<title>How the class did</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>How the class did</h1><p>{_text(when)}. For instructors: it names learners."
+        "</p></header>\n"
+        + (f'<nav aria-label="Lessons"><ul>{links}</ul></nav>\n' if links else "")
+        + f"<main>{body or '<p>Nothing was handed in.</p>'}{_meanings(rules)}</main>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def _lesson(number: int, one: LessonSummary) -> str:
+    where = f"lesson-{number}"
+    return (
+        f'<section aria-labelledby="{where}"><h2 id="{where}">{_text(one.name)}</h2>'
+        f"<p>{_counts(one)}</p>{_scores(where, one)}{_monday(one)}{_waiting(one)}</section>\n"
+    )
+
+
+def _counts(one: LessonSummary) -> str:
+    said = [
+        f"{one.handed_in} handed in: {one.graded} graded, {len(one.waiting)} waiting for a person, "
+        f"{one.to_grade} to be graded."
+    ]
+    if one.points:
+        full = sum(points >= one.max_points for points in one.points)
+        said.append(
+            f"Half of the graded have {one.median:g} points or more, of {one.max_points:g}; "
+            f"{full} {'has' if full == 1 else 'have'} all."
+        )
+    return " ".join(said)
+
+
+def _scores(where: str, one: LessonSummary) -> str:
+    """The distribution as a picture, and the same as a table."""
+    if not one.points:
+        return ""
+    rows = "".join(
+        f'<tr><th scope="row">{_share(place)}</th><td>{count}</td></tr>'
+        for place, count in enumerate(one.histogram)
+    )
+    return (
+        f"<h3>Scores</h3><figure>{_wide('The diagram of the scores', _picture(where, one))}<figcaption>Learners by their share of the "
+        f"{one.max_points:g} points. Only final scores.</figcaption></figure>"
+        "<details><summary>The same as a table</summary><table><caption>Learners by share of the "
+        'points</caption><thead><tr><th scope="col">Share</th><th scope="col">Learners</th></tr>'
+        f"</thead><tbody>{rows}</tbody></table></details>"
+    )
+
+
+def _picture(where: str, one: LessonSummary) -> str:
+    highest = max(one.histogram)
+    step = (_WIDTH - 2 * _LEFT) / BINS
+    parts = []
+    for place, count in enumerate(one.histogram):
+        x, height = _LEFT + place * step, (_HEIGHT - _BOTTOM - 24) * count / highest
+        y, middle = _HEIGHT - _BOTTOM - height, x + step / 2
+        if count:
+            parts.append(
+                f'<rect x="{x + 3:.1f}" y="{y:.1f}" width="{step - 6:.1f}" height="{height:.1f}"/>'
+                f'<text x="{middle:.1f}" y="{y - 6:.1f}">{count}</text>'
+            )
+        low = place * 100 // BINS
+        parts.append(f'<text x="{middle:.1f}" y="{_HEIGHT - _BOTTOM + 18}">{low}–{low + 10}</text>')
+    most = max(range(BINS), key=one.histogram.__getitem__)
+    described = (
+        f"Bar chart of {len(one.points)} final scores in tenths of the points. Most learners, "
+        f"{highest}, have {_share(most)} of them. All numbers stand in the table below."
+    )
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-labelledby="{where}-t {where}-d">'
+        f'<title id="{where}-t">Scores in {_text(one.name)}</title>'
+        f'<desc id="{where}-d">{described}</desc>'
+        f'<line x1="{_LEFT}" x2="{_WIDTH - _LEFT}" y1="{_HEIGHT - _BOTTOM}" '
+        f'y2="{_HEIGHT - _BOTTOM}"/>{"".join(parts)}'
+        f'<text x="{_WIDTH / 2:.0f}" y="{_HEIGHT - 4}">share of the points in %</text></svg>'
+    )
+
+
+def _share(place: int) -> str:
+    low = place * 100 // BINS
+    return f"{low} % to {'100' if place == BINS - 1 else f'under {low + 10}'} %"
+
+
+def _monday(one: LessonSummary) -> str:
+    """What to teach again: the most common root causes, then every exercise."""
+    if not one.exercises:
+        return ""
+    top = "".join(f"<li>{_rule(rule)} – {_learners(count)}</li>" for rule, count in one.causes[:3])
+    rows = "".join(
+        _row(exercise) for exercise in sorted(one.exercises, key=lambda e: (-e.wrong, e.name))
+    )
+    first = f"<ol>{top}</ol>" if top else "<p>No answer is wrong.</p>"
+    table = (
+        "<table><caption>Root causes by exercise, the hardest first</caption><thead><tr>"
+        '<th scope="col">Exercise</th><th scope="col">Right</th><th scope="col">Not started</th>'
+        '<th scope="col">Wrong</th><th scope="col">Most common root causes</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+    return f"<h3>What to teach again on Monday</h3>{first}{_wide('Root causes by exercise', table)}"
+
+
+def _wide(name: str, html: str) -> str:
+    """Something that is scrolled sideways, with the keyboard too, where the screen is narrow."""
+    return f'<div class="wide" role="region" tabindex="0" aria-label="{name}">{html}</div>'
+
+
+def _row(one: ExerciseSummary) -> str:
+    causes = "".join(f"<li>{_rule(rule)} ({count})</li>" for rule, count in one.causes[:4])
+    return (
+        f'<tr><th scope="row">{_text(one.name)}</th><td>{one.right}</td><td>{one.not_started}</td>'
+        f"<td>{one.wrong}</td><td>{f'<ul>{causes}</ul>' if causes else '–'}</td></tr>"
+    )
+
+
+def _waiting(one: LessonSummary) -> str:
+    if not one.waiting:
+        return ""
+    items = "".join(
+        f"<li><strong>{_text(each.student)}</strong>: {_text(' '.join(each.reasons))}</li>"
+        for each in one.waiting[:MOST_NAMED]
+    )
+    more = len(one.waiting) - MOST_NAMED
+    rest = (
+        f"<p>… and {more} more: <code>autograder status</code> names them.</p>" if more > 0 else ""
+    )
+    return f"<h3>Waiting for a person</h3><ul>{items}</ul>{rest}"
+
+
+def _meanings(rules: Sequence[str]) -> str:
+    """What the named rules mean: the beginning of their explanation pages."""
+    if not rules:
+        return ""
+    parts = []
+    for rule in rules:
+        beginning = explanation(rule).split("\n## ")[0].partition("\n")[2]
+        parts.append(
+            f'<dt id="rule-{rule}">{_text(TITLES.get(rule, rule))}</dt>'
+            f"<dd>{safe_html(beginning.replace(f'**{TITLES.get(rule)}**', ''))}"
+            f"<p><code>autograder explain {rule}</code> says more.</p></dd>"
+        )
+    return (
+        '<section aria-labelledby="meanings"><h2 id="meanings">What the root causes mean</h2>'
+        f"<dl>{''.join(parts)}</dl></section>"
+    )
+
+
+def _rule(rule: str) -> str:
+    return f'<a href="#rule-{rule}">{_text(TITLES[rule])}</a>' if rule in TITLES else _text(rule)
+
+
+def _learners(count: int) -> str:
+    return "1 learner" if count == 1 else f"{count} learners"
+
+
+def _text(text: str) -> str:
+    return escape("".join(c if c.isprintable() else "�" for c in text))

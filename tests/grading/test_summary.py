@@ -1,0 +1,142 @@
+"""The page about a class: right numbers, and nothing in it that acts."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from autograder.__main__ import main
+from autograder.explanations import TITLES
+from autograder.grading.summary import histogram, write_summary
+from tests.grading.gradebooks import LESSON, grade_as, hand_in
+
+PASSED = {"passed": True, "findings": []}
+
+
+def wrong(rule: str, not_started: bool = False) -> dict[str, Any]:
+    return {"passed": False, "not_started": not_started, "findings": [{"rule": rule}]}
+
+
+def a_class(course: Any) -> None:
+    """Three right, two with a wrong sign (one already in the visible check), one with a wrong scale,
+    one who never started, one for a person, one not graded."""
+    for name in ("ada", "ben", "carla"):
+        grade_as(course, name, reports=(PASSED, PASSED))
+    grade_as(course, "dan", (2.0, 0.0), reports=(PASSED, wrong("gradient-sign")))
+    sign = wrong("gradient-sign")
+    grade_as(course, "eve", (0.0, 0.0), reports=(sign, sign))
+    grade_as(course, "frank", (2.0, 0.0), reports=(PASSED, wrong("gradient-scale")))
+    stub = wrong("raises", not_started=True)
+    grade_as(course, "gina", (0.0, 0.0), reports=(stub, stub))
+    grade_as(course, "h<script>alert(1)</script>".replace("/", "∕"), (None, None),
+             reasons=("Line 3: `<img src=x onerror=alert(1)>`.",))  # fmt: skip
+    hand_in(course, "iris")
+
+
+def summary(course: Any) -> BeautifulSoup:
+    return BeautifulSoup(write_summary(course).read_text(), "html.parser")
+
+
+def table(soup: BeautifulSoup, caption: str) -> list[list[str]]:
+    found = next(t for t in soup.find_all("table") if caption in t.caption.get_text())
+    return [
+        [cell.get_text(" ") for cell in row.find_all(["th", "td"])]
+        for row in found.tbody.find_all("tr")
+    ]
+
+
+def test_numbers_are_right(small_course: Any) -> None:
+    a_class(small_course)
+    soup = summary(small_course)
+    text = soup.get_text(" ")
+    assert "9 handed in: 7 graded, 1 waiting for a person, 1 to be graded." in text
+    assert "Half of the graded have 2 points or more, of 5; 3 have all." in text
+    shares = {row[0]: int(row[1]) for row in table(soup, "Learners by share")}
+    assert sum(shares.values()) == 7
+    assert shares["0 % to under 10 %"] == 2
+    assert shares["40 % to under 50 %"] == 2
+    assert shares["90 % to 100 %"] == 3
+
+
+def test_what_to_teach_again_counts_each_learner_once(small_course: Any) -> None:
+    a_class(small_course)
+    soup = summary(small_course)
+    monday = [item.get_text() for item in soup.find("ol").find_all("li")]
+    assert monday == [
+        f"{TITLES['gradient-sign']} – 2 learners",
+        f"{TITLES['gradient-scale']} – 1 learner",
+    ]
+    (row,) = table(soup, "Root causes")
+    assert row[:4] == ["double", "3", "1", "3"]
+    assert TITLES["gradient-sign"] + " (2)" in " ".join(row[4].split()).replace(". (", ". (")
+
+
+def test_every_link_leads_to_an_explanation_on_the_page(small_course: Any) -> None:
+    a_class(small_course)
+    soup = summary(small_course)
+    links = [link["href"] for link in soup.find_all("a")]
+    assert "#rule-gradient-sign" in links
+    for link in links:
+        assert link.startswith("#")
+        assert soup.find(id=link[1:]) is not None
+    meaning = soup.find(id="rule-gradient-sign").find_next("dd").get_text()
+    assert "Training would go uphill." in meaning
+
+
+def test_the_picture_is_told_in_words(small_course: Any) -> None:
+    a_class(small_course)
+    picture = summary(small_course).find("svg")
+    assert picture["role"] == "img"
+    named = [picture.find(id=name) for name in picture["aria-labelledby"].split()]
+    assert all(one is not None and one.get_text().strip() for one in named)
+    heights = [float(bar["height"]) for bar in picture.find_all("rect")]
+    assert len(heights) == 3
+    assert max(heights) == heights[-1]
+    assert heights[0] == pytest.approx(heights[-1] * 2 / 3, abs=0.1)
+
+
+def test_names_and_reasons_are_text_only(small_course: Any) -> None:
+    a_class(small_course)
+    soup = summary(small_course)
+    assert not soup.find_all(["script", "img", "iframe", "link", "form"])
+    assert not [tag for tag in soup.find_all(True) for name in tag.attrs if name.startswith("on")]
+    assert not soup.find_all(style=True)
+    assert "<img src=x onerror=alert(1)>" in soup.get_text()
+    policy = soup.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+
+
+def test_only_the_instructor_reads_it(small_course: Any) -> None:
+    grade_as(small_course, "ada")
+    path = write_summary(small_course)
+    assert path == Path(small_course.root, "grading", "summary.html")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_nobody_handed_in(small_course: Any) -> None:
+    assert "Nothing was handed in." in summary(small_course).get_text()
+
+
+def test_lessons_and_file_can_be_chosen(
+    small_course: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_class(small_course)
+    place = tmp_path / "here" / "page.html"
+    assert main(["summary", LESSON, "--course", small_course.root, "-o", str(place)]) == 0
+    assert re.search(r"Written: .*page\.html", capsys.readouterr().out)
+    assert LESSON in place.read_text()
+    assert main(["summary", "99_nothing", "--course", small_course.root]) == 1
+
+
+@pytest.mark.parametrize(
+    ("points", "most", "place"),
+    [(0, 10, 0), (0.99, 10, 0), (1, 10, 1), (0.3, 1, 3), (0.7, 1, 7), (10, 10, 9), (12, 10, 9), (0, 0, 9)],
+)  # fmt: skip
+def test_histogram(points: float, most: float, place: int) -> None:
+    counts = histogram([points], most)
+    assert [counts.index(1), sum(counts), len(counts)] == [place, 1, 10]
