@@ -92,11 +92,11 @@ class Source:
                 ):
                     places += call.args
         for place in places:
-            for node in ast.walk(place):
-                name = node.attr if isinstance(node, ast.Attribute) else ""
-                name = node.id if isinstance(node, ast.Name) else name
+            for part in ast.walk(place):
+                name = part.attr if isinstance(part, ast.Attribute) else ""
+                name = part.id if isinstance(part, ast.Name) else name
                 if name in _CUTS:
-                    return (_CUTS[name], *self.line_of(node))
+                    return (_CUTS[name], *self.line_of(part))
         return None
 
     def is_one_return(self, method: str) -> bool:
