@@ -23,6 +23,11 @@ from autograder.lineage import sequence_of
 if TYPE_CHECKING:
     from autograder.trace import Trace
 
+COMPILED = (
+    "what torch.compile compiled is not recorded, neither Functions in it nor their order: call the "
+    "function without torch.compile to see them"
+)
+_OF_COMPILED = frozenset({"CompiledFunctionBackward", "ApplyTemplateBackward"})
 MOST_NODES = 400  # hooks on more would make a backward slow that somebody only wants to look at
 
 
@@ -134,13 +139,16 @@ class Engine:
             variable = getattr(node, "variable", None)
             made = Node(len(self.trace.nodes), node.name(), self._application(node))
             made.sequence = sequence_of(node)
+            if made.name in _OF_COMPILED and COMPILED not in self.trace.notes:
+                self.trace.notes.append(COMPILED)
             if variable is not None:
                 made.leaf = weakref.ref(variable)
             self.trace.nodes.append(made)
             self._watched[id(node)] = (node, made)
             mine.append(id(node))
             found.append((node, made))
-            waiting += [after for after, _ in node.next_functions if after is not None]
+            # The last one in is taken first, so inputs are met in their order.
+            waiting += [after for after, _ in reversed(node.next_functions) if after is not None]
         for node, made in found:
             for after, which in node.next_functions:
                 known = after is not None and id(after) in self._watched

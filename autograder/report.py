@@ -102,8 +102,8 @@ class Report:
             rows += _evidence_rows(first.evidence, first.message)
         if first.hint:
             rows.append(("Next", first.hint))
-        if self.not_started:
-            return rows
+        if self.not_started:  # a stub has nothing to see; what is to be repaired has
+            return rows + (self._see() if first.rule != "raises" else [])
         rows.append(("Rule", f'{first.rule} – `explain("{first.rule}")` says more'))
         others = [f.rule for f in self.findings[1:]]
         if others:
@@ -130,10 +130,12 @@ class Report:
             )
         if self.seed is not None and not self.graded and not self.passed:
             rows.append(("Again", f"`seed={self.seed}` repeats exactly this check"))
-        if self.findings and (place := self._place_in_a_walk()):
-            imported = "" if names_xray() else "`from widgets import xray`, then "
-            rows.append(("See", f"{imported}`xray({self.exercise})` opens {place}"))
-        return rows
+        return rows + self._see()
+
+    def _see(self) -> list[tuple[str, str]]:
+        place = self._place_in_a_walk() if self.findings else ""
+        imported = "" if names_xray() else "`from widgets import xray`, then "
+        return [("See", f"{imported}`xray({self.exercise})` opens {place}")] if place else []
 
     def _place_in_a_walk(self) -> str:
         """Where xray opens on the first finding; "" where the learner cannot call it or see it."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -20,7 +21,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.calls import patched, same_parameters
-from autograder.engine import Engine, Event, Node
+from autograder.engine import COMPILED, Engine, Event, Node
 from autograder.lineage import Cut, Lineage
 from autograder.recorded import Application, Backward, Saved, Trace
 from autograder.snapshot import (
@@ -168,9 +169,10 @@ class _Recorder:
                 call.saved_changed.append(i)
 
     # ---- wrappers --------------------------------------------------------------------------
+    # What torch calls knows the recorder through another function only: Dynamo, which compiles it,
+    # cannot take in the recorder. Code that is being compiled goes past it and is not recorded.
     def wrap_forward(self, cls: type, user: Callable[..., Any], own_setup: bool) -> Any:
-        @functools.wraps(user)
-        def forward(*args: Any, **kwargs: Any) -> Any:
+        def recorded(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             inputs = (args if own_setup else args[1:]) + tuple(kwargs.values())
             style = "setup_context" if own_setup else "forward(ctx, …)"
             app = self.guarded(self.begin, cls, inputs, style)
@@ -184,22 +186,32 @@ class _Recorder:
                 self.guarded(self.finish, app, args[0], inputs, output)
             return output
 
+        @functools.wraps(user)
+        def forward(*args: Any, **kwargs: Any) -> Any:
+            if torch.compiler.is_dynamo_compiling():
+                return user(*args, **kwargs)
+            return recorded(args, kwargs)
+
         return staticmethod(same_parameters(user, forward))
 
     def wrap_setup(self, cls: type, user: Callable[..., Any]) -> Any:
-        @functools.wraps(user)
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
+        def recorded(ctx: Any, inputs: Any, output: Any) -> Any:
             result = user(ctx, inputs, output)
             mine = [a for a in self.trace.applications if a.cls is cls and not a.outputs]
             if mine:
                 self.guarded(self.finish, mine[-1], ctx, tuple(inputs), output)
             return result
 
+        @functools.wraps(user)
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
+            if torch.compiler.is_dynamo_compiling():
+                return user(ctx, inputs, output)
+            return recorded(ctx, inputs, output)
+
         return staticmethod(setup_context)
 
     def wrap_backward(self, cls: type, user: Callable[..., Any]) -> Any:
-        @functools.wraps(user)
-        def backward(ctx: Any, *grads: Any) -> Any:
+        def recorded(ctx: Any, grads: tuple[Any, ...]) -> Any:
             received = grads
             if getattr(cls, "boxed_grads_call", False) and grads:
                 received = tuple(grads[0])
@@ -217,6 +229,12 @@ class _Recorder:
             if lineage is not None:
                 state[0].cuts = self.guarded(lineage.finish, returned) or []
             return returned
+
+        @functools.wraps(user)
+        def backward(ctx: Any, *grads: Any) -> Any:
+            if torch.compiler.is_dynamo_compiling():
+                return user(ctx, *grads)
+            return recorded(ctx, grads)
 
         return staticmethod(backward)
 
@@ -247,8 +265,17 @@ def record(
             if user is not getattr(Function, name):
                 patches.append((cls, name, recorder.wrap_backward(cls, user)))
     watched = Engine(trace, recorder.shot, recorder.guarded).watched() if engine else nothing
+    before = _compilations()
     try:
         with patched(patches), watched:
             yield trace
     finally:
         recorder.forget()
+        if _compilations() > before and COMPILED not in trace.notes:
+            trace.notes.append(COMPILED)
+
+
+def _compilations() -> int:
+    """How many functions torch.compile has compiled so far; wrapped classes are compiled anew."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return 0 if dynamo is None else dynamo.counters["stats"]["unique_graphs"]

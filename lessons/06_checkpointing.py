@@ -533,7 +533,7 @@ xray(Checkpoint)
 saved_ledger(layer, torch.randn(4, 6))
 
 # %% [markdown]
-# The same through your `Checkpoint`. Look at what is *made in between*: only the random state may be.
+# The same through your `Checkpoint`. Look at what is *made in between*: only the random state may be. (For a layer as small as this one that is no gain. But it stays as large as it is, whatever the layer makes inside.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-checkpoint", "locked": true, "schema_version": 3, "solution": false, "task": false}

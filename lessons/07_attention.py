@@ -541,7 +541,7 @@ for name, attention in (
 # If you kept exactly what the contract lists, your line and torch's are the same, byte for byte: torch keeps the same five things.
 
 # %% [markdown]
-# Entry by entry again. Look for the shape (6, 6): there should be none, and one of (6, 1) in its place (or of (6)).
+# Entry by entry again. Look for the shape (6, 6): there should be none, and one of (6, 1) in its place (or of (6)). The output counts here, but the next operation holds it anyway.
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-lean", "locked": true, "schema_version": 3, "solution": false, "task": false}
 saved_ledger(LeanAttention, *small)

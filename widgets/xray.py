@@ -6,6 +6,7 @@ run is recorded by autograder.trace, which changes nothing about it.
 """
 
 import sys
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -17,6 +18,7 @@ from widgets.steps import StepThrough
 from widgets.xray_choice import walk_of_exercise
 from widgets.xray_graph import tensors_named
 from widgets.xray_run import Run, first_line
+from widgets.xray_second import ENDS
 from widgets.xray_steps import Story, safe_walk_of
 
 
@@ -31,8 +33,9 @@ def xray(fn: Any = None, *inputs: Any, grad_output: Any = None, order: int | Non
             an exercise: then those of its latest check, if that found something, else those of its
             visible checks; it is the first run that goes wrong, and opens on the step that does.
         grad_output: the upstream gradient, or a tuple with one for each output; 1, 2, 3, … by default.
-        order: 2 for a second backward through the recorded first one. 1 by default, or 2 where the
-            latest check of the exercise found a wrong second derivative.
+        order: 2 for a second backward through the recorded first one; with inputs of your own it
+            opens where that one ends too early. 1 by default, or 2 where the latest check of the
+            exercise found a wrong second derivative.
 
     Raises:
         ValueError: without inputs, for a name that is no exercise; for another order. What fn raises
@@ -48,7 +51,9 @@ def xray(fn: Any = None, *inputs: Any, grad_output: Any = None, order: int | Non
     if not inputs:
         return StepThrough(walk_of_exercise(fn, function, name, order, grad_output))
     title = f"One run of `{name}`" if order != 2 else f"Backward through the backward of `{name}`"
-    return StepThrough(Run(fn, function, title, copies(inputs), grad_output).walk(order or 1))
+    walk = Run(fn, function, title, copies(inputs), grad_output).walk(order or 1)
+    ends = [i for i, step in enumerate(walk.steps) if step.phase == ENDS]
+    return StepThrough(replace(walk, opens=ends[0]) if ends else walk)
 
 
 class XRayBlock:

@@ -11,7 +11,7 @@ from widgets.xray_expected import differs
 from widgets.xray_graph import XRayGraph
 from widgets.xray_tables import what
 
-RECORDED = "Recorded"
+RECORDED, ENDS = "Recorded", "Where it ends"
 HEAD = ("backward uses", "is", "comes back", "a second derivative")
 STOPS = "stops here ✕"
 LOST_IN_BACKWARD = {
@@ -69,7 +69,7 @@ def where_it_ends(trace: Trace, graph: XRayGraph, order: int) -> Iterator[Step]:
                 f"Here the walk back ends: `{origin}` has no history ({reason}). What it owes to the "
                 "inputs is missing from the second derivative, without an error."
             )
-            yield Step("Where it ends", text, graph.of_cut.get((index, origin), ""))
+            yield Step(ENDS, text, graph.of_cut.get((index, origin), ""))
 
 
 def second_derivatives(found: Sequence[Any], asked: Sequence[str], right: Sequence[Any]) -> Step:

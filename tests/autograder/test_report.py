@@ -6,12 +6,14 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from autograder import CheckFailed, check, evaluate, explain, hint
 from autograder.explanations import TITLES
 from autograder.report import Report
 from tests.autograder.examples import SIGMOID, Sigmoid, sigmoid_with
 from tests.autograder.test_evaluate import WRONG
+from tests.mistakes.gallery import answers
 
 
 @pytest.fixture
@@ -117,6 +119,22 @@ def test_in_a_notebook_a_wrong_gradient_points_to_xray(monkeypatch):
     monkeypatch.setattr("autograder.report.names_xray", lambda: True)
     assert report.rows()[-1] == ("See", words)
     assert "<code>xray(MySigmoid)</code>" in report._repr_html_()
+
+
+def test_what_is_to_be_repaired_can_be_seen_and_a_stub_cannot(monkeypatch):
+    monkeypatch.setattr("autograder.report.in_notebook", lambda: True)
+    answer = next(a for a in answers() if a.exercise == "SwishTwice" and "released" in a.what)
+    report = evaluate(answer.load(), exercise="SwishTwice", seed=1)
+    assert report.not_started
+    assert report.rows()[-1][0] == "See"
+    assert "second backward" in report.rows()[-1][1]
+
+    class MySigmoid(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise NotImplementedError()
+
+    assert "xray" not in str(evaluate(MySigmoid, seed=1))
 
 
 @pytest.mark.parametrize("what", ["terminal", "no widgets", "graded", "no exercise"])

@@ -4,6 +4,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const PLAY_EVERY = 1400; // milliseconds; long enough to read a sentence
 const LETTERS_BELOW = 20; // what fits under a box
+const ROOM = 30; // pixels beside a box that is scrolled to
 
 function drawing(tag, attributes = {}, text = null) {
   const made = document.createElementNS(SVG, tag);
@@ -72,6 +73,14 @@ function drawGraph({ width, height, boxes, lines }, label) {
   return { svg, show };
 }
 
+// Scroll sideways so far that a box is seen; a graph may be wider than its frame.
+function reveal(frame, box) {
+  if (!box || !frame.clientWidth) return;
+  const [left, right] = [box.x - box.width / 2 - ROOM, box.x + box.width / 2 + ROOM];
+  if (left < frame.scrollLeft) frame.scrollLeft = left;
+  else if (right > frame.scrollLeft + frame.clientWidth) frame.scrollLeft = right - frame.clientWidth;
+}
+
 function makeTable({ caption, head, rows }) {
   const top = element("tr", {}, ...head.map((cell) => element("th", { scope: "col" }, cell)));
   const body = rows.map(([first, ...rest]) =>
@@ -125,7 +134,9 @@ function fill(model, el) {
   // Groups and no landmarks: a notebook may show several walks of one name.
   const section = element("div", { class: "bbh bbh-steps", role: "group", "aria-label": unmarked(title) });
   const legend = element("p", { class: "bbh-legend" }, "Under the boxes: values upright, ", element("em", {}, "gradients in italics"), ".");
-  section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, element("div", scroll, graph.svg), legend, status, details);
+  if (model.get("graph").boxes.some(({ kind }) => kind === "cut")) legend.append(" ✕ and dots: numbers without a history.");
+  const frame = element("div", scroll, graph.svg);
+  section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, frame, legend, status, details);
   el.replaceChildren(section);
 
   const draw = (index) => {
@@ -134,6 +145,7 @@ function fill(model, el) {
     section.classList.toggle("bbh-has-wrong", Boolean(step.wrong));
     slider.value = index;
     graph.show(step, forward[index], backward[index]);
+    reveal(frame, model.get("graph").boxes.find(({ key }) => key === step.box));
     const place = `Step ${index + 1} of ${steps.length}`;
     slider.setAttribute("aria-valuetext", `${place}: ${step.phase}`);
     const sign = step.wrong ? "✗ " : "";
@@ -180,6 +192,7 @@ function fill(model, el) {
   const follow = () => draw(current());
   model.on("change:step", follow);
   draw(current());
+  requestAnimationFrame(follow); // only now it has a width, and can be scrolled
   return () => {
     stop();
     model.off("change:step", follow);
