@@ -85,12 +85,17 @@ class Box:
     def _command(self, made: Path, control: int) -> tuple[list[str], dict[str, str]]:
         settings = {
             "control": control, "bundle": "/bundle" if self.walls.outer else str(made),
-            "inert": bundle.inert_names(), "prelude": self.prelude, "device": self._device,
+            "work": bubblewrap.WORK if self.walls.outer else str(made.parent / "work"),
+            "tmp": self.walls.outer and bubblewrap.tmp_is_free(), "inert": bundle.inert_names(), "prelude": self.prelude, "device": self._device,
             "limits": self.limits.as_dict(), "walls": self.walls.as_dict(),
         }  # fmt: skip
         inside = [sys.executable, "-m", _WARM, json.dumps(settings)]
         if not self.walls.outer:
-            return inside, {**bubblewrap.environment(self._device), "PYTHONPATH": str(made)}
+            work = made.parent / "work"
+            work.mkdir()
+            places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"), str(work))
+            given = bubblewrap.environment(self._device) | places
+            return inside, given | {"PYTHONPATH": str(made)}
         program = bubblewrap.bubblewrap()
         if program is None:
             raise CannotStart(

@@ -12,8 +12,9 @@ from autograder.grading.box.limits import MIB
 # What the dynamic linker and the C library look up; nothing that names a user or a host.
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "alternatives")
 _GPU = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
-_WORK = 64 * MIB
 USER = "1000"
+WORK = "/box"  # where a submission may write; each has its own
+_ROOM = 64 * MIB
 
 
 def bubblewrap() -> str | None:
@@ -34,7 +35,8 @@ def command(program: str, made: Path, inside: Sequence[str], device: str) -> lis
     ]  # fmt: skip
     for name, value in environment(device).items():
         line += ["--setenv", name, value]
-    line += ["--ro-bind", "/usr", "/usr"]
+    # Before what is bound: a course may lie below /tmp.
+    line += ["--size", str(MIB), "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
         place = Path("/", name)
         if place.is_symlink():
@@ -55,20 +57,26 @@ def command(program: str, made: Path, inside: Sequence[str], device: str) -> lis
         for name in (*_GPU, *numbered):
             line += ["--dev-bind-try", f"/dev/{name}", f"/dev/{name}"]
     line += [
-        "--remount-ro", "/dev", "--size", str(_WORK), "--tmpfs", "/tmp", "--chdir", "/tmp",
-        "--remount-ro", "/", "--", *inside,
+        "--size", str(_ROOM), "--tmpfs", WORK, "--chdir", WORK,
+        "--remount-ro", "/dev", "--remount-ro", "/tmp", "--remount-ro", "/", "--", *inside,
     ]  # fmt: skip
     return line
+
+
+def tmp_is_free() -> bool:
+    """Whether nothing the box needs lies below /tmp."""
+    places = [*bundle.package_folders().values(), *bundle.python_folders()]
+    return not any(place.is_relative_to("/tmp") for place in places)
 
 
 def environment(device: str) -> dict[str, str]:
     """All the environment there is in the box."""
     where = {str(place.parent) for place in bundle.package_folders().values()}
     values = {
-        "PATH": "/usr/bin:/bin", "HOME": "/tmp", "USER": "learner", "LANG": "C.UTF-8",
+        "PATH": "/usr/bin:/bin", "HOME": WORK, "TMPDIR": WORK, "USER": "learner", "LANG": "C.UTF-8",
         "PYTHONPATH": ":".join(sorted(where)), "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "MPLBACKEND": "agg", "MPLCONFIGDIR": "/tmp",
-        "IPYTHONDIR": "/tmp", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "MPLBACKEND": "agg", "MPLCONFIGDIR": WORK,
+        "IPYTHONDIR": WORK, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
         "NBGRADER_EXECUTION": "autograde",
     }  # fmt: skip
     if device == "cpu":

@@ -14,7 +14,7 @@ class Limits:
     cell_seconds    for one cell, and for the questions of one exercise; then it is interrupted
     seconds         for the whole notebook; then its process is killed
     memory          bytes of address space beyond what the warm process has
-    disk            bytes of files it may write, in its own /tmp, which is memory too
+    disk            bytes of files it may write, in a folder of its own, which is memory too
     files           of them, and open ones at a time
     threads         at a time; processes are not to be had at all
     text            characters of printed output kept of each cell
@@ -40,7 +40,7 @@ class Walls:
 
     outer       bubblewrap: an empty file system but for Python and its packages, no network
     namespaces  a submission's own user, mount, process and IPC namespaces
-    landlock    the kernel's own file rules: reading what is mounted, writing to /tmp only
+    landlock    the kernel's own file rules: reading what is mounted, writing to that folder only
     seccomp     system calls no exercise needs (processes, sockets, mounts, ptrace, …) fail
     limits      memory, files, output; time is watched from outside in any case
     """

@@ -19,7 +19,7 @@ _SIGCHLD = 17
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on all machines
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_RDONLY = 2, 4, 8, 1
-_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_SET_DUMPABLE = 24, 38, 4
 # Of landlock's file rights: execute, read a file, list a directory.
 _READ = 1 | 4 | 8
@@ -56,13 +56,15 @@ def become_user(user: int, group: int) -> None:
             target.write(text)
 
 
-def own_file_system(size: int, files: int) -> None:
-    """An own, empty, sized /tmp to work in, and nothing in /proc."""
+def own_file_system(work: str, size: int, files: int, also_tmp: bool) -> None:
+    """An own, empty, sized folder to work in, which may be /tmp as well, and nothing in /proc."""
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE, None)
     harmless = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
-    _mount("tmpfs", "/tmp", "tmpfs", harmless, f"size={size},nr_inodes={files + 16},mode=700")
+    _mount("tmpfs", work, "tmpfs", harmless, f"size={size},nr_inodes={files + 16},mode=700")
+    if also_tmp:
+        _mount(work, "/tmp", None, _MS_BIND, None)
     _mount("tmpfs", "/proc", "tmpfs", harmless | _MS_RDONLY, "size=4096,nr_inodes=2")
-    os.chdir("/tmp")
+    os.chdir(work)
 
 
 def drop_capabilities() -> None:

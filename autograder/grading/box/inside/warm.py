@@ -106,10 +106,16 @@ def _put_up_walls(job: int, settings: dict[str, Any]) -> None:
     if up["limits"]:
         walls.limit(limits, settings["device"])
     if up["namespaces"]:
-        walls.own_file_system(int(limits["disk"]), int(limits["files"]))
+        walls.own_file_system(
+            settings["work"], int(limits["disk"]), int(limits["files"]), settings["tmp"]
+        )
         walls.drop_capabilities()
     if up["landlock"]:
-        walls.restrict_files(["/tmp"] + (["/dev"] if settings["device"] != "cpu" else []))
+        walls.restrict_files(
+            [settings["work"]]
+            + (["/tmp"] if up["namespaces"] and settings["tmp"] else [])
+            + (["/dev"] if settings["device"] != "cpu" else [])
+        )
     if up["seccomp"]:
         walls.no_new_privileges()
         seccomp.install()
