@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from torch import Tensor
 
 from autograder.compare import both, close
@@ -114,9 +116,9 @@ def saves_masks_too(ev: Evidence) -> Verdict:
 
 def _attribute_line(ev: Evidence, holder: str) -> dict[str, object]:
     """The line that sets a ctx attribute ("ctx.mask", "ctx.kept[0]"), where the source shows it."""
-    name = holder.split("[")[0].removeprefix("ctx.")
+    name = re.match(r"ctx\.(\w+)", holder)
     for method in ("forward", "setup_context"):
-        if place := ev.source.assigned(method, name):
+        if name and (place := ev.source.assigned(method, name[1])):
             return {"line": place[0], "source": place[1]}
     return {}
 

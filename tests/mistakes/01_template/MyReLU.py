@@ -816,3 +816,28 @@ class _MyReLU(Function):
 
 
 MyReLU = _MyReLU.apply
+
+
+# %% wrong[saves-on-ctx]: a mask in a closure
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = x > 0
+        ctx.back = lambda g: g * mask
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return ctx.back(grad_output)
+
+
+# %% wrong[saves-on-ctx]: a mask in a dict
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.kept = {"mask": x > 0}
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.kept["mask"]
