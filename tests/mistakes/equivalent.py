@@ -118,13 +118,14 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         ))
         for answer in ("max trick, guarded", "torch's forward, setup_context form")
     ),
-    *(
-        Equivalent("LogSumExp", answer, _ANY_FINITE, (
-            "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1.0, top)",
-            "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1, top)",
-        ))
-        for answer in ("max trick, guarded", "nan_to_num on the softmax of saved x")
-    ),
+    Equivalent("LogSumExp", "max trick, guarded", _ANY_FINITE, (
+        "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1.0, top)",
+        "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1, top)",
+    )),
+    Equivalent("LogSumExp", "nan_to_num on the exponent, before exp", _ANY_FINITE, (
+        "backward: safe = torch.nan_to_num(out, nan=torch.nan, neginf=0.0) → safe = torch.nan_to_num(out, nan=torch.nan, neginf=1.0)",
+        "backward: safe = torch.nan_to_num(out, nan=torch.nan, neginf=0.0) → safe = torch.nan_to_num(out, nan=torch.nan, neginf=1)",
+    )),
     Equivalent("LogSumExp", "saves x alone and recomputes", _ANY_FINITE, (
         "backward: shares = torch.softmax(x.masked_fill(empty, 0.0), ctx.dim).masked_fill(empty, 0.0) → shares = torch.softmax(x.masked_fill(empty, 1.0), ctx.dim).masked_fill(empty, 0.0)",
         "backward: shares = torch.softmax(x.masked_fill(empty, 0.0), ctx.dim).masked_fill(empty, 0.0) → shares = torch.softmax(x.masked_fill(empty, 1), ctx.dim).masked_fill(empty, 0.0)",
