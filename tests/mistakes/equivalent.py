@@ -161,6 +161,7 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         for answer, change in (
             ("setup_context form", "backward: return grad_output * (x.abs() <= 1).to(grad_output.dtype) → return grad_output * (x.square() <= 1).to(grad_output.dtype)"),
             ("keeps a bool mask", "forward: ctx.save_for_backward(x.abs() <= 1) → ctx.save_for_backward(x.square() <= 1)"),
+            ("hint 3, word for word", "backward: return torch.where(x.abs() <= 1, grad_output, 0.0) → return torch.where(x.square() <= 1, grad_output, 0.0)"),
             ("keeps x", "backward: return grad_output * (x.abs() <= 1) → return grad_output * (x.square() <= 1)"),
         )
     ),
