@@ -204,6 +204,7 @@ class Source:
 _CUTS = {
     "detach": "detach()", "detach_": "detach_()", "data": ".data", "no_grad": "torch.no_grad()",
     "inference_mode": "torch.inference_mode()", "numpy": "numpy()", "item": "item()",
+    "once_differentiable": "once_differentiable",
 }  # fmt: skip
 
 

@@ -117,6 +117,13 @@ FAKE_QUANTIZE = Exercise(
             "them all up.",
             visible=True,
         ),
+        Case(
+            "ties with an odd zero point",
+            lambda s: (torch.tensor([-0.75, -0.25, 0.25, 0.75]).double(), 0.5, 1, -4, 3),
+            role="special",
+            advice="Round x / scale, and add zero_point afterwards: a tie goes to the even step, and an odd "
+            "zero point turns even into odd.",
+        ),
         _quantise_case("a single number (0-d)", scale=0.4, grid=(0, -4, 3), role="batch"),
         _quantise_case("an empty batch", 0, 3, scale=0.4, grid=(0, -4, 3), role="empty"),
         Case("inputs up to ±1000 in float32", extreme(0.7, 5, 0, 255), role="extreme"),
@@ -239,6 +246,13 @@ FAKE_QUANTIZE = Exercise(
             "torch.round, not torch.floor.",
             lambda x, scale, zp, low, high: (
                 ((torch.floor(x / scale) + zp).clamp(low, high) - zp) * scale
+            ),
+        ),
+        ForwardSlip(
+            "The output is cut off towards zero, not rounded to the nearest step.",
+            "torch.round, not int() or torch.trunc.",
+            lambda x, scale, zp, low, high: (
+                ((torch.trunc(x / scale) + zp).clamp(low, high) - zp) * scale
             ),
         ),
         ForwardSlip(

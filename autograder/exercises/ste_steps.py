@@ -95,7 +95,7 @@ SIGN_STE = Exercise(
 
 
 def _near_zero() -> Tensor:
-    return torch.tensor([-0.5, 0.0, -0.0, 1e-12, 2.0], dtype=torch.float64)
+    return torch.tensor([-0.5, 0.0, -0.0, 1e-12, -1e-12, 2.0], dtype=torch.float64)
 
 
 # ---- Binarize ------------------------------------------------------------------------------
@@ -107,10 +107,11 @@ def plus_or_minus_one(x: Tensor) -> Tensor:
 
 
 def _on_both_sides(s: Sampler, *shape: int) -> Tensor:
-    """Values up to about ±3 off the kinks; with two elements or more, inside and outside of ±1."""
+    """Values up to about ±3 off the kinks; the first tell masks apart: both sides of ±1, near and far."""
     flat = s.away_from(*shape, points=(-1.0, 0.0, 1.0), scale=1.3).reshape(-1)
-    for place, value in enumerate((-1.6, 0.4, 1.7, -0.5)[: flat.numel()]):
-        flat[place] = value + s.uniform(low=-0.2, high=0.2)
+    telling = (-1.6, 0.4, 1.7, -0.5, 0.9, -0.9, 1.1, -1.1)
+    for place, value in enumerate(telling[: flat.numel()]):
+        flat[place] = value + s.uniform(low=-0.04, high=0.04)
     return shuffled(s, flat).reshape(shape)
 
 
@@ -124,7 +125,7 @@ BINARIZE = Exercise(
     cases=elementwise_cases(
         _on_both_sides,
         Case(
-            "x = 0, which gives +1",
+            "x = 0, which gives +1, and x next to 0",
             lambda s: (_near_zero(),),
             role="special",
             visible=True,
@@ -134,6 +135,7 @@ BINARIZE = Exercise(
             "x = ±1, where the gradient still passes",
             lambda s: (torch.tensor([-1.0, 1.0, 0.5, 1.5, -1.25], dtype=torch.float64),),
             role="special",
+            visible=True,
             advice="At x = -1 and x = 1 the gradient still passes: |x| <= 1, not <.",
         ),
     ),

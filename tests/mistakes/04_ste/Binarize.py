@@ -599,3 +599,16 @@ class Binarize(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * (x.abs() <= 1)
+
+
+# %% wrong[fails-special-point|forward-value]: sign plus 1e-9
+class Binarize(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sign(x + 1e-9)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return torch.where(x.abs() <= 1, g, 0.0)

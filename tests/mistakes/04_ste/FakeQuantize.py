@@ -621,3 +621,31 @@ class FakeQuantize(Function):
     def backward(ctx, grad_output):
         (inside,) = ctx.saved_tensors
         return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-value]: trunc
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = (x / scale).trunc() + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, g, 0.0), None, None, None, None
+
+
+# %% wrong[fails-special-point]: the zero point is added before rounding
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale + zero_point)
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, g, 0.0), None, None, None, None
