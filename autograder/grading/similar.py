@@ -1,0 +1,226 @@
+"""Submissions alike enough that somebody should look at both.
+
+Two answers are compared by what is unusual in them. Names, comments, formatting and the order of
+statements do not count; what was released, and what many in the class wrote, counts for nothing: a
+right answer that everybody finds is no sign of copying. What comes out is a reason to look, and never
+a verdict.
+
+Each statement gives features: itself with its names numbered, and the runs of six tokens in it. An
+inverted index of rare features finds the pairs, so that time grows with the number of submissions and
+not with that of pairs (compare winnowing, Schleimer, Wilkerson and Aiken 2003).
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from itertools import combinations
+
+AT_LEAST = 0.8  # likeness from which two answers to one exercise are shown
+STATEMENTS = 4  # unusual statements that a pair must share, over all its exercises
+_RUN = 6  # tokens
+_SHORT = 6  # tokens; shorter statements (return x) are no evidence
+_MOST = 12  # submissions; what more of them share is common however large the class is
+_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Two students whose answers are alike.
+
+    likeness    0 … 1, of the two answers that are most alike
+    exercises   (exercise, likeness) of all that are, most alike first
+    statements  unusual statements that they share
+    """
+
+    first: str
+    second: str
+    likeness: float
+    exercises: tuple[tuple[str, float], ...]
+    statements: int
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in self.exercises)
+        return (
+            f"{self.first} and {self.second}: {named}, with {self.statements} unusual statements in "
+            "common."
+        )
+
+
+def alike(
+    answers: Mapping[str, Sequence[tuple[str, str]]],
+    released: Mapping[str, Sequence[str]] | None = None,
+    at_least: float = AT_LEAST,
+) -> list[Alike]:
+    """The pairs of students to look at, most alike first.
+
+    answers   {student: [(exercise, source), …]}; the last source of an exercise counts
+    released  {exercise: [source, …]} that everybody has seen: stubs, and the model solutions
+    """
+    by_exercise: dict[str, dict[str, Answer]] = defaultdict(dict)
+    for student in sorted(answers):
+        for exercise, source in answers[student]:
+            by_exercise[exercise][student] = Answer.of(source)
+    found: dict[tuple[str, str], list[tuple[str, float, int]]] = defaultdict(list)
+    for exercise, of_students in sorted(by_exercise.items()):
+        known = [Answer.of(source) for source in (released or {}).get(exercise, ())]
+        for pair, likeness, shared in _Class(of_students, known).pairs(at_least):
+            found[pair].append((exercise, likeness, shared))
+    made = []
+    for (first, second), exercises in found.items():
+        shared = sum(count for _, _, count in exercises)
+        if shared >= STATEMENTS:
+            ordered = tuple(sorted(((n, v) for n, v, _ in exercises), key=lambda e: (-e[1], e[0])))
+            made.append(Alike(first, second, ordered[0][1], ordered, shared))
+    return sorted(made, key=lambda a: (-a.likeness, -a.statements, a.first, a.second))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The features of one answer: whole statements (long enough to say something), and all."""
+
+    statements: frozenset[int]
+    features: frozenset[int]
+
+    @classmethod
+    def of(cls, source: str) -> Answer:
+        statements, features = set(), set()
+        for tokens in _statements(source):
+            runs = [tokens[i : i + _RUN] for i in range(max(1, len(tokens) - _RUN + 1))]
+            features |= {_hash(_without_names(run)) for run in runs}
+            if len(tokens) >= _SHORT:
+                whole = _hash(_with_numbered_names(tokens))
+                statements.add(whole)
+                features.add(whole)
+        return cls(frozenset(statements), frozenset(features))
+
+
+@dataclass
+class _Class:
+    """All answers to one exercise."""
+
+    answers: Mapping[str, Answer]
+    known: Sequence[Answer]
+    _weights: dict[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def counts(self) -> Counter[int]:
+        """In how many answers a feature is; what was released is in none."""
+        seen = {f for answer in self.known for f in answer.features}
+        return Counter(f for a in self.answers.values() for f in a.features if f not in seen)
+
+    @property
+    def rare(self) -> int:
+        """How many answers at most share a feature that is unusual."""
+        return max(3, min(_MOST, len(self.answers) // 20))
+
+    def weight(self, feature: int) -> float:
+        """What a feature says: nothing where half of a class has it, or where it was released."""
+        if feature not in self._weights:
+            count = self.counts.get(feature, 0)
+            common = count > max(self.rare, len(self.answers) / 2)
+            said = math.log1p(len(self.answers) / count) if count and not common else 0.0
+            self._weights[feature] = said
+        return self._weights[feature]
+
+    def pairs(self, at_least: float) -> Iterator[tuple[tuple[str, str], float, int]]:
+        """(students, likeness, unusual statements in common) of each pair that is alike."""
+        holders: dict[int, list[str]] = defaultdict(list)
+        for student, answer in self.answers.items():
+            for statement in answer.statements:
+                if 2 <= self.counts.get(statement, 0) <= self.rare:
+                    holders[statement].append(student)
+        shared: Counter[tuple[str, str]] = Counter()
+        for students in holders.values():
+            shared.update(combinations(students, 2))
+        for pair, count in shared.items():
+            likeness = self.likeness(*pair)
+            if likeness >= at_least:
+                yield pair, likeness, count
+
+    def likeness(self, first: str, second: str) -> float:
+        """Weight of what both have over weight of what either has."""
+        a, b = self.answers[first].features, self.answers[second].features
+        either = sum(map(self.weight, a | b))
+        return sum(map(self.weight, a & b)) / either if either else 0.0
+
+
+# ---- from source to tokens -------------------------------------------------------------------
+
+
+def _statements(source: str) -> Iterator[list[str]]:
+    """The tokens of each statement, without those of the statements inside it."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        yield from (line.split() for line in source.splitlines() if line.strip())
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case) and not _is_text(node):
+            try:
+                yield list(_tokens(node, top=True))
+            except RecursionError:
+                continue
+
+
+def _is_text(node: ast.AST) -> bool:
+    """A docstring, or any other text that stands alone."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _tokens(node: ast.AST, top: bool = False) -> Iterator[str]:
+    """The tree in order. A name becomes "name:…", for later; a text is a text whatever it says."""
+    if isinstance(node, ast.Name):
+        yield node.id if hasattr(builtins, node.id) else f"name:{node.id}"
+        return
+    if isinstance(node, ast.arg):
+        yield f"name:{node.arg}"
+        return
+    if isinstance(node, ast.Constant):
+        yield "text" if isinstance(node.value, str | bytes) else repr(node.value)
+        return
+    if isinstance(node, ast.Load | ast.Store | ast.Del | ast.alias):
+        return
+    yield type(node).__name__
+    if isinstance(node, ast.Attribute):
+        own = isinstance(node.value, ast.Name) and node.value.id in ("ctx", "self")
+        # What is kept on ctx has the name its author gave it; torch's own names tell something.
+        yield f"name:.{node.attr}" if own and node.attr not in _OF_CTX else node.attr
+    elif isinstance(node, ast.keyword):
+        yield str(node.arg)
+    for name, value in ast.iter_fields(node):
+        if top and name in _BODIES:
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _tokens(child)
+
+
+_OF_CTX = frozenset({
+    "save_for_backward", "saved_tensors", "needs_input_grad", "mark_dirty", "set_materialize_grads",
+    "mark_non_differentiable",
+})  # fmt: skip
+
+
+def _without_names(tokens: Iterable[str]) -> Iterator[str]:
+    return ("name" if token.startswith("name:") else token for token in tokens)
+
+
+def _with_numbered_names(tokens: Iterable[str]) -> Iterator[str]:
+    """Each name by the order in which names first stand here: renaming changes nothing."""
+    numbers: dict[str, int] = {}
+    for token in tokens:
+        if token.startswith("name:"):
+            yield f"name {numbers.setdefault(token, len(numbers))}"
+        else:
+            yield token
+
+
+def _hash(tokens: Iterable[str]) -> int:
+    return int.from_bytes(blake2b(" ".join(tokens).encode(), digest_size=8).digest(), "little")
