@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable
 
+from autograder.grading.policy_calls import NAMED_IN_TEXT, Calls
 from autograder.grading.policy_lists import (
     BY_NAME,
     DUNDERS_DEFINED,
@@ -22,8 +23,6 @@ from autograder.grading.policy_remarks import (
     HANDS_OUT,
     MODES,
     PATCHES,
-    Remarks,
-    is_guarded,
 )
 
 _HIDDEN_WORDS = re.compile(
@@ -37,13 +36,11 @@ _READING = frozenset(
         "callable", "getattr",
     )
 )  # fmt: skip
-_MUTATORS = frozenset({
-    "append", "extend", "insert", "remove", "pop", "clear", "update", "setdefault", "add",
-    "discard", "popitem", "sort", "reverse",
-})  # fmt: skip
+
+_BY_TEXT = {f"builtins.{name}" for name in BY_NAME} | NAMED_IN_TEXT
 
 
-class Reader(Remarks):
+class Reader(Calls):
     """The walk: which nodes are looked at, and where a module or a class of torch may stand."""
 
     def read(self, root: ast.AST, cell: str, source: str, lines_before: int = 0) -> None:
@@ -83,7 +80,7 @@ class Reader(Remarks):
         paths = self.paths(node)
         if node.id == "get_ipython":
             return self.remark(node, "reaches into the notebook's own machinery")
-        if any(f"builtins.{name}" in paths for name in BY_NAME):
+        if paths & _BY_TEXT:
             return self.remark(node, CANNOT_READ)
         if DUNDER.fullmatch(node.id) and node.id not in DUNDERS_READ:
             return self.remark(node, "reaches into Python itself")
@@ -93,7 +90,7 @@ class Reader(Remarks):
     def _visit_attribute(self, node: ast.Attribute, quiet: bool, outermost: bool = True) -> None:
         if isinstance(node.ctx, ast.Load):
             paths = self.paths(node)
-            if any(f"builtins.{name}" in paths for name in BY_NAME):
+            if paths & _BY_TEXT:
                 self.remark(node, CANNOT_READ)
             elif not self.reads(node, node.attr) and outermost:
                 self.refuse(node, paths)
@@ -126,7 +123,7 @@ class Reader(Remarks):
                     self.remark(node, PATCHES)
                     break
         self._visit(node.value, True)
-        self._visit(node.slice, True)
+        self._visit_harmless(node.slice)
 
     # ---- where a module or class may stand -------------------------------------------------
 
@@ -146,7 +143,7 @@ class Reader(Remarks):
         self._visit_all(node.targets)
 
     def _visit_annassign(self, node: ast.AnnAssign, quiet: bool) -> None:
-        self._visit(node.annotation, True)
+        self._visit_harmless(node.annotation)
         self._visit(node.value, isinstance(node.target, ast.Name) and not self.scope.is_class)
         self._visit(node.target)
 
@@ -159,14 +156,26 @@ class Reader(Remarks):
 
     _visit_ifexp = _visit_boolop = _visit_starred = _inherit
 
+    def _visit_harmless(self, node: ast.AST | None) -> None:
+        """Where classes may stand side by side: (torch.Tensor, int) in isinstance or a type hint."""
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            for part in node.elts:
+                self._visit_harmless(part)
+        else:
+            self._visit(node, True)
+
+    def _visit_compare(self, node: ast.Compare, quiet: bool) -> None:
+        self._visit(node.left, True)
+        for part in node.comparators:
+            self._visit_harmless(part)
+
     def _quietly(self, node: ast.AST, quiet: bool) -> None:
         self._visit_children(node, True)
 
-    _visit_compare = _visit_formattedvalue = _visit_binop = _visit_withitem = _quietly
+    _visit_formattedvalue = _visit_binop = _visit_withitem = _quietly
 
     def _visit_excepthandler(self, node: ast.ExceptHandler, quiet: bool) -> None:
-        types = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-        self._visit_all(types, True)
+        self._visit_harmless(node.type)
         self._visit_all(node.body)
 
     def _visit_constant(self, node: ast.Constant, quiet: bool) -> None:
@@ -205,74 +214,22 @@ class Reader(Remarks):
         callees = self.paths(node.func)
         by_name = next((name for name in BY_NAME if f"builtins.{name}" in callees), None)
         if by_name is not None:
-            self._by_name(node, by_name)
+            self.by_name(node, by_name)
+        elif callees & NAMED_IN_TEXT:
+            pass  # read_callee looks at the names
         elif isinstance(node.func, ast.Attribute) and node.func.attr == "__class__":
             self._visit(node.func.value, True)  # self.__class__(…) makes another one
         else:
             self._visit(node.func, True)
-        self._read_callee(node, callees)
+        self.read_callee(node, callees)
         reading = bool(callees & _READING)
         computing = any(c.startswith(("torch.", "numpy.")) for c in callees)
         for argument in [*node.args, *(k.value for k in node.keywords)]:
             if reading and isinstance(argument, ast.Tuple):
-                self._visit_all(argument.elts, True)
+                self._visit_harmless(argument)
                 continue
             is_class = all(isinstance(object_at(p), type) for p in self.paths(argument))
             self._visit(argument, reading or (computing and is_class))
-
-    def _by_name(self, node: ast.Call, function: str) -> None:
-        """getattr, setattr and delattr are as good as the attribute, where its name can be read."""
-        name = node.args[1] if len(node.args) > 1 else None
-        if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
-            return self.remark(node, CANNOT_READ)
-        if function != "getattr":
-            return self.assigns(node.args[0], name.value, node)
-        if not self.reads(node, name.value):
-            self.refuse(node, self.paths(node))
-            self.hands_out(node, self.paths(node), True)
-
-    def _read_callee(self, node: ast.Call, callees: set[str]) -> None:
-        if callees & {"operator.attrgetter", "operator.methodcaller"}:
-            texts = [a.value if isinstance(a, ast.Constant) else None for a in node.args[:1]]
-            if "operator.attrgetter" in callees:
-                texts = [a.value if isinstance(a, ast.Constant) else None for a in node.args]
-            for text in texts:
-                if not isinstance(text, str):
-                    self.remark(node, CANNOT_READ)
-                else:
-                    for part in text.split("."):
-                        self.reads(node, part)
-        if callees & {"functools.update_wrapper", "functools.wraps"} and (
-            len(node.args) > 2 or any(k.arg in ("assigned", "updated", None) for k in node.keywords)
-        ):
-            self.remark(node, PATCHES)
-        if isinstance(node.func, ast.Attribute):
-            if node.func.attr in _MUTATORS and any(
-                is_guarded(p) and isinstance(object_at(p), dict | list | set)
-                for p in self.paths(node.func.value)
-            ):
-                self.remark(node, PATCHES)
-            if node.func.attr == "enter_context" and self.has_mode:
-                self.remark(node, "stays switched on after the code that needs it: use with")
-        if self._changes_classes(node.func):
-            for argument in node.args:
-                if any(
-                    is_guarded(p) and isinstance(object_at(p), type) for p in self.paths(argument)
-                ):
-                    self.remark(node, PATCHES)
-
-    def _changes_classes(self, callee: ast.expr) -> bool:
-        """Whether this may be a decorator of Python's own that writes to the class it is given."""
-        if isinstance(callee, ast.Call):
-            return self._changes_classes(callee.func)
-        if isinstance(callee, ast.Name):
-            bound = [value for value, _ in self.scope.find(callee.id)]
-            if any(isinstance(v, ast.Call) and self._changes_classes(v.func) for v in bound):
-                return True
-        return any(
-            p.startswith(("dataclasses.", "functools.", "typing.", "enum.", "abc.", "contextlib."))
-            for p in self.paths(callee)
-        )
 
     # ---- definitions -----------------------------------------------------------------------
 
@@ -301,22 +258,20 @@ class Reader(Remarks):
         self._visit_all([*node.defaults, *node.kw_defaults], True)
         for arg in [*node.posonlyargs, *node.args, *node.kwonlyargs, node.vararg, node.kwarg]:
             if arg is not None:
-                self._visit(arg.annotation, True)
+                self._visit_harmless(arg.annotation)
 
     def _visit_classdef(self, node: ast.ClassDef, quiet: bool) -> None:
         bases = set().union(*map(self.paths, node.bases))
         is_mode = any(path.endswith(MODES) for path in bases)
         if any(keyword.arg == "metaclass" or keyword.arg is None for keyword in node.keywords):
             self.remark(node, "changes how Python itself makes classes")
-        classes = [found for path in bases if isinstance(found := object_at(path), type)]
-        if any(issubclass(found, type) for found in classes):
+        if any(isinstance(c := object_at(p), type) and issubclass(c, type) for p in bases):
             self.remark(node, "changes how Python itself makes classes")
+        self.makes_class(node, node.bases, set(self.names.scopes[node].names))
         self._visit_all([*node.decorator_list, *node.bases, *node.keywords], True)
         outer, self.scope = self.scope, self.names.scopes[node]
         for child in node.body:
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                if any(_is_tensor(c) and child.name in dir(c) for c in classes):
-                    self.remark(child, "makes a tensor that says other things of itself than torch")
                 self._visit_functiondef(child, False, is_mode)  # type: ignore[arg-type]
             else:
                 self._visit(child)
@@ -327,9 +282,3 @@ class Reader(Remarks):
             self.reads(node, name)
         self._visit(node.cls, True)
         self._visit_all([*node.patterns, *node.kwd_patterns])
-
-
-def _is_tensor(found: type) -> bool:
-    import torch
-
-    return issubclass(found, torch.Tensor)

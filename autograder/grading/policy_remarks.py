@@ -20,7 +20,9 @@ from autograder.grading.policy_paths import THE_TYPE, object_at, refusal
 
 DUNDER = re.compile(r"__\w+__")
 _MODULES = frozenset({"sys", "_sys", "os", "_os", "builtins", "importlib", "_module", "subprocess"})
+_OF_ANY_CLASS = {"__init__", "__new__", "__repr__", "__doc__", "__module__", "backward"}
 MODES = ("TorchDispatchMode", "TorchFunctionMode")
+_POSES = "makes a tensor that says other things of itself than torch does"
 PATCHES = "changes what torch, Python or the checks do for everybody"
 HANDS_OUT = "hands out a whole module, so that its use cannot be read"
 CANNOT_READ = "which name that is cannot be read from the source"
@@ -38,6 +40,7 @@ class Remarks:
         # Attributes assigned on objects that are not known, and torch classes handed to such code.
         self._assigned: list[tuple[str, tuple[str, int, str, str]]] = []
         self._handed_out: set[str] = set()
+        self._made: list[tuple[set[str] | None, tuple[str, int, str, str]]] = []
         self.scope: Scope = names.notebook
         self.functions: list[ast.AST] = []  # those around the node that is looked at
 
@@ -46,6 +49,10 @@ class Remarks:
         for attribute, (cell, line, source, what) in self._assigned:
             if any(attribute in _attributes_of(path) for path in self._handed_out):
                 self.remarks.append((cell, line, source, what, PATCHES))
+        if any(_is_tensor(path) for path in self._handed_out):
+            self.remarks += [
+                (*place, _POSES) for names, place in self._made if _pose_as_tensor(names)
+            ]
 
     def _place(self, node: ast.AST) -> tuple[str, int, str, str]:
         line = getattr(node, "lineno", 1) + self._before
@@ -105,6 +112,20 @@ class Remarks:
         if not paths:
             self._assigned.append((name, self._place(node)))
 
+    def makes_class(self, node: ast.AST, bases: list[ast.expr], names: set[str] | None) -> None:
+        """Remark on a tensor that says other things of itself than torch does.
+
+        names  what the class defines; None where that cannot be read
+        """
+        paths = [self.names.paths(base, self.scope) for base in bases]
+        paths += [self.names.paths(base, self.scope, inside=True) for base in bases]
+        found = set().union(*paths)
+        if THE_TYPE in found or any(map(_is_tensor, found)):
+            if _pose_as_tensor(names):
+                self.remark(node, _POSES)
+        elif bases and not found:
+            self._made.append((names, self._place(node)))
+
     def hands_out(self, node: ast.expr, paths: set[str], quiet: bool) -> None:
         """A module is never handed to other code; a torch class is remembered where it is."""
         if quiet:
@@ -123,6 +144,20 @@ class Remarks:
             return
         elif DUNDER.fullmatch(name) and name not in DUNDERS_DEFINED:
             self.remark(node, "changes how Python itself treats an object")
+
+
+def _is_tensor(path: str) -> bool:
+    import torch
+
+    found = object_at(path)
+    return isinstance(found, type) and issubclass(found, torch.Tensor)
+
+
+def _pose_as_tensor(names: set[str] | None) -> bool:
+    """Whether a subclass of Tensor that defines these names answers for torch."""
+    import torch
+
+    return names is None or bool(names & set(dir(torch.Tensor)) - _OF_ANY_CLASS)
 
 
 def is_guarded(path: str) -> bool:

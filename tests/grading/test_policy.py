@@ -96,6 +96,12 @@ HONEST = {
     "        ctx.dim, ctx.shape = dim, x.shape\n        ctx.mean = setattr(ctx, 'scale', 2)\n"
     "        return x.sum(dim)",
     "isinstance": "[a for a in args if isinstance(a, (torch.Tensor, int)) and not issubclass(int, Function)]",
+    "tensors in hints and comparisons": "def f(x: tuple[torch.Tensor, int], y: list[torch.Tensor] | None = None):\n"
+    "    if type(x) in (torch.Tensor, nn.Parameter):\n        x.grad = None\n    y.requires_grad = True",
+    "classes in a list": "kinds = [nn.Linear, nn.ReLU]\nclass A:\n    pass\nclass B(A):\n"
+    "    def forward(self, x):\n        self.scale = 1\n        return x",
+    "a Function by type": "methods = {'forward': f, 'backward': b}\nX = type('X', (Function,), methods)",
+    "a name for an attribute": "import operator\nsorted(a, key=operator.attrgetter('size'))",
     "a dispatch mode": "from torch.utils._python_dispatch import TorchDispatchMode\n"
     "class Count(TorchDispatchMode):\n    def __torch_dispatch__(self, func, types, args=(), kwargs=None):\n"
     "        return func(*args, **(kwargs or {}))\nwith Count():\n    torch.ones(3) * 2",
