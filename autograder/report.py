@@ -43,7 +43,7 @@ class Report:
     more      how many more checks run with hidden=True (0 when this was the complete check)
     later     the rules of those checks
     seed      repeats this very check; None where it must not be shown
-    graded    shown as graded feedback: hidden checks give rule and advice, never values or seeds
+    graded    shown as graded feedback: hidden checks give rule, line and advice, never values or seeds
     """
 
     exercise: str
@@ -68,7 +68,7 @@ class Report:
 
     @property
     def discreet(self) -> bool:
-        """Graded hidden checks name the rule and give advice; values, lines and seeds stay out."""
+        """Graded hidden checks name the rule, the learner's own line and advice; values and seeds stay out."""
         return self.graded and self.hidden
 
     @property
@@ -82,7 +82,8 @@ class Report:
                 )
             return f"{self.exercise}: all checks pass ({_count(len(self.held), 'check')})."
         first = self.findings[0]
-        said = TITLES.get(first.rule, first.message) if self.discreet else first.message
+        hides = self.discreet and not self.not_started  # that nothing is there is no secret
+        said = TITLES.get(first.rule, first.message) if hides else first.message
         return said if said.startswith(f"{self.exercise} ") else f"{self.exercise}: {said}"
 
     @property
@@ -98,6 +99,7 @@ class Report:
             return ([("Not asked", f"{later}.")] if later else []) + self._notes()
         first = self.findings[0]
         rows: list[tuple[str, str]] = []
+        rows += _own_line(first.evidence)
         if not self.discreet:
             rows += _evidence_rows(first.evidence, first.message)
         if first.hint:
@@ -220,13 +222,16 @@ def _finding_data(finding: Finding, discreet: bool) -> dict[str, Any]:
     return {"rule": finding.rule, "message": TITLES.get(finding.rule, ""), "hint": finding.hint}
 
 
+def _own_line(evidence: dict[str, Any]) -> list[tuple[str, str]]:
+    """The learner's own line, which is shown in every report: it is their own text."""
+    if not evidence.get("line"):
+        return []
+    return [("Your line", f"{evidence['line']}: {_cut(str(evidence.get('source', '')), 100)}")]
+
+
 def _evidence_rows(evidence: dict[str, Any], headline: str) -> list[tuple[str, str]]:
-    """The measured evidence in at most five rows; an error that the headline quotes is not repeated."""
+    """The measured evidence in at most four rows; an error that the headline quotes is not repeated."""
     rows: list[tuple[str, str]] = []
-    if evidence.get("line"):
-        rows.append(
-            ("Your line", f"{evidence['line']}: {_cut(str(evidence.get('source', '')), 100)}")
-        )
     if evidence.get("inputs"):
         inputs = ", ".join(f"{k} = {v}" for k, v in evidence["inputs"].items())
         upstream = f"; grad_output = {evidence['upstream']}" if evidence.get("upstream") else ""

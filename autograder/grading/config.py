@@ -99,6 +99,7 @@ def configure_pages(c: Config) -> None:
     c.GenerateFeedback.preprocessors = [
         "autograder.grading.feedback.HideHiddenTests",
         _STOCK + "GetGrades",
+        "autograder.grading.feedback.Overview",
         "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
     ]
     c.HTMLExporter.preprocessors = [_SUBMISSION + "SanitisePage"]
@@ -106,5 +107,6 @@ def configure_pages(c: Config) -> None:
         "markdown2html": "autograder.grading.markdown.markdown_to_html",
         "formgrader_scripts": "autograder.grading.feedback.formgrader_scripts",
         "report_css": "autograder.grading.feedback.report_css",
+        "feedback_css": "autograder.grading.feedback.feedback_css",
     }
     c.HTMLExporter.extra_template_basedirs = [str(OWN_TEMPLATES), str(NBGRADER_TEMPLATES)]

@@ -70,6 +70,37 @@ def test_hidden_checks_show_no_source_no_seed_and_no_values(real_class: Path, le
 
 
 @pytest.mark.parametrize("lesson", demo.LESSONS)
+def test_hidden_checks_show_the_learners_own_line(real_class: Path, lesson: str) -> None:
+    hidden = page(real_class, "carla", lesson).select(".autograder-report.bbh-failed")[1]
+    rows = [row.get_text() for row in hidden.select("dt, dd")]
+    assert "return" in rows[rows.index("Your line") + 1]
+
+
+@pytest.mark.parametrize("lesson", demo.LESSONS)
+def test_the_overview_says_points_and_cause_of_each_exercise(real_class: Path, lesson: str) -> None:
+    def overview(learner: str) -> list[tuple[str, str, str]]:
+        rows = page(real_class, learner, lesson).select("nav tbody tr")
+        return [tuple(cell.get_text() for cell in row.find_all(["th", "td"])) for row in rows]  # type: ignore[misc]
+
+    worth = points(real_class, lesson)
+    assert len(overview("ada")) == len(worth)
+    assert all(said == "✓ Passed" for _, _, said in overview("ada"))
+    assert all("is not started yet" in said for _, _, said in overview("ben"))
+    wrong = [
+        (name, given) for name, given, said in overview("carla") if said.startswith("✗ Not yet: ")
+    ]
+    assert [name.split(", ")[1] for name, _ in wrong] == ["visible check", "complete check"]
+    assert all(given.startswith("0.0 / ") for _, given in wrong)
+
+
+@pytest.mark.parametrize("lesson", demo.LESSONS)
+def test_nothing_is_said_twice(real_class: Path, lesson: str) -> None:
+    soup = page(real_class, "carla", lesson)
+    headline = soup.select_one(".bbh-failed .bbh-headline").get_text().split(": ", 1)[1]
+    assert not [one for one in soup.select(".output_error") if headline in one.get_text()]
+
+
+@pytest.mark.parametrize("lesson", demo.LESSONS)
 @pytest.mark.parametrize("learner", demo.LEARNERS)
 def test_pages_load_and_run_nothing(real_class: Path, learner: str, lesson: str) -> None:
     assert what_it_loads_or_runs(page(real_class, learner, lesson)) == []
