@@ -663,6 +663,14 @@ check(FirstOrderOnly, hidden=True)
 # *Common mistakes.* `once_differentiable` alone, silent in sums; `if grad_output.requires_grad`, silent in sums for the same reason; a warning in place of an error; `torch.from_numpy` with a 0-d input; results in float64 for a float32 input; 1/√π.
 
 # %% [markdown]
+# ### See it run
+#
+# The last step is your refusal: is it a sentence that helps whoever meets it?
+
+# %% nbgrader={"grade": false, "grade_id": "see-first-order-only", "locked": true, "schema_version": 3, "solution": false, "task": false}
+xray(FirstOrderOnly, order=2)
+
+# %% [markdown]
 # ### Third way: make it right
 #
 # Refusing is honest. Being right is better, when the slope is itself a function you can write. Let backward call **another Function** with a backward of its own.

@@ -965,7 +965,7 @@ def train(run, steps):
     return torch.tensor(losses)
 
 
-steps = 2 if SHORT else 40
+steps = 2 if SHORT else 30
 histories = {name: train(rows[name], steps) for name in rows if name != "torch's, 8 segments"}
 truth = histories["no checkpoint"]
 for name, losses in histories.items():

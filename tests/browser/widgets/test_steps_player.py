@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.autograd import Function
 
 from tests.browser.axe import axe_violations
 from tests.widgets.functions import MySigmoid, Scaled, Stub
@@ -207,3 +208,47 @@ def test_the_page_can_be_read_on_a_narrow_screen(play):
 def test_the_module_is_small():
     assert len(script("steps.js").encode()) <= 30_000
     assert "steps" in player_page(make(), "x")
+
+
+class SwishTwice(Function):
+    """As released: its second derivative is wrong."""
+
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta, s = ctx.saved_tensors
+        by_x = grad_output * (s + beta * x * s * (1 - s))
+        return by_x, (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+
+
+def test_a_wide_graph_scrolls_to_the_box_that_a_step_is_about(play):
+    page = play(xray(SwishTwice, order=2))
+    page.set_viewport_size({"width": 700, "height": 900})
+    frame = page.locator(".bbh-graph")
+    assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
+    slider = page.get_by_role("slider", name="Step")
+    slider.press("Home")
+    for _ in range(int(slider.get_attribute("max"))):
+        slider.press("ArrowRight")
+        box = page.locator(".bbh-box.bbh-on rect")
+        if box.count():  # the result is about no box
+            inside, outside = box.bounding_box(), frame.bounding_box()
+            assert inside["x"] >= outside["x"]
+            assert inside["x"] + inside["width"] <= outside["x"] + outside["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_has_no_history_is_marked_by_more_than_colour(play, scheme):
+    page = play(xray(SwishTwice, order=2))
+    page.emulate_media(color_scheme=scheme)
+    cut = page.locator(".bbh-cut")
+    assert cut.locator("text.bbh-label").text_content() == "✕ saved[2]"
+    assert cut.locator("rect").evaluate("box => getComputedStyle(box).strokeDasharray") != "none"
+    assert page.locator(".bbh-from-cut").count() >= 2
+    assert "✕ and dots: numbers without a history" in page.locator(".bbh-legend").inner_text()
+    assert axe_violations(page) == []
