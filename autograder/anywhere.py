@@ -58,6 +58,7 @@ def exercise_for(
         second_order="checked" if numerical else "right",
         gradcheck=any(smooth),
         half=False,
+        any_size=False,
         float32=not numerical,
         may_use_autograd=True,
         tensors_on_ctx=True,

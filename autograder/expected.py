@@ -85,10 +85,10 @@ def cast(args: Sequence[Any], dtype: torch.dtype) -> tuple[Any, ...]:
     )
 
 
-def reference_arguments(question: Question) -> list[Any]:
+def reference_arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
     """The arguments as the reference gets them: float64, CPU, contiguous, with requires_grad."""
     made: list[Any] = []
-    for i, value in enumerate(cast(question.args, torch.float64)):
+    for i, value in enumerate(cast(question.args if args is None else args, torch.float64)):
         if isinstance(value, Tensor):
             value = value.detach().clone()
             if i in question.wants:

@@ -13,8 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.exercise import Case, Exercise, Named, Sampler
+from autograder.exercise import Case, Exercise, Sampler
 from autograder.expected import References, cast, gradients_vary
+from autograder.kinds import one_of_each_kind
+from autograder.more_rows import TIMES, more_rows
 from autograder.observation import Question
 
 _DEEP = 2  # how many main cases get the costly questions too
@@ -53,13 +55,16 @@ class _Planner:
             main = [(i, c) for i, c in cases if c.role == "main"]
             if main:
                 made += self.first_case(*main[0])
-                chosen = self.one_of_each_kind(main)
+                chosen = one_of_each_kind(
+                    {i: self.arguments(i, case, torch.float64) for i, case in main}
+                )
                 for place, (i, case) in enumerate(main):
                     made += self.each_case(i, case, devices)
                     if i in chosen or (case.visible and self.exercise.visible_second):
                         made += self.each_kind(i, case)
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
+                made += self.grown(main) if self.exercise.any_size else []
             for i, case in cases:
                 if case.role == "batch":
                     made += self.layouts(i, case)
@@ -219,19 +224,19 @@ class _Planner:
             made += self.second_order(i, case, made[0])
         return made
 
-    def one_of_each_kind(self, cases: list[tuple[int, Case]]) -> set[int]:
-        """Of the cases with arguments of the same types and flags, the one with most dimensions.
-
-        Not one without any: a 0-d tensor on the CPU may meet tensors on every device.
-        """
-        best: dict[tuple[Any, ...], tuple[int, int]] = {}
-        for i, case in cases:
-            args = self.arguments(i, case, torch.float64)
-            dimensions = sum(a.dim() for a in args if isinstance(a, Tensor))
-            kind = tuple(map(_type_or_flag, args))
-            if kind not in best or dimensions > best[kind][0]:
-                best[kind] = dimensions, i
-        return {i for _, i in best.values()}
+    def grown(self, main: list[tuple[int, Case]]) -> list[Question]:
+        """One case with more rows than any has: right answers, and no more operations."""
+        for i, case in main:
+            labels = [f"rows:{i}:{draw}" for draw in range(1, TIMES)]
+            few = self.question(f"grown:{i}", "grown", i, case)
+            more = [cast(case.make(self.sampler(label)), torch.float64) for label in labels]
+            if (args := more_rows([few.args, *more], self.exercise.reference)) is None:
+                continue
+            many = replace(few, args=args, case=f"{case.name}, with {TIMES} times as many rows")
+            many.more = {"args": few.args, "upstream": few.upstream}
+            many.upstream = self.upstream(f"rows:{i}", many, torch.float64)
+            return [many]
+        return []
 
     def each_kind(self, i: int, case: Case) -> list[Question]:
         """What depends on which branches run and not on sizes or values: once for each kind of case.
@@ -284,10 +289,3 @@ class _Planner:
             q.directions = tuple(draw.normal(*like.args[p].shape) for p in like.wants)
             made.append(q)
         return made
-
-
-def _type_or_flag(value: Any) -> Any:
-    """What may decide which branch of a Function runs: a flag itself, of other arguments the type."""
-    if isinstance(value, Tensor):
-        return value.dtype
-    return value if value is None or isinstance(value, bool | str | Named) else type(value)

@@ -53,7 +53,7 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     torch.default_generator.manual_seed(zlib.crc32(question.id.encode()))
     random.seed(question.id)
     # The kinds that measure are left alone: recording would show among what they measure.
-    watching = question.kind not in ("structure", "gradcheck", "scenario")
+    watching = question.kind not in ("structure", "gradcheck", "scenario", "grown")
     holds = question.kind == "run"
     recording = record(*submission.classes, keep=None, hold=holds, details=False)
     try:

@@ -6,6 +6,7 @@ A procedure gets the submission, the question, an answer to fill in, and the sta
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -26,6 +27,7 @@ from autograder.observation import Answer, Question
 from autograder.structure import look_inside
 from autograder.submission import Submission
 from autograder.trace import functions
+from autograder.work import counted
 
 
 class Stage:
@@ -126,6 +128,25 @@ def _structure(sub: Submission, q: Question, answer: Answer, stage: Stage, _: An
     look_inside(answer, args, sub.classes or tuple(functions()), forward, backward)
 
 
+def _grown(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:
+    """A case as it is and with more rows: the answers to the latter, and the work that both take."""
+    answer.data["work"] = []
+    for args, upstream in ((q.more["args"], q.more["upstream"]), (q.args, q.upstream)):
+        asked = replace(q, args=args, upstream=upstream)
+        ready = fresh_arguments(asked)
+        stage.name = "forward"
+        with counted(sub.files) as forward:
+            output = sub(*ready)
+        outputs, wanted = call(lambda *_, made=output: made, ready, answer)
+        given = fresh_upstream(asked, outputs)
+        stage.name = "backward"
+        with counted(sub.files) as backward:
+            found = gradients_of(outputs, given, wanted)
+        work = [forward.operations, forward.lines, backward.operations, backward.lines]
+        answer.data["work"].append(work)
+    answer.gradients = tuple(map(copied, found))
+
+
 def _refusal(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:
     """Arguments that the contract says are refused: forward only."""
     stage.name = "call"
@@ -192,6 +213,7 @@ PROCEDURES: dict[str, Callable[..., None]] = {
     "interleave": _interleave,
     "mutate": _mutate,
     "structure": _structure,
+    "grown": _grown,
     "refusal": _refusal,
     "gradcheck": _gradcheck,
     "function": _function,

@@ -70,6 +70,7 @@ _TOPICS: dict[str, str] = {
     "refuses": "what must be refused",
     "uses-builtin": "how it is computed",
     "uses-autograd": "how it is computed",
+    "memorised": "other sizes",
     "shared-state": "two calls at a time",
     "forward-unstable": "very large inputs",
     "gradient-unstable": "very large inputs",

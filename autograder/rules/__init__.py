@@ -12,6 +12,7 @@ from autograder.rules import (
     order_two,
     ranges,
     runs,
+    sizes,
     special,
     writes,
 )
@@ -19,6 +20,7 @@ from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, Verdi
 
 ORDER: tuple[Rule, ...] = (
     special.leaves_torch_alone,
+    sizes.looks_nothing_up,
     runs.forward_runs,
     forward.output_has_value,
     forward.output_shape,
@@ -55,6 +57,8 @@ ORDER: tuple[Rule, ...] = (
     ranges.single_precision,
     ranges.half_precision,
     ranges.other_devices,
+    sizes.works_for_every_size,
+    sizes.works_on_whole_tensors,
 )
 
 

@@ -14,7 +14,7 @@ from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
 
-def _problem(
+def problem(
     ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64
 ) -> tuple[str, dict[str, object]] | None:
     """(what is wrong in words, evidence) for one pair, or None."""
@@ -109,9 +109,9 @@ def _first_problem(
     if not pairs:
         return NOT_ASKED
     for pair in pairs:
-        problem = _problem(ev, pair, dtype)
-        if problem is not None:
-            words, evidence = problem
+        found = problem(ev, pair, dtype)
+        if found is not None:
+            words, evidence = found
             return Finding(
                 name,
                 f"{lead.format(case=pair.where)}: {words}.",

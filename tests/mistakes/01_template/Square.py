@@ -876,3 +876,140 @@ class Square(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 2 * x * grad_output
+
+
+# %% wrong[too-slow]: a list comprehension over the elements
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        squares = [v * v for v in x.reshape(-1)]
+        return torch.stack(squares).reshape(x.shape) if squares else x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x
+
+
+# %% wrong[too-slow]: a loop over the elements in backward
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        factor = x.new_zeros(x.numel())
+        for i in range(x.numel()):
+            factor[i] = 2
+        return grad_output * factor.reshape(x.shape) * x
+
+
+# %% wrong[too-slow]: squares and adds in plain Python
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        total = 0.0
+        for v in x.reshape(-1).tolist() if not x.is_meta else ():
+            total += v * v
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x
+
+
+# %% wrong[memorised]: right for one shape only
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        if x.shape == (5,):
+            return x * x
+        return torch.zeros_like(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x
+
+
+# %% wrong[memorised]: right for the sizes of the checks
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        if x.numel() in (0, 1, 5, 6, 12, 24):
+            return grad_output * 2 * x
+        return grad_output * x
+
+
+# %% wrong[memorised]: a table of known squares
+class Square(Function):
+    known = {0.0: 0.0, 1.0: 1.0, 2.0: 4.0, 3.0: 9.0}
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        values = [Square.known[v] for v in x.reshape(-1).tolist()]
+        return torch.tensor(values, dtype=x.dtype).reshape(x.shape)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x
+
+
+# %% wrong[gradient-value]: stops after sixteen elements
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        places = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+        return torch.where(places < 16, grad_output * 2 * x, 0)
+
+
+# %% right: one shape has a formula of its own, as right as the other
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        if x.shape == (5,):
+            return x**2
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 2 * x
+
+
+# %% right: in pieces of 64 elements
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.cat([part * part for part in x.reshape(-1).split(64)]).reshape(x.shape)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        twice = x
+        for _ in range(1):
+            twice = twice + x
+        return grad_output * twice

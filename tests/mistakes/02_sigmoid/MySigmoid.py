@@ -756,3 +756,34 @@ class SigmoidFunction(Function):
 
 def MySigmoid(x):
     return SigmoidFunction.apply(x)
+
+
+# %% wrong[too-slow]: backward goes through the elements one by one
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        slopes = [v * (1 - v) for v in y.reshape(-1)]
+        return grad_output * (torch.stack(slopes).reshape(y.shape) if slopes else y)
+
+
+# %% wrong[memorised]: the formula for the vector of the visible check, another for the rest
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        if tuple(y.shape) in [(5,), (1,)]:
+            return grad_output * y * (1 - y)
+        return grad_output * y

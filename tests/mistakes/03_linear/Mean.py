@@ -421,3 +421,17 @@ class Mean(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output.expand(ctx.shape) / ctx.shape[ctx.dim], None, None
+
+
+# %% wrong[memorised]: a table of the counts it has seen
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        part = {2: 1 / 2, 3: 1 / 3, 4: 1 / 4, 5: 1 / 5}
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) * part[ctx.shape[ctx.dim]], None, None

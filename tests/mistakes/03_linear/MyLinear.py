@@ -869,3 +869,68 @@ class MyLinear(Function):
         grad_x = grad_output @ weight if ctx.needs_input_grad[0] else None
         grad_weight = g2.T @ x2 if ctx.needs_input_grad[1] else None
         return grad_x, grad_weight, g2.sum(0)
+
+
+# %% wrong[too-slow]: one row at a time
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        rows = [weight @ row for row in x.reshape(-1, x.shape[-1])]
+        out = torch.stack(rows) if rows else x.new_zeros(0, weight.shape[0])
+        out = out.reshape(*x.shape[:-1], weight.shape[0])
+        return out if bias is None else out + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        flat_x, flat_g = x.reshape(-1, x.shape[-1]), grad_output.reshape(-1, weight.shape[0])
+        grad_x = grad_weight = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat_g.T @ flat_x
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat_g.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[too-slow]: adds up an outer product for each row
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        flat_x, flat_g = x.reshape(-1, x.shape[-1]), grad_output.reshape(-1, weight.shape[0])
+        grad_x = grad_weight = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = torch.zeros_like(weight)
+            for g, row in zip(flat_g, flat_x):
+                grad_weight = grad_weight + torch.outer(g, row)
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat_g.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% right: a loop over the batch dimensions, and one over the arguments
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        while x.dim() > 2:
+            x = x.flatten(0, 1)
+        flat = grad_output.reshape(-1, weight.shape[0])
+        x = x.reshape(-1, weight.shape[1])
+        ways = (lambda: grad_output @ weight, lambda: flat.T @ x, lambda: flat.sum(0))
+        return tuple(way() if need else None for way, need in zip(ways, ctx.needs_input_grad))

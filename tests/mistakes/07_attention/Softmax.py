@@ -549,3 +549,21 @@ class Softmax(Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
+
+
+# %% wrong[too-slow]: one row at a time
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        last = x.movedim(dim, -1)
+        rows = [(row - row.amax()).exp() for row in last.reshape(-1, last.shape[-1])]
+        rows = [e / e.sum() for e in rows]
+        y = torch.stack(rows).reshape(last.shape).movedim(-1, dim) if rows else x.clone()
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None

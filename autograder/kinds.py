@@ -1,0 +1,32 @@
+"""Cases of one kind: arguments that take a Function through the same branches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from autograder.exercise import Named
+
+
+def one_of_each_kind(cases: Mapping[int, tuple[Any, ...]]) -> set[int]:
+    """Of the cases with arguments of the same types and flags, the one with most dimensions.
+
+    cases  arguments by the number of the case
+    Not one without any: a 0-d tensor on the CPU may meet tensors on every device.
+    """
+    best: dict[tuple[Any, ...], tuple[int, int]] = {}
+    for i, args in cases.items():
+        dimensions = sum(a.dim() for a in args if isinstance(a, Tensor))
+        kind = tuple(map(_type_or_flag, args))
+        if kind not in best or dimensions > best[kind][0]:
+            best[kind] = dimensions, i
+    return {i for _, i in best.values()}
+
+
+def _type_or_flag(value: Any) -> Any:
+    """What may decide which branch of a Function runs: a flag itself, of other arguments the type."""
+    if isinstance(value, Tensor):
+        return value.dtype
+    return value if value is None or isinstance(value, bool | str | Named) else type(value)

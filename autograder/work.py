@@ -1,0 +1,60 @@
+"""Counts the work of a piece of code: torch operations, and lines of the learner's own.
+
+Counts and not seconds: the same code gives the same counts on every machine, whatever else it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+@dataclass
+class Work:
+    """What ran: operations as torch's dispatcher counts them, lines with their repetitions."""
+
+    operations: int = 0
+    lines: int = 0
+
+
+class _Operations(TorchDispatchMode):
+    def __init__(self, work: Work) -> None:
+        super().__init__()
+        self.work = work
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        self.work.operations += 1
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def counted(files: frozenset[str] = frozenset()) -> Iterator[Work]:
+    """Count what runs in the block. Lines are counted in code of the given files only."""
+    work = Work()
+
+    def line(frame: FrameType, event: str, argument: Any) -> Any:
+        work.lines += event == "line"
+        return line
+
+    def enter(frame: FrameType, event: str, argument: Any) -> Any:
+        return line if frame.f_code.co_filename in files else None
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        with _Operations(work):
+            yield work
+    finally:
+        sys.settrace(before)
