@@ -324,7 +324,7 @@ function_builder(Sine, Believed, "Cube", "Exponential")
 #
 # **Contract.** `Square.apply(x)` gives the square of each element of `x`, for any shape. Keep no more for backward than `x` itself.
 #
-# **For every Function of this course:** it works in float64, float32 and bfloat16, for tensors of any layout (transposed, empty), keeps the dtype it was given, writes to no tensor that is not its own, and can be differentiated a second time. For the last, save an *input* or the *output* itself, not something computed from them (a mask of booleans is fine). Lesson 02 shows why.
+# **For every Function of this course:** it works in float64, float32 and bfloat16, for tensors of any size and layout (transposed, empty), on whole tensors (no Python loop over rows or elements), keeps the dtype it was given, writes to no tensor that is not its own, and can be differentiated a second time. For the last, save an *input* or the *output* itself, not something computed from them (a mask of booleans is fine). Lesson 02 shows why.
 #
 # **To do.** Fill in both methods. What is $dy/dx$? What does backward have to know to compute it? And where does `grad_output` come in?
 
