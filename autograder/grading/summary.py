@@ -11,8 +11,11 @@ from statistics import median
 
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.grading.answers import read_answers, seen_by_all
 from autograder.grading.course import open_gradebook
+from autograder.grading.handed_in import lesson_files
 from autograder.grading.result import Mark
+from autograder.grading.similar import Alike, alike
 from autograder.grading.standing import CHANGED, GRADED, UNGRADED, WAITS, Standing, standings
 from autograder.grading.storage import replace_file
 
@@ -43,6 +46,7 @@ class LessonSummary:
     points     what each graded submission got, late penalties taken off
     histogram  how many got 0–10 %, …, 90–100 % of the points
     causes     (rule, learners) over all exercises, the most common first; a learner counts once
+    alike      submissions alike enough that somebody should look at both
     """
 
     name: str
@@ -55,13 +59,14 @@ class LessonSummary:
     exercises: tuple[ExerciseSummary, ...]
     causes: tuple[tuple[str, int], ...]
     waiting: tuple[Standing, ...]
+    alike: tuple[Alike, ...] = ()
 
     @property
     def median(self) -> float:
         return median(self.points) if self.points else 0.0
 
 
-def summarise(name: str, found: Sequence[Standing]) -> LessonSummary:
+def summarise(name: str, found: Sequence[Standing], pairs: Sequence[Alike] = ()) -> LessonSummary:
     """What the standing of a class's submissions says about a lesson."""
     scored = [one for one in found if one.state in (GRADED, WAITS) and one.score is not None]
     final = [one.score for one in scored if one.score is not None and one.state == GRADED]
@@ -79,6 +84,7 @@ def summarise(name: str, found: Sequence[Standing]) -> LessonSummary:
         _exercises(marks),
         _most_common({cause for mark in given for cause in _causes([mark])} for given in marks),
         tuple(one for one in found if one.state == WAITS),
+        tuple(pairs),
     )
 
 
@@ -103,8 +109,12 @@ def write_summary(
             found = list(standings(course, connection, lessons))
     finally:
         gradebook.close()
-    names = dict.fromkeys(one.lesson for one in found)
-    summaries = [summarise(name, [one for one in found if one.lesson == name]) for name in names]
+    summaries = []
+    for name in dict.fromkeys(one.lesson for one in found):
+        of_lesson = [one for one in found if one.lesson == name]
+        graded = [one.student for one in of_lesson if one.state in (GRADED, WAITS)]
+        answers, seen = read_answers(course, name, graded), seen_by_all(lesson_files(course, name))
+        summaries.append(summarise(name, of_lesson, alike(answers, seen)))
     path = output or Path(course.root, "grading", "summary.html")
     path.parent.mkdir(parents=True, exist_ok=True)
     when = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")

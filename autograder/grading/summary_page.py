@@ -47,7 +47,8 @@ def _lesson(number: int, one: LessonSummary) -> str:
     where = f"lesson-{number}"
     return (
         f'<section aria-labelledby="{where}"><h2 id="{where}">{_text(one.name)}</h2>'
-        f"<p>{_counts(one)}</p>{_scores(where, one)}{_monday(one)}{_waiting(one)}</section>\n"
+        f"<p>{_counts(one)}</p>{_scores(where, one)}{_monday(one)}{_waiting(one)}"
+        f"{_alike(one)}</section>\n"
     )
 
 
@@ -159,6 +160,20 @@ def _waiting(one: LessonSummary) -> str:
         f"<p>… and {more} more: <code>autograder status</code> names them.</p>" if more > 0 else ""
     )
     return f"<h3>Waiting for a person</h3><ul>{items}</ul>{rest}"
+
+
+def _alike(one: LessonSummary) -> str:
+    """Pairs to look at: a reason to ask, and no verdict."""
+    if not one.alike:
+        return ""
+    items = "".join(f"<li>{_text(str(pair))}</li>" for pair in one.alike[:MOST_NAMED])
+    more = len(one.alike) - MOST_NAMED
+    rest = f"<p>… and {more} more pairs, less alike.</p>" if more > 0 else ""
+    return (
+        "<h3>Alike enough to look at</h3><p>These share statements that are unusual in the class. "
+        "That is a reason to read both and to ask, and no more: look before you judge.</p>"
+        f"<ul>{items}</ul>{rest}"
+    )
 
 
 def _meanings(rules: Sequence[str]) -> str:

@@ -7,13 +7,14 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
 from autograder.__main__ import main
 from autograder.explanations import TITLES
 from autograder.grading.summary import histogram, write_summary
-from tests.grading.gradebooks import LESSON, grade_as, hand_in
+from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook
 
 PASSED = {"passed": True, "findings": []}
 
@@ -109,6 +110,39 @@ def test_names_and_reasons_are_text_only(small_course: Any) -> None:
     assert "<img src=x onerror=alert(1)>" in soup.get_text()
     policy = soup.find("meta", attrs={"http-equiv": "Content-Security-Policy"})["content"]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
+
+
+UNUSUAL = """\
+def double(number):
+    halves = [number / 2 for _ in range(4)]
+    total = halves[0] * 3 - halves[1] + halves[2] * 2
+    for left, right in zip(halves, reversed(halves)):
+        total = total + left - right
+    if total != number * 2:
+        total = sum(halves, start=number - number)
+    return total if number else number * {zero}
+"""
+
+
+def hand_in_code(course: Any, student: str, source: str) -> None:
+    notebook = source_notebook()
+    notebook.cells[0].source = source
+    grade_as(course, student, notebook=nbformat.writes(notebook), reports=(PASSED, PASSED))
+
+
+def test_answers_that_are_alike_are_named_as_a_reason_to_look(small_course: Any) -> None:
+    for number, name in enumerate(("ada", "ben", "carla", "dan")):
+        hand_in_code(
+            small_course, name, f"def double(number):\n    return number * 2 + {number} * 0"
+        )
+    assert "Alike enough" not in summary(small_course).get_text()
+    hand_in_code(small_course, "eve", UNUSUAL.format(zero=0))
+    hand_in_code(small_course, "frank", UNUSUAL.format(zero=0).replace("halves", "parts"))
+    text = summary(small_course).get_text(" ")
+    assert "Alike enough to look at" in text
+    assert "eve and frank: double (" in text
+    assert "no more: look before you judge" in text
+    assert "ada and" not in text
 
 
 def test_only_the_instructor_reads_it(small_course: Any) -> None:
