@@ -248,7 +248,7 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
     difference = first_difference(got, right)
     if difference is None:
         return "nothing", "nothing"
-    _, a, b = difference
+    a, b = difference[1] + 0.0, difference[2] + 0.0  # + 0.0: a zero without a sign
     for digits in range(4, 17):
         words = f"{a:.{digits}g}", f"{b:.{digits}g}"
         if words[0] != words[1]:
