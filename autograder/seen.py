@@ -28,6 +28,7 @@ _OF_RULE = {
     "mutates-upstream": f"on the step “{BACKWARD}”: what backward writes to",
     "mutates-saved": f"on the step “{BACKWARD}”: what backward writes to",
     "ignores-needs-input-grad": RETURNS,
+    "shared-state": f"{RETURNS} after another call in between",
     "fails-special-point": THE_WRONG_ONE,
     "fails-batch-dims": THE_WRONG_ONE,
     "fails-noncontiguous": THE_WRONG_ONE,
@@ -53,7 +54,8 @@ def place_of_finding(rule: str, evidence: Mapping[str, Any], experiments: Collec
     """
     in_experiment = evidence.get("case") in experiments and not rule.startswith("double-backward-")
     by_gradcheck = str(evidence.get("original", "")).startswith("GradcheckError")
-    return "" if in_experiment or by_gradcheck else place_of(rule)
+    of_torch = "changed" in evidence  # settings of torch, which no run of a Function shows
+    return "" if in_experiment or by_gradcheck or of_torch else place_of(rule)
 
 
 @dataclass(frozen=True)

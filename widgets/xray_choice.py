@@ -70,6 +70,8 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
     """The questions that can be walked through, in the order in which they are tried."""
     seed, hidden = (SEED, False) if found is None else (found.seed, found.hidden)
     kinds = {"function"} if exercise.is_function else {"run", "needs"}
+    if found is not None and found.rule == "shared-state":
+        kinds.add("interleave")
     # The visible check may not ask for second derivatives; whoever wants to see them may.
     complete = make_plan(exercise, seed, hidden or order == 2)
     plan = [q for q in complete if q.args and q.device == "cpu"]
@@ -77,7 +79,8 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
         asked = [q for q in plan if q.kind == "second"]
         asked = asked or [_twice(q) for q in plan if q.kind in kinds and q.role == "main"]
         return [q for q in asked if not q.more.get("mixed")]
-    return sorted((q for q in plan if q.kind in kinds), key=lambda q: q.kind == "needs")
+    usable = [q for q in plan if q.kind in kinds and not q.more.get("later")]
+    return sorted(usable, key=lambda q: q.kind != "run")
 
 
 def _ways(questions: Sequence[Question], every: bool) -> Iterator[tuple[Question, bool]]:
@@ -137,7 +140,7 @@ def _run(
     def upstream(outputs: Sequence[Any]) -> list[Tensor | None]:
         return fresh_upstream(question, outputs)
 
-    given = grad_output is None
+    given, interleaved = grad_output is None, question.kind == "interleave"
     return Run(
         fn,
         function,
@@ -149,6 +152,7 @@ def _run(
         directions=question.directions,
         second_order=exercise.second_order,
         mixed=bool(question.more.get("mixed")),
+        between=fresh_arguments(question, question.more["args"]) if interleaved else (),
     )
 
 
@@ -156,6 +160,8 @@ def _title(exercise: Exercise, question: Question, order: int) -> str:
     what = "Backward through the backward" if order == 2 else "One run"
     if question.more.get("mixed"):
         return f"{what} of `{exercise.name}`, in a sum with the cubes of its inputs"
+    if question.kind == "interleave":
+        return f"{what} of `{exercise.name}`, with another call in between"
     first = question.role == "main" and not question.variant and question.kind != "needs"
     if first:
         return f"{what} of `{exercise.name}`"

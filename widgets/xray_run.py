@@ -35,6 +35,7 @@ class Run:
     second_order  what the exercise's contract says of second derivatives; "" without one
     live_upstream whether a second backward differentiates by grad_output, too
     mixed         whether a second backward is one of a sum with the cubes of the inputs
+    between       arguments of another call, between forward and backward; () for none
     """
 
     fn: Any
@@ -48,6 +49,7 @@ class Run:
     second_order: str = ""
     live_upstream: bool = True
     mixed: bool = False
+    between: Sequence[Any] = ()
 
     @property
     def names(self) -> list[str]:
@@ -70,6 +72,8 @@ class Run:
             warnings.simplefilter("ignore")
             try:
                 outputs = self._forward()
+                if self.between:
+                    self.function(*self.between)
                 if order == 1:
                     torch.autograd.backward(*_asked(outputs, self.upstream))
                 else:

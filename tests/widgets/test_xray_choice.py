@@ -154,3 +154,23 @@ def test_a_gradient_given_by_hand_is_used():
     x = first_case("MySigmoid").args[0]
     view = xray(MySigmoid, grad_output=torch.zeros_like(x))
     assert any("gets `grad_output` = [0, 0" in step.text for step in view.walk.steps)
+
+
+def test_state_shared_by_two_calls_is_shown_with_another_call_in_between():
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            Square.x = x
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * Square.x * grad_output
+
+    remember(evaluate(Square, seed=1))
+    view = xray(Square)
+    assert view.walk.title == "One run of `Square`, with another call in between"
+    assert view.walk.steps[view.step].text.startswith("Square.backward returns")
+    calls = [step for step in view.walk.steps if step.text.startswith("Square.forward gets")]
+    assert len(calls) == 2
