@@ -17,7 +17,8 @@ from autograder.exercise import Exercise
 from autograder.exercises import find, is_exercise
 from autograder.grading.box import Check, Lost
 from autograder.grading.complete import missing, put_back
-from autograder.observation import Observation, Unreadable, from_bytes, to_bytes
+from autograder.observation import Observation
+from autograder.packing import Unreadable, from_bytes, to_bytes
 from autograder.report import Report
 from autograder.source import Source
 from autograder.submission import Kind

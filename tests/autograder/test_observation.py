@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.exercise import Named
-from autograder.observation import Answer, Observation, Question, Unreadable, from_bytes, to_bytes
+from autograder.observation import Answer, Observation, Question
+from autograder.packing import Unreadable, from_bytes, to_bytes
 from autograder.plan import make_plan
 from autograder.probe import probe
 from tests.autograder.examples import SIGMOID, Sigmoid
@@ -87,3 +88,13 @@ def test_every_truncation_is_refused():
 def test_bytes_above_the_limit_are_refused_before_they_are_read():
     with pytest.raises(Unreadable, match="limit"):
         from_bytes(to_bytes(torch.zeros(1000)), limit=1000)
+
+
+def test_one_part_cannot_be_named_many_times():
+    """A short message that unpacks to more than it holds would fill the reader's memory."""
+    data = to_bytes([torch.ones(1000), torch.zeros(10)])
+    size = int.from_bytes(data[:8], "little")
+    text = data[8 : 8 + size].replace(b"1000, [10]", b"0, [1000]")
+    assert text != data[8 : 8 + size]
+    with pytest.raises(Unreadable, match="not there"):
+        from_bytes(len(text).to_bytes(8, "little") + text + data[8 + size :])

@@ -15,7 +15,8 @@ from torch import Tensor
 from autograder.exercises import all_exercises, find
 from autograder.grading.complete import GIVEN, experiments
 from autograder.grading.judge import examination, judge
-from autograder.observation import Answer, Observation, Unreadable, from_bytes, to_bytes
+from autograder.observation import Answer, Observation
+from autograder.packing import Unreadable, from_bytes, to_bytes
 from autograder.probe import probe
 from autograder.source import Source
 from autograder.submission import kind_of

@@ -22,7 +22,7 @@ import autograder
 from autograder.exercise import Exercise
 from autograder.exercises import all_exercises, find, registered_exercises
 from autograder.functions import FUNCTIONS
-from autograder.observation import to_bytes
+from autograder.packing import to_bytes
 from autograder.plan import make_plan
 
 PACKAGE = Path(autograder.__file__).parent

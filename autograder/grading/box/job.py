@@ -18,7 +18,7 @@ class Run:
 class Check:
     """A graded cell: questions to put to what is called ``exercise`` at this place.
 
-    questions  packed with ``observation.to_bytes``
+    questions  packed with ``packing.to_bytes``
     """
 
     name: str

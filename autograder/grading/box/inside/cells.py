@@ -24,7 +24,8 @@ from traitlets.config import Config
 
 from autograder.containment import failure_from
 from autograder.grading.box.inside import frames
-from autograder.observation import Observation, from_bytes, to_bytes
+from autograder.observation import Observation
+from autograder.packing import from_bytes, to_bytes
 from autograder.probe import probe
 from autograder.submission import INSTANCE, kind_of
 
@@ -57,6 +58,7 @@ def make_shell() -> Shell:
     config.HistoryManager.enabled = False
     config.InteractiveShell.cache_size = 0
     config.InteractiveShell.colors = "NoColor"
+    config.InteractiveShell.automagic = False  # a line that is a magic says so: %cd, not cd
     return Shell.instance(config=config)
 
 

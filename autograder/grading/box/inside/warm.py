@@ -151,7 +151,7 @@ def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]
 def _answer_some(folder: Path) -> None:
     from torch.autograd import Function
 
-    from autograder.observation import from_bytes, to_bytes
+    from autograder.packing import from_bytes, to_bytes
     from autograder.probe import probe
 
     class Square(Function):
