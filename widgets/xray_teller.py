@@ -257,7 +257,28 @@ class Teller:
             f"The leaf `{label}` receives {numbers(added)}. `{label}.grad` is now {numbers(after)}"
         )
         text += "." if before is None else f": it was {numbers(before)}, and gradients are added."
-        return Step("Leaf", text, box, self.line_out(box), back=True, backward={box: brief(after)})
+        warnings = (
+            (f"`{label}` is an input itself and no detached copy: its gradient comes twice.",)
+            if self.fed_from_within(event.order, box)
+            else ()
+        )
+        return Step(
+            "Leaf",
+            text,
+            box,
+            self.line_out(box),
+            back=True,
+            backward={box: brief(after)},
+            warnings=warnings,
+        )
+
+    def fed_from_within(self, order: int, box: str) -> bool:
+        """Whether a backward inside a backward reaches an input of the very Function it runs in."""
+        app = running(self.trace, order)
+        if app is None:
+            return False
+        index = next(i for i, one in enumerate(self.trace.applications) if one is app)
+        return (box, self.graph.of_application[index]) in self.graph.edges
 
     def line_out(self, box: str) -> tuple[str, str] | None:
         """The line a gradient comes in on, where there is just one."""

@@ -400,6 +400,27 @@ def test_a_backward_inside_a_backward_is_told_as_one():
     assert {part.label for part in view.walk.parts} >= {"output", "inner output"}
 
 
+def test_a_backward_inside_that_runs_into_the_inputs_is_a_danger():
+    class Attached(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            with torch.enable_grad():
+                torch.autograd.backward(torch.sin(x), grad_output)
+            return torch.zeros_like(x)
+
+    view = xray(Attached, torch.zeros(1))
+    warned = [step for step in view.walk.steps if step.warnings]
+    assert [(step.phase, step.warnings) for step in warned] == [
+        ("Leaf", ("`x` is an input itself and no detached copy: its gradient comes twice.",))
+    ]
+
+
 def test_functions_among_the_inputs_have_a_name_and_no_address():
     class Applied(Function):
         @staticmethod
