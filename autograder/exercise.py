@@ -180,8 +180,8 @@ class Exercise:
     repair          the released cell holds a broken version to repair, not an empty stub
     released        that broken version, as a function: recognised by its code
     half            also run in bfloat16
-    any_size        also run with more rows than any case has
-    loops           a Python loop over rows or blocks is the method: more rows may take more operations
+    any_size        also run with more rows than any case has, which may not take more operations; False
+                    where a Python loop over rows or blocks is the method
     tensors_on_ctx  tensors that forward made may be attributes of ctx (inputs and outputs never)
     """
 
@@ -206,7 +206,6 @@ class Exercise:
     released: Callable[..., Any] | None = None
     half: bool = True
     any_size: bool = True
-    loops: bool = False
     tensors_on_ctx: bool = False
     meta: bool = True
     float32: bool = True
