@@ -64,6 +64,12 @@ def _shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
     if right is None:
         return None
     shapes = f"{shape_words(got.shape)} instead of {shape_words(right.shape)}"
+    if all(_reshapes_to(p.raw(i), p.right(i)) for p in odd):
+        return Finding(
+            "gradient-shape",
+            f"The numbers of the gradient for {name} are right, but their shape is {shapes}.",
+            "A dimension of size 1 is left over or lost: look at keepdim, unsqueeze and squeeze.",
+        )
     if all(_sums_to(p.raw(i), p.right(i)) for p in odd):
         return Finding(
             "gradient-unsummed",
@@ -83,6 +89,14 @@ def _shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
         f"A gradient has exactly the shape of the argument it belongs to: {name} has "
         f"{shape_words(right.shape)}.",
     )
+
+
+def _reshapes_to(got: Any, right: Tensor | None) -> bool:
+    """Whether they differ in dimensions of size 1 alone."""
+    if not isinstance(got, Tensor) or right is None:
+        return False
+    bare = [s for s in got.shape if s != 1] == [s for s in right.shape if s != 1]
+    return bare and close(got.reshape(right.shape), right)
 
 
 def _sums_to(got: Any, right: Tensor | None) -> bool:

@@ -23,7 +23,8 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"save_for_backward can only save variables, but argument (\d+) is of type (\w+)",
         "save_for_backward takes tensors only; it was given a value of type {1}.",
-        "Keep plain Python values as attributes: ctx.name = value.",
+        "Keep plain Python values as attributes: ctx.name = value. Of a list of tensors hand over each one: "
+        "save_for_backward(*tensors).",
     ),
     (
         r"not enough values to unpack \(expected (\d+), got (\d+)\)",
@@ -67,8 +68,8 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "ctx and one upstream gradient for each output.",
     ),
     (
-        r"(?:\w+\.)?(forward|backward)\(\) takes (\d+) positional arguments? but (\d+) (?:was|were) given",
-        "{0} takes {1} arguments, but torch calls it with {2}.",
+        r"(?:\w+\.)?(forward|backward)\(\) takes (\d+) positional (arguments?) but (\d+) (?:was|were) given",
+        "{0} takes {1} {2}, but torch calls it with {3}.",
         "forward takes ctx first, then the arguments; backward takes ctx and one upstream gradient for each "
         "output. Both need @staticmethod.",
     ),
@@ -100,7 +101,8 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Put each comparison in brackets: (x >= a) & (x <= b). Without them & comes first.",
     ),
     (
-        r"only one element tensors can be converted to Python scalars",
+        r"only one element tensors can be converted to Python scalars|"
+        r"a Tensor with \d+ elements cannot be converted to Scalar",
         "{method} turns a whole tensor into one Python number.",
         "Use the functions of torch (torch.exp), not those of math, and no float() or .item().",
     ),
@@ -144,6 +146,29 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "{method} assigns to ctx.saved_tensors, which torch fills by itself.",
         "Hand the tensors over by a call: ctx.save_for_backward(x). backward finds them in "
         "ctx.saved_tensors.",
+    ),
+    (
+        r"scatter\w*\(\): Expected self.dtype to be equal to src.dtype",
+        "{method} mixes dtypes: {method} must work in the dtype of its inputs.",
+        "Make new tensors from a tensor that is there (grad_output.new_zeros(…)); torch.zeros alone is "
+        "float32.",
+    ),
+    (
+        r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to indexing result of shape "
+        r"\[(.*?)\]",
+        "{method} writes a tensor of shape ({0}) into a place of shape ({1}).",
+        "x[indices] picks whole rows, along dimension 0. To write one element a row there is "
+        "scatter(dim, indices, values).",
+    ),
+    (
+        r"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+        "{method} repeats a tensor along fewer dimensions than it has.",
+        "repeat wants one number a dimension. expand to the shape of the input says the same, without a copy.",
+    ),
+    (
+        r"'tuple' object is not callable",
+        "{method} calls a tuple as if it were a function.",
+        "ctx.saved_tensors and ctx.needs_input_grad are no methods: no parentheses behind them.",
     ),
     (
         r"^tuple index out of range$",

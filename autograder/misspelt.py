@@ -40,6 +40,12 @@ def misspelt(failure: Failure, ev: Evidence, method: str) -> tuple[str, str] | N
             if meant in CTX
             else f"What is stored as ctx.{meant} is read as ctx.{meant}.",
         )
+    found = re.search(r"^'Tensor' object has no attribute '(\w+)'", failure.message)
+    if found and found[1] in CTX:
+        return (
+            f"{method} asks a tensor for {found[1]}, which belongs to ctx.",
+            f"Ask ctx: ctx.{found[1]}.",
+        )
     for pattern, owner, thing in _OWNERS:
         found = re.search(pattern, failure.message)
         meant = closest(found[1], dir(thing)) if found else None

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from autograder.evidence import Evidence, Pair
 from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS
-from autograder.misspelt import misspelt
+from autograder.misspelt import closest, misspelt
 from autograder.observation import Failure
 
 
@@ -84,6 +84,13 @@ def _without_leaf(failure: Failure, ev: Evidence, pair: Pair) -> Said | None:
 
 
 def _not_implemented(failure: Failure, ev: Evidence, name: str, method: str) -> Said:
+    for wanted in ("forward", "backward"):
+        near = closest(wanted, set(ev.source.methods) - {wanted})
+        if f"implement the {wanted}" in failure.message.replace("either ", "") and near:
+            return Said(
+                f"{name} has no {wanted}, but a method {near}: did you mean {wanted}?",
+                f"torch looks for the name {wanted} and for no other.",
+            )
     if "You must implement either the backward or vjp" in failure.message:
         return Said(
             f"{name} has no backward yet.",
@@ -137,10 +144,11 @@ def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[s
             "Call it: ctx.save_for_backward(x).",
         )
     count = len(pair.question.args)
-    if "tuple index out of range" in failure.message and "needs_input_grad" in failure.source:
+    short = unpacks or "tuple index out of range" in failure.message
+    if short and "needs_input_grad" in failure.source:
         passed = ", ".join(map(ev.argument, range(count)))
         return (
-            f"{method} reads past the end of ctx.needs_input_grad: it has {count} entries here, one for "
+            f"{method} asks for more entries than ctx.needs_input_grad has: there are {count} here, one for "
             f"each argument that was passed ({passed}).",
             "An argument that was left out has no entry. Look first whether there is one: "
             "len(ctx.needs_input_grad), or a note that forward leaves on ctx.",

@@ -56,11 +56,14 @@ def output_has_value(ev: Evidence) -> Verdict:
             kind = "list" if pair.answer.data.get("returned_list") else "tuple"
             got = "one value" if pair.answer.single else f"a {kind} of {len(outputs)}"
             want = "one value" if pair.expected.single else f"a tuple of {len(right)}"
+            comma = len(outputs) == 1 and not pair.answer.single
             return Finding(
                 "output-count",
                 f"{'The function' if ev.exercise.is_function else 'forward'} returns {got}; "
                 f"{want} is asked for.",
-                f"The contract is {ev.exercise.name}{ev.exercise.signature}: {ev.exercise.summary}",
+                "A comma at the end of the line makes a tuple: `return y,` is `return (y,)`."
+                if comma
+                else f"The contract is {ev.exercise.name}{ev.exercise.signature}: {ev.exercise.summary}",
                 {"case": pair.where},
             )
         if pair.answer.data.get("returned_list") and not ev.exercise.is_function:

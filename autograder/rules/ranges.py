@@ -204,11 +204,16 @@ def single_precision(ev: Evidence) -> Verdict:
 @rule("fails-half", needs=(*_RIGHT, "single_precision"))
 def half_precision(ev: Evidence) -> Verdict:
     """bfloat16 works: the dtype is kept and the values are as close as eight bits allow."""
-    return _first_problem(
+    verdict = _first_problem(
         ev, list(ev.pairs("run", variant="bfloat16")), "fails-half", "In bfloat16",
         "Stay in the input's dtype: grad_output * mask keeps it, mask.float() makes it float32 and the next "
         "matrix product fails.", torch.bfloat16,
     )  # fmt: skip
+    if isinstance(verdict, Finding) and "ScalarType BFloat16" in verdict.message:
+        verdict.hint = (
+            "NumPy has no bfloat16. Compute with torch's own operations, which know every dtype."
+        )
+    return verdict
 
 
 @rule("fails-device", needs=_RIGHT)

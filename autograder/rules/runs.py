@@ -134,10 +134,14 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                 )
             if (left_out := _for_what_was_left_out(ev, pair, got)) is not None:
                 return left_out
+            plural = "s" if wanted != 1 else ""
+            some = len(pair.question.args) < len(ev.exercise.argument_names)
             return Finding(
                 "gradient-count",
-                f"backward returns {_plural(got)}, but forward takes {wanted} "
-                f"argument{'s' if wanted != 1 else ''} besides ctx ({names}).",
+                f"backward returns {_plural(got)}, but the call passed {wanted} argument{plural} ({names})."
+                if some
+                else f"backward returns {_plural(got)}, but forward takes {wanted} argument{plural} "
+                f"besides ctx ({names}).",
                 "Return one value for each argument of forward, in the same order; None for the ones "
                 "that are no tensor.",
                 {"case": pair.where, "original": text[:300], "returned": got, "expected": wanted},

@@ -99,6 +99,16 @@ def _fills_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
     )
 
 
+def _assigns_grad(ev: Evidence, pair: Pair, position: int, place: tuple[int, str]) -> Finding:
+    name = ev.argument(position)
+    return Finding(
+        "mutates-saved",
+        f"backward writes to .grad of {name}: what it returns is added to that, and counts twice.",
+        "backward only returns gradients. torch adds them to .grad of the leaves, once.",
+        {"case": pair.where, "argument": name, **_at(place)},
+    )
+
+
 def _at(place: tuple[int, str] | None) -> dict[str, object]:
     return {"line": place[0], "source": place[1]} if place else {}
 
@@ -133,6 +143,9 @@ def leaves_saved(ev: Evidence) -> Verdict:
         return NOT_ASKED
     for pair in _runs(ev):
         left = pair.answer.data.get("grad_left") or ()
+        assigned = ev.source.assigned("backward", "grad")
+        if left and assigned is not None:
+            return _assigns_grad(ev, pair, left[0], assigned)
         if left and ev.exercise.may_use_autograd:  # where it may not, that it does is the finding
             return _fills_grad(ev, pair, left[0])
         in_forward = set(pair.answer.data.get("inputs_changed_in_forward") or ())

@@ -707,6 +707,72 @@ class Square(Function):
         return two * x * grad_output
 
 
+# %% wrong[raises]: calls ctx.saved_tensors
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, = ctx.saved_tensors()
+        return 2 * x * grad_output
+
+
+# %% wrong[mutates-saved]: writes to the .grad of x on the way
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, = ctx.saved_tensors
+        x.grad = 2 * x * grad_output
+        return x.grad
+
+
+# %% wrong[raises]: foward, a letter short
+class Square(Function):
+    @staticmethod
+    def foward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+# %% wrong[output-count]: a comma behind the output
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x,
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
+# %% wrong[raises]: asks the tensor to save itself
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.save_for_backward()
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, = ctx.saved_tensors
+        return 2 * x * grad_output
+
+
 # %% right: setup_context
 class Square(Function):
     @staticmethod

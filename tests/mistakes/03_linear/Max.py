@@ -419,6 +419,38 @@ class Max(Function):
         return (chosen * grad_values.unsqueeze(-1)).reshape(ctx.shape), None
 
 
+# %% wrong[raises]: picks whole rows by their indices
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_output, _):
+        indices, = ctx.saved_tensors
+        grad = grad_output.new_zeros(ctx.shape)
+        grad[indices] = grad_output
+        return grad, None
+
+
+# %% wrong[raises]: float32 zeros to scatter into
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_output, _):
+        indices, = ctx.saved_tensors
+        return torch.zeros(ctx.shape).scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_output.unsqueeze(ctx.dim)), None
+
+
 # %% right: scatter
 class Max(Function):
     @staticmethod

@@ -335,6 +335,33 @@ class Mean(Function):
         return None, None, None
 
 
+# %% wrong[raises]: repeats along one dimension
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.n = x.shape
+        ctx.dim = dim
+        return x.mean(dim=dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.repeat(ctx.n[ctx.dim]) / ctx.n[ctx.dim], None, None
+
+
+# %% wrong[gradient-count]: one value for two arguments
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.n = x.shape
+        ctx.dim, ctx.k = dim, keepdim
+        return x.mean(dim=dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g if ctx.k else g.unsqueeze(ctx.dim)
+        return g.expand(ctx.n) / ctx.n[ctx.dim]
+
+
 # %% right: attributes
 class Mean(Function):
     @staticmethod

@@ -740,6 +740,39 @@ class MyLinear(Function):
         return grad_x, grad_weight, grad_bias
 
 
+# %% wrong[]: raises=three names for needs_input_grad, which has two entries
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        out = x @ weight.T
+        if bias is not None:
+            out = out + bias
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        need_x, need_w, need_b = ctx.needs_input_grad
+        g2, x2 = grad_output.reshape(-1, weight.shape[0]), x.reshape(-1, weight.shape[1])
+        return grad_output @ weight if need_x else None, g2.T @ x2 if need_w else None, g2.sum(0) if need_b else None
+
+
+# %% wrong[gradient-shape]: a bias gradient that keeps the dimension
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.has = bias is not None
+        out = x @ weight.T
+        return out if bias is None else out + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.T @ x, grad_output.sum(0, keepdim=True) if ctx.has else None
+
+
 # %% right: the older form
 class MyLinear(Function):
     @staticmethod
