@@ -21,10 +21,14 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Read ctx.saved_tensors once, in backward only, and do not call backward inside your Function.",
     ),
     (
+        r"save_for_backward can only save variables, but argument (\d+) is of type (list|tuple)\b",
+        "save_for_backward takes tensors only; it was given a {1}.",
+        "Hand over each tensor by itself: save_for_backward(a, b), or save_for_backward(*tensors).",
+    ),
+    (
         r"save_for_backward can only save variables, but argument (\d+) is of type (\w+)",
         "save_for_backward takes tensors only; it was given a value of type {1}.",
-        "Keep plain Python values as attributes: ctx.name = value. Of a list of tensors hand over each one: "
-        "save_for_backward(*tensors).",
+        "Keep plain Python values as attributes: ctx.name = value.",
     ),
     (
         r"not enough values to unpack \(expected (\d+), got (\d+)\)",

@@ -38,10 +38,13 @@ def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding
 
 def _refused_wrongly(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Said | None:
     """The learner's own raise of an error that is about values, where the contract allows them."""
-    if not failure.raised_by_learner or failure.kind not in ("TypeError", "ValueError"):
+    by_assert = failure.kind == "AssertionError" and ev.advice(pair.where)
+    by_raise = failure.raised_by_learner and failure.kind in ("TypeError", "ValueError")
+    if not by_assert and not by_raise:
         return None
+    words = f": {failure.message[:120]}" if failure.message.strip() else "."
     return Said(
-        f"{method} refuses what the contract allows ({pair.where}): {failure.message[:120]}",
+        f"{method} refuses what the contract allows ({pair.where}){words}",
         ev.advice(pair.where)
         or "Look at the condition above that line: for which arguments is it true, and for which should "
         "it be?",

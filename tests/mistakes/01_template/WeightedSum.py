@@ -627,6 +627,45 @@ class WeightedSum(Function):
         return grad_x1, grad_x2, None, None
 
 
+# %% wrong[raises]: an assert that wants floats
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        assert isinstance(w1, float), "w1 must be a float"
+        ctx.w = w1, w2
+        return w1 * x1 + w2 * x2
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.w[0] * g, ctx.w[1] * g, None, None
+
+
+# %% wrong[refuses]: a TypeError that says bad input
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if torch.is_tensor(w1) or torch.is_tensor(w2):
+            raise TypeError("bad input")
+        ctx.w = w1, w2
+        return w1 * x1 + w2 * x2
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.needs_input_grad[:2]
+        return ctx.w[0] * g if a else None, ctx.w[1] * g if b else None, None, None
+
+
+# %% wrong[raises]: a bare TypeError for everything but floats
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if type(w1) != float or type(w2) != float:
+            raise TypeError
+        ctx.w = w1, w2
+        return w1 * x1 + w2 * x2
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.w[0] * g, ctx.w[1] * g, None, None
+
+
 # %% right: setup_context
 class WeightedSum(Function):
     @staticmethod

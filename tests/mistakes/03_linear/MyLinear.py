@@ -740,7 +740,7 @@ class MyLinear(Function):
         return grad_x, grad_weight, grad_bias
 
 
-# %% wrong[]: raises=three names for needs_input_grad, which has two entries
+# %% wrong[raises]: three names for needs_input_grad, which has two entries
 class MyLinear(Function):
     @staticmethod
     def forward(ctx, x, weight, bias=None):
