@@ -64,8 +64,7 @@ def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: type | None = None
         value = _restore(tree, _Unpacking(load(data[8 + size :])))
         if expect is not None and type(value) is not expect:
             raise Unreadable(f"a {type(value).__name__} and not an {expect.__name__}")
-        if isinstance(value, Observation):
-            _check_facts(value.facts)
+        _check(value)
         return value
     except Unreadable:
         raise
@@ -73,11 +72,20 @@ def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: type | None = None
         raise Unreadable(f"not an observation: {type(error).__name__}: {error}"[:500]) from error
 
 
-def _check_facts(facts: dict[str, Any]) -> None:
-    """What the judge reads of the facts has the type that the probe gives it."""
-    for name, kind in (("printed", str), ("interrupted", bool), ("changed", list[str])):
-        if name in facts:
-            conform(facts[name], kind, name)
+def _check(value: Any) -> None:
+    """Raise where a field holds anything but what its annotation says: once, from the outside in."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            _check(item)
+    elif isinstance(value, dict):
+        _check(list(value.values()))
+    else:
+        kind = type(value)
+        conform(value, kind if kind.__name__ in _CLASSES else Any, kind.__name__)
+    if isinstance(value, Observation):  # what the judge reads of the facts is as the probe gives it
+        for name, wanted in (("printed", str), ("interrupted", bool), ("changed", list[str])):
+            if name in value.facts:
+                conform(value.facts[name], wanted, name)
 
 
 class _Packing:
@@ -202,7 +210,5 @@ def _restore(tree: Any, tensors: _Unpacking, depth: int = 0) -> Any:
             raise Unreadable("a dict with keys that are no names, or twice the same")
         return restored
     if kind == "class":
-        made = _CLASSES[tree["c"]](**_restore(value, tensors, depth))
-        conform(made, type(made), tree["c"])
-        return made
+        return _CLASSES[tree["c"]](**_restore(value, tensors, depth))
     raise Unreadable(f"unknown kind {kind!r}")

@@ -34,26 +34,32 @@ def conform(value: Any, annotation: Any, where: str = "value", depth: int = 0) -
     """
     if depth > DEPTH_LIMIT:
         raise Mismatch(f"{where} is nested too deeply")
-    origin = typing.get_origin(annotation)
     if annotation is Any:
         return _plain(value, where, depth)
+    origin, args = _parts(annotation)
     if origin in (types.UnionType, typing.Union):
-        return _one_of(value, typing.get_args(annotation), where, depth)
+        return _one_of(value, args, where, depth)
     if origin in (tuple, list):
         _is(value, origin, where)
-        inner = typing.get_args(annotation)[0]
+        inner = args[0]
         for i, item in enumerate(value):
             conform(item, inner, f"{where}[{i}]", depth + 1)
         return _not_too_many(value, where)
     if origin is dict:
         _is(value, dict, where)
-        return _entries(value, typing.get_args(annotation)[1], where, depth)
+        return _entries(value, args[1], where, depth)
     if dataclasses.is_dataclass(annotation):
         _is(value, annotation, where)
         for name, inner in fields_of(annotation):  # type: ignore[arg-type]
             conform(getattr(value, name), inner, f"{where}.{name}", depth + 1)
         return
     _simple(value, annotation, where)
+
+
+@cache
+def _parts(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What an annotation is made of; looking it up takes longer than checking a value."""
+    return typing.get_origin(annotation), typing.get_args(annotation)
 
 
 @cache

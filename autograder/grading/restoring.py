@@ -11,7 +11,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.grading.lesson import Lesson, grade_id_of
 
@@ -70,14 +69,11 @@ def _cell(given: dict[str, Any]) -> NotebookNode:
     source = source.encode("utf-8", "replace").decode("utf-8")
     metadata = given.get("metadata")
     kind = given.get("cell_type")
+    cell = NotebookNode(cell_type=kind if kind in ("code", "raw") else "markdown", source=source)
     if kind == "code":
-        cell = new_code_cell(source, outputs=[])
-    else:
-        cell = new_markdown_cell(source)
-        if kind == "raw":
-            cell.cell_type = "raw"
-        if isinstance(given.get("attachments"), dict):
-            cell.attachments = nbformat.from_dict(given["attachments"])
+        cell.outputs, cell.execution_count = [], None
+    elif isinstance(given.get("attachments"), dict):
+        cell.attachments = nbformat.from_dict(given["attachments"])
     cell.metadata = nbformat.from_dict(metadata if isinstance(metadata, dict) else {})
     if isinstance(given.get("id"), str):
         cell.id = given["id"]
