@@ -6,13 +6,13 @@ That alone is no mistake. It becomes evidence when the answers are right for jus
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.source import Source
 
+_LOOKS = (ast.Compare, ast.Call, ast.Subscript, ast.Dict, ast.match_case)
 _SIZES = ("shape", "size", "numel", "nelement")
 
 
@@ -32,13 +32,15 @@ class Lookup:
 def lookups(source: Source) -> list[Lookup]:
     """Every lookup in the source of a submission, in the order of its lines."""
     found = {}
-    for node in ast.walk(ast.parse(textwrap.dedent(source.text))):
+    for node in source.nodes:
         for made in _lookup(source, node):
             found.setdefault(made.line, made)
     return [found[line] for line in sorted(found)]
 
 
 def _lookup(source: Source, node: ast.AST) -> Iterator[Lookup]:
+    if not isinstance(node, _LOOKS):
+        return
     line, text = source.line_of(node) if hasattr(node, "lineno") else (0, "")
     if isinstance(node, ast.Compare) and isinstance(
         node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn

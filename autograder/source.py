@@ -12,12 +12,16 @@ from typing import Any
 
 @dataclass
 class Source:
-    """Source text of a submission by method name, with the line numbers of the cell or file."""
+    """Source text of a submission by method name, with the line numbers of the cell or file.
+
+    nodes  every node of its syntax tree
+    """
 
     text: str = ""
     methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
     offset: int = 0
     lines: list[str] = field(default_factory=list)
+    nodes: list[ast.AST] = field(default_factory=list)
 
     @classmethod
     def of(cls, submission: Any) -> Source:
@@ -35,8 +39,9 @@ class Source:
             tree = ast.parse(textwrap.dedent(text))
         except (SyntaxError, ValueError):
             return cls()
-        found = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-        return cls(text, found, first - 1, textwrap.dedent(text).splitlines())
+        nodes = list(ast.walk(tree))
+        found = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef)}
+        return cls(text, found, first - 1, textwrap.dedent(text).splitlines(), nodes)
 
     def line_of(self, node: ast.AST) -> tuple[int, str]:
         """(line number as the learner sees it, its text)."""

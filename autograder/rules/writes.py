@@ -143,8 +143,7 @@ def leaves_saved(ev: Evidence) -> Verdict:
         return NOT_ASKED
     for pair in _runs(ev):
         left = pair.answer.data.get("grad_left") or ()
-        assigned = ev.source.assigned("backward", "grad")
-        if left and assigned is not None:
+        if left and (assigned := ev.source.assigned("backward", "grad")) is not None:
             return _assigns_grad(ev, pair, left[0], assigned)
         if left and ev.exercise.may_use_autograd:  # where it may not, that it does is the finding
             return _fills_grad(ev, pair, left[0])
