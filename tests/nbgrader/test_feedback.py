@@ -100,3 +100,21 @@ def test_a_comment_by_the_instructor_is_on_the_page(guarded_class: Path, tmp_pat
     soup = page(course, "edited")
     assert soup.find("strong", string="really") is not None
     assert what_it_loads_or_runs(soup) == []
+
+
+def test_the_overview_says_where_a_person_decides(guarded_class: Path, tmp_path: Path) -> None:
+    course = shutil.copytree(guarded_class, tmp_path / "course")
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "backward-by-hand") as gradebook:
+        waits = gradebook.find_grade("double-check", NAME, NAME, "wrong")
+        waits.auto_score, waits.needs_manual_grade = None, True
+        given = gradebook.find_grade("double-hidden", NAME, NAME, "wrong")
+        given.manual_score, given.extra_credit, given.needs_manual_grade = 2.5, 0.25, False
+        gradebook.db.commit()
+    command = ("-m", "nbgrader", "generate_feedback", NAME, "--student", "wrong", "--force")
+    demo.run(course, *command)
+    rows = page(course, "wrong").select("nav tbody tr")
+    said = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in rows]
+    assert said == [
+        ["double-check", "not final", "A person looks at this before it gets its points."],
+        ["double-hidden", "2.75 / 3.0", "A person gave these points."],
+    ]
