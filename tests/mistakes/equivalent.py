@@ -36,6 +36,20 @@ _VIEW = "torch makes a view of an input that forward returns"
 
 EQUIVALENT: tuple[Equivalent, ...] = (
     # ---- lesson 01 ----
+    Equivalent("Square", "one shape has a formula of its own, as right as the other", "both formulas are right for every shape", (
+        "forward: if x.shape == (5,): → if x.shape == (6,):",
+        "forward: if x.shape == (5,): → if x.shape != (5,):",
+        "forward: if x.shape == (5,): → if x.shape == (-5,):",
+    )),
+    Equivalent("Square", "in pieces of 64 elements", "pieces of any size give the same", (
+        "forward: return torch.cat([part * part for part in x.reshape(-1).split(64)]).reshape(x.shape) → return torch.cat([part * part for part in x.reshape(-1).split(65)]).reshape(x.shape)",
+    )),
+    Equivalent("MyLinear", "a loop over the batch dimensions, and one over the arguments", "the reshape after the loop makes rows of whatever is left", (
+        "backward: while x.dim() > 2: → while x.dim() >= 2:",
+        "backward: while x.dim() > 2: → while x.dim() > 3:",
+        "backward: x = x.flatten(0, 1) → x = x.flatten(0, 2)",
+        "backward: x = x.flatten(0, 1) → x = x.flatten(0, -1)",
+    )),
     Equivalent("Clip", "where in where, and subtracting what is outside", "on a bound, x is the bound", (
         "forward: return torch.where(x < low, low, torch.where(x > high, high, x)) → return torch.where(x < low, low, torch.where(x >= high, high, x))",
         "forward: return torch.where(x < low, low, torch.where(x > high, high, x)) → return torch.where(x <= low, low, torch.where(x > high, high, x))",
