@@ -1,8 +1,8 @@
-"""Elementwise operations on meta tensors, quickly.
+"""Elementwise operations and reductions on meta tensors, quickly.
 
 A meta tensor has a shape and no data: running on it shows which tensors a Function makes on a fixed
-device. torch's meta kernels of elementwise operations are written in Python and take a hundred times
-as long as the operation itself on a small tensor. Here they are answered from shapes alone, where
+device. torch's meta kernels of these operations are written in Python and take a hundred times as
+long as the operation itself on a small tensor. Here they are answered from shapes alone, where
 nothing can go wrong: all tensors meta, of one floating dtype. Everything else is left to torch, with
 its own errors.
 """
@@ -29,10 +29,14 @@ _COMPARES = frozenset(
     for overload in ("Tensor", "Scalar")
 )
 _SELECTS = frozenset([_aten.masked_fill.Scalar, _aten.where.self])
+_REDUCES = frozenset([
+    _aten.sum.dim_IntList, _aten.mean.dim, _aten.amax.default, _aten.amin.default,
+    _aten.logsumexp.default,
+])  # fmt: skip
 
 
 class QuickMeta(TorchDispatchMode):
-    """While it is active, elementwise operations on meta tensors take microseconds."""
+    """While it is active, these operations on meta tensors take microseconds."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -50,7 +54,9 @@ class QuickMeta(TorchDispatchMode):
 
 
 def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:
-    """The result of an elementwise operation, or None where torch has to say."""
+    """The result of one of these operations, or None where torch has to say."""
+    if func in _REDUCES:
+        return _reduced(*args)
     selects = func in _SELECTS
     if not selects and func not in _SAME_DTYPE and func not in _COMPARES:
         return None
@@ -59,7 +65,9 @@ def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:
     if not floating or not all(t.is_meta for t in tensors):
         return None
     dtype = floating[0].dtype
-    if not dtype.is_floating_point or any(t.dtype != dtype for t in floating):
+    if any(t.dtype != dtype for t in floating):
+        return None
+    if not dtype.is_floating_point and (func not in _COMPARES or len(tensors) < 2):
         return None
     # Python numbers of these types never change the dtype of a floating tensor.
     if any(type(a) not in (int, float, bool) for a in args if not isinstance(a, Tensor)):
@@ -71,3 +79,16 @@ def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:
         except RuntimeError:
             return None
     return torch.empty(shape, dtype=torch.bool if func in _COMPARES else dtype, device="meta")
+
+
+def _reduced(x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor | None:
+    """x with the dimensions ``dims`` reduced to 1 or, without ``keepdim``, removed."""
+    dims = [dims] if isinstance(dims, int) else list(dims or ())
+    places = {d % x.dim() for d in dims if -x.dim() <= d < x.dim()}
+    if not x.is_meta or not x.dtype.is_floating_point or 0 in x.shape:
+        return None
+    if not dims or len(places) != len(dims):
+        return None
+    kept = [1 if i in places else size for i, size in enumerate(x.shape)]
+    shape = kept if keepdim else [size for i, size in enumerate(x.shape) if i not in places]
+    return torch.empty(shape, dtype=x.dtype, device="meta")

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from autograder.meta import _COMPARES, _SAME_DTYPE, _SELECTS, QuickMeta
+from autograder.meta import _COMPARES, _REDUCES, _SAME_DTYPE, _SELECTS, QuickMeta
 
 SHAPES = [(3, 4), (1, 4), (4,), (), (2, 1, 4)]
 DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.int64]
@@ -31,6 +31,12 @@ def calls():
         yield torch.ops.aten.where.self, (mask, tensors(other, dtype), tensors((4,), dtype))
         yield torch.ops.aten.masked_fill.Scalar, (tensors((2, 3, 4), dtype), mask, 0.0)
 
+    dims = ([0], [-1], [1, 2], [0, 0], [3], [])
+    for func, shape, dtype in itertools.product(_REDUCES, [*SHAPES, (0, 3)], DTYPES[::3]):
+        for dim, keepdim in itertools.product(dims, (True, False)):
+            yield func, (tensors(shape, dtype), dim, keepdim)
+            yield func, (tensors(shape, dtype), dim)
+
 
 def outcome(func, args):
     try:
@@ -47,7 +53,7 @@ def test_shapes_dtypes_and_errors_are_torchs():
         with QuickMeta():
             assert outcome(func, args) == expected, (func, [getattr(a, "shape", a) for a in args])
         covered.add(func)
-    assert covered == _SAME_DTYPE | _COMPARES | _SELECTS
+    assert covered == _SAME_DTYPE | _COMPARES | _SELECTS | _REDUCES
 
 
 @pytest.mark.parametrize("operation", [torch.add, torch.maximum, torch.gt])
