@@ -14,6 +14,9 @@ from autograder.engine import COMPILED
 from autograder.trace import record
 from tests.autograder.examples import ModernSigmoid, Sigmoid
 
+NO_COMPILER = (
+    "No C++ compiler was found, so tracing beside torch.compile's own backend was NOT tested."
+)
 NO_CUDA = "No CUDA device was found, so tracing on a GPU was NOT tested."
 
 
@@ -71,6 +74,34 @@ def fresh_compiler():
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         yield
     torch._dynamo.reset()
+
+
+@pytest.fixture
+def compiler(fresh_compiler, tmp_path, monkeypatch):
+    """What torch.compile needs for machine code; without it a test is skipped, loudly."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler's own
+        try:
+            torch.compile(torch.sin, fullgraph=True)(torch.ones(2))
+        except Exception as error:
+            why = f"{NO_COMPILER} ({type(error).__name__})"
+        else:
+            yield
+            return
+    warnings.warn(why, stacklevel=1)
+    pytest.skip(why)
+
+
+def test_machine_code_runs_as_without_the_tracer(compiler):
+    compiled = torch.compile(lambda x: Sigmoid.apply(x).sum(), fullgraph=True)
+    x = torch.linspace(-2, 2, 5, requires_grad=True)
+    with record(engine=True) as trace:
+        (traced,) = torch.autograd.grad(compiled(x), x)
+    (after,) = torch.autograd.grad(compiled(x), x)
+    assert torch.equal(traced, after)
+    assert torch.allclose(traced, torch.sigmoid(x) * (1 - torch.sigmoid(x)))
+    assert trace.notes == [COMPILED]
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
