@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from autograder.candidates_factor import scale
-from autograder.candidates_upstream import nonlinear, upstream_ignored
+from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
 from autograder.compare import close, first_difference, mismatch, shape_words, where_wrong
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream, reference_arguments
@@ -272,5 +272,5 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 
 CANDIDATES = (
     _missing, _shape, _dtype, _own_words, _zero, _sign, upstream_ignored, scale, _transposed,
-    _misconception, nonlinear, _value,
+    _misconception, nonlinear, pooled, _value,
 )  # fmt: skip

@@ -84,6 +84,26 @@ def _which_nonlinear(ev: Evidence, i: int, pairs: list[Pair]) -> str:
     return ""
 
 
+_POOLED: dict[str, Callable[[Tensor], Tensor]] = {
+    "the mean": lambda g: g.mean().expand_as(g),
+    "the sum": lambda g: g.sum().expand_as(g),
+}
+
+
+def pooled(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
+    """One number for the whole of grad_output, where each element has its own."""
+    for words, treat in _POOLED.items():
+        if all(_with_upstream(ev, p, i, treat) for p in every):
+            return Finding(
+                "gradient-value",
+                f"The gradient for {ev.argument(i)} is the right one for {words} of grad_output, not for "
+                "grad_output.",
+                "Each element of grad_output says how much the loss depends on that element of the output: "
+                "multiply element by element.",
+            )
+    return None
+
+
 def _with_upstream(ev: Evidence, pair: Pair, i: int, treat: Callable[[Tensor], Tensor]) -> bool:
     run = run_reference(ev.exercise, pair.question)
     grads = [None if g is None else treat(g) for g in expected_upstream(pair.question, run.outputs)]

@@ -170,6 +170,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "repeat wants one number a dimension. expand to the shape of the input says the same, without a copy.",
     ),
     (
+        r"iteration over a 0-d tensor",
+        "{method} goes through the rows of a tensor that has no dimensions.",
+        "A single number has no rows. flatten() first, or go through the indices: np.ndindex(*x.shape).",
+    ),
+    (
         r"'tuple' object is not callable",
         "{method} calls a tuple as if it were a function.",
         "ctx.saved_tensors and ctx.needs_input_grad are no methods: no parentheses behind them.",
@@ -264,6 +269,22 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
 
 # Plain functions call autograd themselves, so the same words have another cause.
 KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"only integer tensors of a single element can be converted to an index",
+        "{method} uses a whole tensor where one whole number is needed.",
+        "range, an index and a shape want Python ints: x.numel(), x.shape[0], or .item() of one element.",
+    ),
+    (
+        r"maximum recursion depth exceeded",
+        "{method} calls itself without end.",
+        "Every call must come nearer to the case that ends it. Follow by hand what is handed on, for the "
+        "case that is named.",
+    ),
+    (
+        r"name '(\w+)' is not defined",
+        "{method} uses the name {0}, which is not defined there.",
+        "Look at the spelling and at the imports (import numpy as np), and run the cells above.",
+    ),
     (
         r"view size is not compatible",
         "{method} calls view on a tensor whose memory layout does not allow it.",

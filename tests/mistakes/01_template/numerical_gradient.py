@@ -372,6 +372,24 @@ def numerical_gradient(f, x, eps=1e-6):
     return torch.from_numpy(gradient)
 
 
+# %% wrong[raises]: range of the tensor itself
+def numerical_gradient(f, x, eps=1e-6):
+    g = torch.zeros_like(x)
+    for i in range(x):
+        g[i] = 0
+    return g
+
+
+# %% wrong[raises|value]: goes through the rows
+def numerical_gradient(f, x, eps=1e-6):
+    g = torch.zeros_like(x)
+    for i, _ in enumerate(x):
+        d = torch.zeros_like(x)
+        d[i] = eps
+        g[i] = (f(x + d) - f(x - d)) / (2 * eps)
+    return g
+
+
 # %% right: the rows of an identity matrix as nudges
 def numerical_gradient(f, x, eps=1e-6):
     directions = eps * torch.eye(x.numel(), dtype=x.dtype).reshape(x.numel(), *x.shape)

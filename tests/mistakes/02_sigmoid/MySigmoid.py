@@ -612,6 +612,32 @@ class MySigmoid(Function):
         return grad_output * (torch.sigmoid(x + eps) - torch.sigmoid(x - eps)) / (2 * eps)
 
 
+# %% wrong[gradient-value]: one mean for all of grad_output
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        y, = ctx.saved_tensors
+        return g.mean() * y * (1 - y)
+
+
+# %% wrong[upstream-nonlinear]: no brackets round 1 - y
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    def backward(ctx, g):
+        y, = ctx.saved_tensors
+        return g * y * 1 - y
+
+
 # %% right: setup_context form
 class MySigmoid(Function):
     @staticmethod

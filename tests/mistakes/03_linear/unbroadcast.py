@@ -131,6 +131,34 @@ def unbroadcast(grad, shape):
     raise NotImplementedError()
 
 
+# %% wrong[raises]: calls itself until the shapes agree, which they never do
+def unbroadcast(grad, shape):
+    if grad.shape == shape:
+        return grad
+    grad = grad.sum(0)
+    return unbroadcast(grad, shape)
+
+
+# %% wrong[value]: the 1s first, at positions that are not yet right
+def unbroadcast(grad, shape):
+    for i, n in enumerate(shape):
+        if n == 1:
+            grad = grad.sum(i, keepdim=True)
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    return grad
+
+
+# %% wrong[value]: sums the last dimensions away
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(-1)
+    for i, n in enumerate(shape):
+        if n == 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
+
+
 # %% right: two loops
 def unbroadcast(grad, shape):
     while grad.dim() > len(shape):
