@@ -115,6 +115,9 @@ def judge(
         return _failed(
             asked, Finding("raises", message, "Give plain tensors.", {"original": original})
         )
+    # The complete check's answers serve the visible one as well, which must not see the others.
+    seen = {q.id: observation.answers[q.id] for q in asked.questions if q.id in observation.answers}
+    observation = Observation(seen, observation.facts)
     unanswered = [q.id for q in asked.questions if q.id not in observation.answers]
     if unanswered and not observation.facts.get("interrupted"):
         message = f"{name} could not be checked: {len(unanswered)} answers are missing."
