@@ -5,6 +5,7 @@ Data for ``autograder.translate``; the exact messages are those of torch 2.13 an
 
 from __future__ import annotations
 
+from autograder.known_tensor_errors import ABOUT_TENSORS
 from autograder.reentry import ENDLESS
 
 # (pattern in the original message, headline, next step); {0} is the first group of the pattern.
@@ -94,85 +95,10 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Compute a new tensor instead of writing to an input.",
     ),
     (
-        r"Boolean value of Tensor with more than one value is ambiguous",
-        "{method} asks a whole tensor for one yes or no (if, and, or, a < x < b).",
-        "Decide element by element: a mask such as (x > a) & (x < b), with torch.where. Each comparison "
-        "needs its brackets.",
-    ),
-    (
-        r"bitwise_(?:and|or)_\w+. not implemented for",
-        "{method} combines numbers with & or |, which is for masks.",
-        "Put each comparison in brackets: (x >= a) & (x <= b). Without them & comes first.",
-    ),
-    (
-        r"only one element tensors can be converted to Python scalars|"
-        r"a Tensor with \d+ elements cannot be converted to Scalar",
-        "{method} turns a whole tensor into one Python number.",
-        "Use the functions of torch (torch.exp), not those of math, and no float() or .item().",
-    ),
-    (
-        r"expanded size of the tensor \((-?\d+)\) must match the existing size \((\d+)\) at "
-        r"non-singleton dimension (\d+)(?:\.  Target sizes: \[(.*?)\]\.  Tensor sizes: \[(.*?)\])?",
-        "{method} expands a tensor to a shape it does not fit: ({4}) to ({3}).",
-        "expand lines the shapes up from the right. Where a dimension was reduced without keepdim, give it "
-        "back first: unsqueeze(dim).",
-    ),
-    (
-        r"number of sizes provided \((\d+)\) must be greater or equal to the number of dimensions in the "
-        r"tensor \((\d+)\)",
-        "{method} expands a tensor of {1} dimensions to {0}: expand can add dimensions, not remove them.",
-        "Where keepdim kept the reduced dimension it must not be given back again.",
-    ),
-    (
-        r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
-        "{method} names dimension {2}, but there only {0} to {1} are possible.",
-        "Count the dimensions of the very tensor on that line: a reduction without keepdim leaves one "
-        "fewer, and unsqueeze allows one more.",
-    ),
-    (
-        r"Index tensor must have the same number of dimensions as (self|src|input) tensor",
-        "{method} uses an index with another number of dimensions than the tensors beside it.",
-        "scatter and gather want the same number of dimensions everywhere. Give indices and values the "
-        "reduced dimension back, once each: unsqueeze(dim).",
-    ),
-    (
-        r"shape '\[(.*?)\]' is invalid for input of size (\d+)",
-        "{method} reshapes {1} elements to ({0}), which holds another number of them.",
-        "reshape rearranges, it neither repeats nor sums. Use expand to repeat, sum to reduce.",
-    ),
-    (
-        r"size \{\[(.*?)\]\} is not expandable to size \{\[(.*?)\]\}",
-        "{method} sums a tensor down to a shape it was not broadcast from: ({0}) is no part of ({1}).",
-        "sum_to_size takes the shape of the argument that the gradient belongs to.",
-    ),
-    (
         r"attribute 'saved_tensors' of .* is not writable",
         "{method} assigns to ctx.saved_tensors, which torch fills by itself.",
         "Hand the tensors over by a call: ctx.save_for_backward(x). backward finds them in "
         "ctx.saved_tensors.",
-    ),
-    (
-        r"scatter\w*\(\): Expected self.dtype to be equal to src.dtype",
-        "{method} mixes dtypes: {method} must work in the dtype of its inputs.",
-        "Make new tensors from a tensor that is there (grad_output.new_zeros(…)); torch.zeros alone is "
-        "float32.",
-    ),
-    (
-        r"shape mismatch: value tensor of shape \[(.*?)\] cannot be broadcast to indexing result of shape "
-        r"\[(.*?)\]",
-        "{method} writes a tensor of shape ({0}) into a place of shape ({1}).",
-        "x[indices] picks whole rows, along dimension 0. To write one element a row there is "
-        "scatter(dim, indices, values).",
-    ),
-    (
-        r"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
-        "{method} repeats a tensor along fewer dimensions than it has.",
-        "repeat wants one number a dimension. expand to the shape of the input says the same, without a copy.",
-    ),
-    (
-        r"iteration over a 0-d tensor",
-        "{method} goes through the rows of a tensor that has no dimensions.",
-        "A single number has no rows. flatten() first, or go through the indices: np.ndindex(*x.shape).",
     ),
     (
         r"'tuple' object is not callable",
@@ -185,40 +111,11 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "ctx.saved_tensors has as many entries as tensors were saved, ctx.needs_input_grad as many as "
         "arguments were passed.",
     ),
+    *ABOUT_TENSORS,
     (
-        r"view size is not compatible",
-        "{method} calls view on a tensor whose memory layout does not allow it.",
-        "grad_output need not be contiguous: use reshape instead of view.",
-    ),
-    (
-        r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
-        "{method} combines two tensors whose shapes do not fit: {0} against {1} in dimension {2}.",
-        "Write the shape of every tensor beside the line; the gradient for an argument has that argument's shape.",
-    ),
-    (
-        r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)",
-        "{method} multiplies matrices whose shapes do not fit: {0}×{1} and {2}×{3}.",
-        "The inner sizes must agree. Write the shapes down; one factor may need a transpose.",
-    ),
-    (
-        r"self must be a matrix|t\(\) expects a tensor with <= 2 dimensions|expected 2D|mat2 must be a matrix",
-        "{method} uses an operation for matrices on a tensor with another number of dimensions.",
-        "Use @ or torch.matmul, transpose(-1, -2) instead of t(), and flatten the batch dimensions where needed.",
-    ),
-    (
-        r"(?:expected|Expected).* (?:same dtype|scalar type|dtype).*(?:but|got)",
-        "{method} mixes dtypes: {method} must work in the dtype of its inputs.",
-        "Make new tensors from an input (torch.zeros_like(x), x.new_zeros(…)); torch.zeros alone is float32.",
-    ),
-    (
-        r"Expected all tensors to be on the same device|expected device",
-        "{method} mixes devices.",
-        "Make new tensors from an input (torch.zeros_like(x), x.new_zeros(…)), so that they lie on its device.",
-    ),
-    (
-        r"Can't call numpy\(\) on Tensor that requires grad",
-        "{method} calls numpy() on a tensor that requires grad.",
-        "Stay with torch operations, or detach first where the exercise is to leave torch.",
+        r"name '(math|np|numpy|F|nn|scipy)' is not defined",
+        "{method} uses the module {0}, which is not imported.",
+        "Import it in this cell: import math, import numpy as np, import torch.nn.functional as F.",
     ),
     (
         r"name '(\w+)' is not defined",

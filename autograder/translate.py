@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from autograder.evidence import Evidence, Pair
+from autograder.exercises import is_exercise
 from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS
 from autograder.misspelt import closest, misspelt
 from autograder.observation import Failure
@@ -137,6 +138,12 @@ def _stub_left(where: str) -> Said:
 
 def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[str, str] | None:
     """(headline, next step) for what only the learner's source and the call explain together."""
+    unknown = re.match(r"name '(\w+)' is not defined", failure.message)
+    if unknown and is_exercise(unknown[1]):
+        return (
+            f"{method} uses {unknown[1]}, an exercise of this course that is not there yet.",
+            f"Run the cell that defines {unknown[1]} (and solve it first), then this one again.",
+        )
     unpacks = "to unpack" in failure.message
     if unpacks and "save_for_backward" in ev.source.attributes_set("forward"):
         return (

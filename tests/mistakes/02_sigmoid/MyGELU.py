@@ -891,6 +891,30 @@ class MyGELU(Function):
         return grad_output * (F.gelu(x + 1e-6) - F.gelu(x - 1e-6)) / 2e-6
 
 
+# %% wrong[raises]: torch.sqrt of a number
+class MyGELU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 0.5 * (1 + torch.erf(x / torch.sqrt(2)))
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g
+
+
+# %% wrong[raises]: math without an import
+class MyGELU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g
+
+
 # %% right: erf written out, erfc in the tail
 import math
 

@@ -422,6 +422,42 @@ class Multiply(Function):
         return grad_a, grad_b
 
 
+# %% wrong[raises]: unbroadcast, whose cell was not run
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return unbroadcast(g * b, a.shape), unbroadcast(g * a, b.shape)
+
+
+# %% wrong[raises]: a tensor where a shape is wanted
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return (g * b).sum_to_size(a), (g * a).sum_to_size(b)
+
+
+# %% wrong[gradient-shape]: the shapes of the two crossed
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return (g * b).sum_to_size(b.shape), (g * a).sum_to_size(a.shape)
+
+
 # %% right: sum_to_size
 class Multiply(Function):
     @staticmethod
