@@ -203,7 +203,7 @@ show(
 # %% [markdown]
 # ### See it run
 #
-# `order=2` goes backward through your backward. In the step *Recorded* look at what comes back with a history; then watch the second backward take that way to `x`.
+# The **history** of a tensor is the graph that says what it was made of. `order=2` goes backward through your backward: in the step *Recorded* look at what comes back with a history, then watch the second backward take that way to `x`.
 
 # %% nbgrader={"grade": false, "grade_id": "see-cube-twice", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(Cube, order=2)

@@ -407,7 +407,7 @@ for name, attention in (
 # Yours keeps what autograd keeps: four times the length, sixteen times the memory. Torch's grows with $L$ only. How?
 
 # %% [markdown]
-# Entry by entry, for six queries and keys of width 4. First torch's operations: which entries have the shape (6, 6)?
+# Before the answer a closer look, entry by entry, for six queries and keys of width 4. First torch's operations: which entries have the shape (6, 6)?
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-torch", "locked": true, "schema_version": 3, "solution": false, "task": false}
 small = [torch.randn(6, 4, requires_grad=True) for _ in range(3)]
