@@ -33,10 +33,13 @@ class ProgressMap:
     def _repr_html_(self) -> str:
         rows = [_row(lesson, exercises, self) for lesson, exercises in self.lessons.items()]
         step = next_step(self.lessons, self.progress)
-        link = f' <a href="{html.escape(step.link)}">Open the notebook</a>' if step.link else ""
+        # A paragraph of its own: within a sentence only its colour would tell that it is a link.
+        link = (
+            f'<p><a href="{html.escape(step.link)}">Open the notebook</a></p>' if step.link else ""
+        )
         return (
             f"<p><strong>{headline(self.lessons, self.progress)}</strong></p>"
-            f"{table(('Lesson', *STATES, 'Quiz'), rows)}<p>{markup.as_html(step.text)}{link}</p>"
+            f"{table(('Lesson', *STATES, 'Quiz'), rows)}<p>{markup.as_html(step.text)}</p>{link}"
         )
 
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.browser.lab import CHROMIUM_FLAGS, find_chromium, running_lab  # noqa: E402
-from tests.browser.notebook import open_notebook, run_all, write_notebook  # noqa: E402
+from tests.browser.notebook import open_lab, open_notebook, run_all, write_notebook  # noqa: E402
 
 MEDIAN_GOAL_MS, LATE_GOAL_MS = 16, 50
 MODULE_GOAL_BYTES = 30_000
@@ -108,7 +108,8 @@ def measure_latencies(executable: str, steps: int) -> list[Latency]:
         with running_lab(root, home, env={"PYTHONPATH": str(ROOT)}) as lab:
             browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
             page = browser.new_page(viewport={"width": 1280, "height": 6000})
-            open_notebook(page, lab, "widgets.ipynb")
+            open_lab(page, lab)
+            open_notebook(page, "widgets.ipynb")
             run_all(page)
             page.wait_for_function(
                 f"document.querySelectorAll('.bbh input').length === {len(NAMES)}"

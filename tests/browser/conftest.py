@@ -2,7 +2,8 @@
 
 `browser` is shared by the session. `page` is a fresh, empty browser for one test; whatever it asks
 for beyond this machine is blocked, and fails the test at its end. `lab_server(folder)` is a context
-manager that runs a JupyterLab showing that folder; `shared_lab` is one for the whole session.
+manager that runs a JupyterLab showing that folder; `shared_lab` is one for the whole session, and
+`lab_page` the page that shows it: loaded once, since each load takes seconds.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from pathlib import Path
 import pytest
 
 from tests.browser.lab import CHROMIUM_FLAGS, Lab, find_chromium, is_local, running_lab
+from tests.browser.notebook import Kernel, change_theme, close_all, open_lab
 from tests.nbgrader.classes import guarded_class, real_class, stock_class
 
 __all__ = ["guarded_class", "real_class", "stock_class"]
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is in the extra `test`")
 
+VIEWPORT = sync_api.ViewportSize(width=1280, height=1000)
 NO_CHROMIUM = (
     "No Chromium was found, so nothing was tested in a browser. Install it with your system's "
     "package manager (apt-get install chromium)."
@@ -58,19 +61,29 @@ def requests_outside() -> list[str]:
 @pytest.fixture
 def page(browser: sync_api.Browser, requests_outside: list[str]) -> Iterator[sync_api.Page]:
     """A page of its own context; requests that would leave the machine are blocked and reported."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000})
-
-    def stop_at_the_door(route: sync_api.Route) -> None:
-        if is_local(route.request.url):
-            route.fallback()
-        else:
-            requests_outside.append(route.request.url)
-            route.abort()
-
-    context.route("**/*", stop_at_the_door)
+    context = browser.new_context(viewport=VIEWPORT)
+    stop_at_the_door(context, requests_outside)
     yield context.new_page()
     context.close()
     assert not requests_outside, f"requests left this machine: {requests_outside}"
+
+
+def stop_at_the_door(context: sync_api.BrowserContext, outside: list[str]) -> None:
+    """Block what the context's pages ask for beyond this machine, and add its address to the list."""
+
+    def decide(route: sync_api.Route) -> None:
+        if is_local(route.request.url):
+            route.fallback()
+        else:
+            outside.append(route.request.url)
+            route.abort()
+
+    def refuse(socket: sync_api.WebSocketRoute) -> None:
+        outside.append(socket.url)
+        socket.close()
+
+    context.route("**/*", decide)
+    context.route_web_socket(lambda url: not is_local(url), refuse)
 
 
 @pytest.fixture
@@ -85,3 +98,45 @@ def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     root = tmp_path_factory.mktemp("shared-lab")
     with running_lab(root, tmp_path_factory.mktemp("shared-lab-home")) as lab:
         yield lab
+
+
+@pytest.fixture(scope="session")
+def lab_outside() -> list[str]:
+    """Addresses beyond this machine that the shared JupyterLab's page asked for."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def lab_app(
+    browser: sync_api.Browser, shared_lab: Lab, lab_outside: list[str]
+) -> Iterator[sync_api.Page]:
+    """The page of the shared JupyterLab. Tests ask for `lab_page`, fixtures of modules for this."""
+    context = browser.new_context(viewport=VIEWPORT, reduced_motion="reduce")
+    stop_at_the_door(context, lab_outside)
+    page = context.new_page()
+    open_lab(page, shared_lab)
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def kernel() -> Kernel:
+    """A kernel of the shared JupyterLab for notebooks that need none of their own."""
+    return Kernel()
+
+
+@pytest.fixture(scope="module")
+def desk(lab_app: sync_api.Page, kernel: Kernel) -> Iterator[sync_api.Page]:
+    """The same page for one module, in the light theme; its notebooks are closed at its end."""
+    change_theme(lab_app, "light")
+    yield lab_app
+    close_all(lab_app, kernel.id)
+
+
+@pytest.fixture
+def lab_page(desk: sync_api.Page, lab_outside: list[str]) -> Iterator[sync_api.Page]:
+    """The same page for one test, which fails if anything was asked for beyond this machine."""
+    yield desk
+    asked = list(lab_outside)
+    lab_outside.clear()
+    assert not asked, f"requests left this machine: {asked}"

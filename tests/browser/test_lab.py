@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import nbformat
 import pytest
 
-from tests.browser.lab import KERNEL_IS_IDLE, Lab
+from tests.browser.lab import Lab
+from tests.browser.notebook import open_notebook, run_cells, write_notebook
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_notebook_opens_and_runs(shared_lab: Lab, page) -> None:
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell("print(6 * 7, 'is the answer')")],
-        # without it JupyterLab asks which kernel to start
-        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-    )
-    nbformat.write(notebook, shared_lab.root / "answer.ipynb")
-    page.goto(shared_lab.address("lab/tree/answer.ipynb?reset"))
-    page.wait_for_function(KERNEL_IS_IDLE, timeout=60_000)
-    page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
-    page.wait_for_selector(".jp-OutputArea-output:has-text('42 is the answer')", timeout=60_000)
+def test_a_notebook_opens_and_runs(lab_page, shared_lab: Lab) -> None:
+    write_notebook(shared_lab.root / "answer.ipynb", "print(6 * 7, 'is the answer')")
+    open_notebook(lab_page, "answer.ipynb")
+    assert run_cells(lab_page, [0]) == []
+    assert lab_page.get_by_text("42 is the answer").count() == 1
+
+
+def test_an_error_in_a_cell_is_told(lab_page, shared_lab: Lab) -> None:
+    write_notebook(shared_lab.root / "error.ipynb", "1 / 0")
+    open_notebook(lab_page, "error.ipynb")
+    assert run_cells(lab_page, [0]) == ["cell 0: ZeroDivisionError: division by zero"]
 
 
 def test_a_request_that_would_leave_the_machine_is_seen(page, requests_outside) -> None:

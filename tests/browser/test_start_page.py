@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import nbformat
 import pytest
 
-from lessons.convert import released
-from lessons.source import read_lesson
 from tests.browser.axe import axe_violations
-from tests.browser.notebook import change_theme, execute, open_notebook
+from tests.browser.lessons import START_PAGE, code_cells, solution
+from tests.browser.notebook import (
+    change_theme,
+    close_all,
+    execute,
+    nothing_but,
+    save_notebook,
+)
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
-def start_page(page, shared_lab):
-    notebook = released(ROOT, read_lesson(ROOT / "lessons/00_start_here.py"))
-    folder = shared_lab.root / "00_start_here"
-    folder.mkdir(exist_ok=True)
-    nbformat.write(notebook, folder / "00_start_here.ipynb")
-    open_notebook(page, shared_lab, "00_start_here/00_start_here.ipynb")
-    execute(page, "notebook:run-all-cells")
-    page.get_by_text(re.compile("^Next: ")).wait_for(timeout=60_000)
-    return page
+def start_page(lab_page, shared_lab, kernel):
+    save_notebook(shared_lab.root / "00_start_here/00_start_here.ipynb", solution(START_PAGE))
+    kernel.open(lab_page, "00_start_here/00_start_here.ipynb")
+    execute(lab_page, "notebook:run-all-cells")
+    lab_page.get_by_text(re.compile("^Next: ")).wait_for(timeout=60_000)
+    yield lab_page
+    close_all(lab_page, kernel.id)
 
 
 def test_every_cell_runs_and_no_traceback_is_shown(start_page):
@@ -42,6 +41,7 @@ def test_every_cell_runs_and_no_traceback_is_shown(start_page):
 
 
 def test_what_it_shows_is_accessible_light_and_dark(start_page):
-    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+    for theme in ("light", "dark"):
         change_theme(start_page, theme)
-        assert axe_violations(start_page, ".jp-OutputArea-output") == []
+        with nothing_but(start_page, [cell.index for cell in code_cells(solution(START_PAGE))]):
+            assert axe_violations(start_page, ".jp-Notebook .jp-OutputArea-output") == []

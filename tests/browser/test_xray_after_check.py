@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.browser.notebook import KERNELSPEC, execute, open_notebook
+from tests.browser.notebook import KERNELSPEC, execute
 from tests.mistakes.gallery import Answer, answers
 
 pytestmark = pytest.mark.browser
@@ -56,11 +56,19 @@ def write(path: Path) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNELSPEC}), path)
 
 
-def test_the_report_names_the_step_and_xray_opens_on_it(page, shared_lab):
+@pytest.fixture
+def long_page(lab_page):
+    """JupyterLab in a window as long as all cells: nothing outside the window is drawn by default."""
+    before = lab_page.viewport_size
+    lab_page.set_viewport_size({"width": 1280, "height": 16_000})
+    yield lab_page
+    lab_page.set_viewport_size(before)
+
+
+def test_the_report_names_the_step_and_xray_opens_on_it(long_page, shared_lab, kernel):
+    page = long_page
     write(shared_lab.root / "wrong/wrong.ipynb")
-    open_notebook(page, shared_lab, "wrong/wrong.ipynb")
-    # Nothing outside the window is drawn by default; a page is as long as all cells here.
-    page.set_viewport_size({"width": 1280, "height": 16_000})
+    kernel.open(page, "wrong/wrong.ipynb")
     execute(page, "notebook:run-all-cells")
     page.wait_for_selector(f".jp-OutputArea-output:has-text('{DONE}')", timeout=120_000)
     reports, views = page.locator(".autograder-report"), page.locator(".bbh-steps")

@@ -82,7 +82,8 @@ function render({ model, el }) {
   };
 
   model.on("change:chosen", draw);
-  const all = element("section", { class: "bbh bbh-quiz", "aria-label": "Quiz" });
+  // A group and no landmark: a notebook may show several quizzes.
+  const all = element("div", { class: "bbh bbh-quiz", role: "group", "aria-label": "Quiz" });
   all.append(score, ...made.map((question) => question.frame), status);
   el.append(all);
   draw();

@@ -1,0 +1,150 @@
+"""Drives each kind of widget by real key presses, and says what must have changed in the page.
+
+`DRIVERS` maps a selector to what a learner can do there. Each driver asserts as it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+# What these do to cells when the notebook has them: cut, insert below, delete, insert above, to
+# markdown, merge.
+CELL_KEYS = ("x", "b", "d", "d", "a", "m", "Shift+M")
+CONTROLS = ":is(a, button, input, select, textarea, pre, [tabindex])"
+FOCUSABLE = f"{CONTROLS}:not([tabindex='-1'])"
+
+
+def press(view, *keys: str) -> None:
+    """Press the keys one after another, wherever the focus is."""
+    for key in keys:
+        view.page.keyboard.press(key)
+
+
+def drive_steps(view) -> None:
+    """A walk: the slider by arrows, Home and End, Next by Enter and Space, Play and Pause."""
+
+    def step() -> int:
+        return int(view.get_attribute("data-step"))
+
+    def said() -> str:
+        return view.get_by_role("status").inner_text()
+
+    slider = view.get_by_role("slider")
+    last = int(slider.get_attribute("max"))
+    slider.focus()
+    press(view, "Home")
+    assert step() == 0
+    told = {said()}
+    if last == 0:
+        return
+    press(view, "ArrowRight")
+    assert step() == 1
+    told.add(said())
+    press(view, "ArrowLeft")
+    assert step() == 0
+    press(view, "End")
+    assert step() == last
+    told.add(said())
+    assert len(told) == min(3, last + 1), "each step says something else"
+    assert slider.get_attribute("aria-valuetext").startswith(f"Step {last + 1} of {last + 1}")
+    slider.focus()
+    press(view, "Home")
+    view.get_by_role("button", name="Next").focus()
+    press(view, "Enter")
+    assert step() == 1
+    press(view, "Space")
+    assert step() == min(2, last)
+    view.get_by_role("button", name="Back").focus()
+    press(view, "Space")
+    assert step() == min(2, last) - 1
+    view.get_by_role("button", name="Play").focus()
+    press(view, "Space")
+    assert view.get_by_role("button", name="Pause").count() == 1
+    press(view, "Enter")
+    assert view.get_by_role("button", name="Play").count() == 1
+
+
+def drive_explorer(view) -> None:
+    """A sweep: the slider by arrows, Home and End; another function or shape by the arrow keys."""
+
+    def place() -> int:
+        return int(view.get_attribute("data-position"))
+
+    def said() -> str:
+        return view.get_by_role("status").inner_text()
+
+    slider = view.get_by_role("slider")
+    last = int(slider.get_attribute("max"))
+    slider.focus()
+    press(view, "Home")
+    assert place() == 0
+    first = said()
+    press(view, "ArrowRight")
+    assert place() == 1
+    assert said() != first
+    press(view, "End")
+    assert place() == last
+    press(view, "ArrowLeft")
+    assert place() == last - 1
+    picker = view.get_by_role("combobox")
+    if picker.count():
+        before = picker.evaluate("picker => picker.selectedOptions[0].textContent")
+        picker.focus()
+        press(view, "ArrowDown")
+        after = picker.evaluate("picker => picker.selectedOptions[0].textContent")
+        assert after != before
+        assert said().startswith(f"{after}, ")
+
+
+def drive_quiz(view) -> None:
+    """A quiz: arrows move between choices, Enter and the button answer."""
+    explained = view.locator(".bbh-why")
+    for number, question in enumerate(view.get_by_role("group").all()):
+        assert explained.count() == number
+        radios = question.get_by_role("radio")
+        radios.first.focus()
+        press(view, "Space")
+        press(view, "ArrowDown")
+        assert radios.nth(1).is_checked()
+        assert explained.count() == number, "moving gives nothing away"
+        if number % 2:
+            question.get_by_role("button").focus()
+        press(view, "Enter")
+        assert explained.count() == number + 1
+        verdict = view.locator("[role=status]").text_content()
+        assert verdict.startswith(f"Question {number + 1}: ")
+    score = view.locator(".bbh-score").inner_text()
+    assert score.startswith(f"{number + 1} of {number + 1} answered")
+
+
+DRIVERS: Mapping[str, Callable] = {
+    ".bbh-steps": drive_steps,
+    ".bbh-explorer": drive_explorer,
+    ".bbh-quiz": drive_quiz,
+}
+LIVE = f":is({', '.join(DRIVERS)})"
+
+
+def drive(view) -> None:
+    """Drive a widget, whatever its kind."""
+    [driver] = [
+        driver for selector, driver in DRIVERS.items() if view.and_(view.page.locator(selector)).count()
+    ]  # fmt: skip
+    driver(view)
+
+
+def controls(view) -> list:
+    """One focusable element of each sort in the widget, each as a person reaches it with Tab."""
+    found, sorts = [], set()
+    for control in view.locator(FOCUSABLE).all():
+        sort = control.evaluate("one => [one.tagName, one.type, one.className].join()")
+        if sort not in sorts:
+            sorts.add(sort)
+            found.append(control)
+    return found
+
+
+def press_cell_keys(control) -> None:
+    """What would cut, add, delete and change cells if the notebook heard it."""
+    control.focus()
+    press(control, *CELL_KEYS)
