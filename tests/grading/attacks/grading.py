@@ -1,0 +1,73 @@
+"""How attacks are graded in these tests: as a batch grades, in one box that all cases share."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from autograder.grading.box import Limits, Run, Walls
+from autograder.grading.result import Result
+from autograder.grading.work import How, Submission, grade
+from tests.grading.attacks.lesson import FULL, RIGHT, as_file, handed_in, lesson_files
+
+SEED = 20_261_121
+# Short, so that what never ends costs little; right answers take a hundredth of it.
+LIMITS = Limits(cell_seconds=2.0, seconds=8.0, memory=512 * 2**20)
+HOW = How(SEED, limits=LIMITS)
+
+
+def graded(content: Any, how: How = HOW) -> Result:
+    """The result for a notebook, given as bytes or as what stands in its file."""
+    data = content if isinstance(content, bytes) else as_file(content)
+    return grade(Submission("mallory", data), lesson_files(), how)
+
+
+@cache
+def undisturbed() -> Result:
+    """What the honest neighbour gets where nobody attacks."""
+    return grade(Submission("ada", as_file(handed_in(RIGHT))), lesson_files(), HOW)
+
+
+def assert_neighbour_unharmed() -> None:
+    """An honest notebook, graded in the same box right after, has all its points and looks the same."""
+    before, now = undisturbed(), grade(
+        Submission("ada", as_file(handed_in(RIGHT))), lesson_files(), HOW
+    )  # fmt: skip
+    assert now.score == FULL
+    assert not now.needs_person
+    assert (now.marks, now.notebook, now.reasons) == (
+        before.marks,
+        before.notebook,
+        before.reasons,
+    )
+
+
+def everything_in(result: Result) -> str:
+    """All that a result says, as text: what an instructor or a learner may get to see."""
+    return result.to_json() + result.notebook
+
+
+def texts(result: Result) -> list[str]:
+    """What the learner's own cells printed and how they stopped."""
+    found = []
+    for cell in json.loads(result.notebook)["cells"]:
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "stream":
+                found.append("".join(output["text"]))
+            elif output["output_type"] == "error":
+                found.append(f"{output['ename']}: {output['evalue']}")
+    return found
+
+
+__all__ = [
+    "HOW",
+    "LIMITS",
+    "Run",
+    "Walls",
+    "assert_neighbour_unharmed",
+    "everything_in",
+    "graded",
+    "texts",
+    "undisturbed",
+]

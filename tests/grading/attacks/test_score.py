@@ -1,0 +1,99 @@
+"""No submission gets points that its values are not worth; each trick works where its wall is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.evidence import Finding
+from autograder.grading import marking
+from autograder.observation import Observation
+from autograder.packing import Unreadable, from_bytes
+from autograder.report import Report
+from autograder.verdict import Asked
+from tests.grading.attacks.grading import assert_neighbour_unharmed, graded, undisturbed
+from tests.grading.attacks.lesson import FULL, RIGHT, handed_in
+from tests.grading.attacks.naive import naive_score
+from tests.grading.attacks.score import (
+    ATTACKS,
+    COMPARED,
+    HOARDER_POINTS,
+    IN_PROCESS,
+    READ_FIRST,
+    ScoreAttack,
+    hoarder,
+)
+from tests.grading.walls import needs_walls
+
+pytestmark = needs_walls
+
+
+def named(attack: ScoreAttack) -> str:
+    return attack.name
+
+
+def believing(asked: Asked, given: Any, *more: Any) -> Report:
+    """A judge that compares nothing: what comes without a failure is right."""
+    report = asked.report(graded=True)
+    try:
+        seen = from_bytes(given, expect=Observation)
+        report.passed = all(answer.failure is None for answer in seen.answers.values())
+    except (Unreadable, TypeError):
+        pass
+    report.findings = [] if report.passed else [Finding("raises", "Nothing came.")]
+    return report
+
+
+def gained_without(wall: str, attack: ScoreAttack, folder: Path, monkeypatch: Any) -> float:
+    """The points an attack gets where its wall is gone."""
+    if wall == IN_PROCESS:
+        return naive_score(attack.notebook(), folder, attack.files)
+    with monkeypatch.context() as patched:
+        patched.setattr(marking, "read_cells", lambda cells: [])
+        if wall == COMPARED:
+            patched.setattr(marking, "judge", believing)
+        return graded(attack.notebook()).score
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=named)
+def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert gained_without(attack.wall, attack, tmp_path, monkeypatch) > attack.worth
+    result = graded(attack.notebook())
+    assert result.score <= attack.worth
+    assert [(m.grade_id, m.max_points) for m in result.marks] == [
+        (m.grade_id, m.max_points) for m in undisturbed().marks
+    ]
+    assert all(mark.points in (None, 0.0, mark.max_points) for mark in result.marks)
+    if attack.wall == READ_FIRST:  # values alone would not have told it
+        assert result.reasons
+        assert {mark.points for mark in result.marks} == {None}
+    assert_neighbour_unharmed()
+
+
+@pytest.mark.parametrize("attack", [a for a in ATTACKS if a.wall != READ_FIRST], ids=named)
+def test_values_are_judged_even_if_nobody_reads_the_cells(
+    attack: ScoreAttack, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(marking, "read_cells", lambda cells: [])
+    result = graded(attack.notebook())
+    assert result.score <= attack.worth
+    assert not result.needs_person
+
+
+def test_the_naive_judge_is_a_judge(tmp_path: Path):
+    """It tells right from wrong where nobody attacks it."""
+    (tmp_path / "right").mkdir()
+    (tmp_path / "wrong").mkdir()
+    assert naive_score(handed_in(RIGHT), tmp_path / "right") == FULL
+    assert naive_score(handed_in(), tmp_path / "wrong") == 0.0
+
+
+def test_what_the_hoarding_answer_is_worth():
+    assert graded(handed_in(hoarder())).score == HOARDER_POINTS
+
+
+def test_there_are_attacks_on_each_wall():
+    assert {attack.wall for attack in ATTACKS} == {IN_PROCESS, READ_FIRST, COMPARED}
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
