@@ -76,8 +76,8 @@ NUMERICAL_GRADIENT = Exercise(
             visible=True,
         ),
         Case(
-            "a transposed matrix",
-            lambda s: (Named("weighted_squares", (-1.5,)), s.away_from(4, 3).T),
+            "a matrix",
+            lambda s: (Named("weighted_squares", (-1.5,)), s.away_from(3, 4)),
         ),
         Case("a linear function", lambda s: (Named("affine", (2.5, 1.0)), s.normal(2, 2, 2))),
         Case(

@@ -87,3 +87,10 @@ def test_one_plan_judges_many_submissions_as_evaluate_does_one(name):
         together = verdict(asked, observation, Source.of(submission))
         alone = evaluate(submission, exercise=name, seed=11)
         assert together.to_json() == alone.to_json(), answer.id
+
+
+@pytest.mark.parametrize("name", sorted(all_exercises()))
+def test_the_arguments_of_questions_are_contiguous_as_they_arrive_in_the_box(name):
+    for question in make_plan(all_exercises()[name], 3, True):
+        for value in question.args:
+            assert not isinstance(value, Tensor) or value.is_contiguous(), question.id

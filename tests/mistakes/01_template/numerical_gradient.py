@@ -233,7 +233,7 @@ def numerical_gradient(f, x, eps=1e-6):
     return gradient
 
 
-# %% wrong[value|mutates-input]: flattens with reshape, which is a copy of a transposed matrix
+# %% wrong[fails-noncontiguous]: flattens with reshape, which is a copy of a transposed matrix
 def numerical_gradient(f, x, eps=1e-6):
     gradient = torch.zeros_like(x)
     flat, slots = x.reshape(-1), gradient.reshape(-1)
@@ -278,7 +278,7 @@ def numerical_gradient(f, x, eps=1e-6):
     return gradient
 
 
-# %% wrong[raises]: view on a transposed matrix
+# %% wrong[fails-noncontiguous]: view on a transposed matrix
 def numerical_gradient(f, x, eps=1e-6):
     flat = x.clone().view(-1)
     gradient = torch.zeros_like(flat)
