@@ -1,0 +1,65 @@
+"""A submission reaches nothing outside of itself; each reach works where the walls are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.grading.attacks.boxes import said_without
+from tests.grading.attacks.confinement import LEAVINGS, REACHES, Leaves, Reach, cell
+from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded, texts
+from tests.grading.attacks.lesson import RIGHT, handed_in
+from tests.grading.attacks.outside import Outside, has_ipv6, laid_out, victim
+from tests.grading.walls import needs_walls
+
+pytestmark = needs_walls
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
+    with laid_out(tmp_path_factory.mktemp("outside")) as found:
+        yield found
+
+
+def named(case: Reach | Leaves) -> str:
+    return case.name
+
+
+def said_in_the_box(outside: Outside, body: str) -> str:
+    """What a cell prints when it is graded; what it has read must not be anywhere in the result."""
+    result = graded(handed_in(RIGHT, before=[cell(outside.filled_in(body))]))
+    assert outside.canary not in everything_in(result)
+    return "\n".join(texts(result))
+
+
+@pytest.mark.parametrize("reach", REACHES, ids=named)
+def test_nothing_outside_is_reached(reach: Reach, outside: Outside):
+    if "<port6>" in reach.body and not has_ipv6():
+        pytest.skip("NOT RUN: this machine has no IPv6")
+    with victim(outside):
+        shown = said_without(reach.without, cell(outside.filled_in(reach.body)))
+    assert "REACHED" in shown, shown
+    assert (outside.canary in shown) == reach.secret, shown
+    (outside.root / "submitted/ben/spare.txt").write_text("spare")
+    (outside.root / "planted").unlink(missing_ok=True)
+    with victim(outside) as process:
+        said = said_in_the_box(outside, reach.body)
+        assert process.poll() is None
+    assert "REACHED" not in said
+    assert "REFUSED" in said or "NOTHING" in said or "was stopped" in said
+    assert not (outside.root / "planted").exists()
+    assert (outside.root / "submitted/ben/spare.txt").exists()
+    assert_neighbour_unharmed()
+
+
+@pytest.mark.parametrize("left", LEAVINGS, ids=named)
+def test_nothing_is_left_for_the_next_student(left: Leaves, outside: Outside):
+    leave, look = (cell(outside.filled_in(text)) for text in (left.leave, left.look))
+    said_without(left.without, leave)
+    assert "REACHED" in said_without(left.without, look)
+    said_in_the_box(outside, left.leave)
+    found = said_in_the_box(outside, left.look)
+    assert "REACHED" not in found
+    assert "REFUSED" in found or "NOTHING" in found
+    assert_neighbour_unharmed()
