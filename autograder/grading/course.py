@@ -25,6 +25,10 @@ class CannotWrite(Exception):
     """Grades cannot be kept: a sentence that says why and what to do. Nothing was half-written."""
 
 
+class NameTrouble(CannotWrite):
+    """A student's name that no gradebook can hold: only this one submission is concerned."""
+
+
 def open_course(root: Path, db_url: str | None = None) -> CourseDirectory:
     """The course in `root` with the configuration nbgrader's own commands would use there.
 

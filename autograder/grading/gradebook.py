@@ -26,17 +26,24 @@ from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 
 from autograder.grading import rows
 from autograder.grading.autograded import fill, placeholder, read_timestamp
-from autograder.grading.course import CannotWrite, course_version, folder_of, log, open_gradebook
+from autograder.grading.course import (
+    CannotWrite,
+    NameTrouble,
+    course_version,
+    folder_of,
+    log,
+    open_gradebook,
+)
 from autograder.grading.records import Draft, Records, new_record
 from autograder.grading.result import Result
 from autograder.grading.storage import Replacement
 from autograder.grading.troubles import database_trouble, file_trouble, is_passing, name_trouble
 
-__all__ = ["CannotWrite", "Writer"]
+__all__ = ["CannotWrite", "NameTrouble", "Writer"]
 
 Given = TypeVar("Given")
 SECONDS_BETWEEN_TRIES = 0.2
@@ -103,7 +110,7 @@ class Writer:
                 folder.finish()
                 record.place()
         except UnicodeError as error:
-            raise CannotWrite(name_trouble(student, lesson)) from error
+            raise NameTrouble(name_trouble(student)) from error
         except OSError as error:
             raise CannotWrite(file_trouble(error, student, lesson)) from error
 
@@ -214,6 +221,8 @@ class Writer:
             try:
                 return work()
             except DBAPIError as error:
+                if isinstance(error, DataError):
+                    raise NameTrouble(database_trouble(error, self.course.db_url)) from error
                 if not is_passing(error) or time.monotonic() - start > self._patience:
                     sentence = database_trouble(error, self.course.db_url)
                     raise CannotWrite(sentence) from error

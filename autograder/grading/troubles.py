@@ -61,9 +61,9 @@ def file_trouble(error: OSError, student: str, lesson: str) -> str:
     return f"{error.strerror or error}{where}: {what} could not be kept. Then run the same command again."
 
 
-def name_trouble(student: str, lesson: str) -> str:
+def name_trouble(student: str) -> str:
     """Why a name cannot be put into a database."""
     return (
-        f"The name of student {student!r} (or of {lesson!r}) is no valid text. Rename the folder in "
-        "submitted/, then grade again."
+        f"The name of student {student!r} is no valid text. Rename the folder in submitted/, then "
+        "grade again."
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
 
-from tests.grading.gradebooks import make_course, postgres_server
+from tests.grading.gradebooks import make_course, new_database, postgres_server
 from tests.grading.walls import why_not
 from tests.nbgrader.classes import guarded_class
 
@@ -37,12 +35,7 @@ def db_url(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
     if request.param == "sqlite":
         return None
     server = request.getfixturevalue("postgres")
-    name = f"course_{uuid.uuid4().hex}"
-    engine = create_engine(server + "postgres", isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return str(server + name)
+    return new_database(server)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader import api
 from nbgrader.api import Gradebook
+from sqlalchemy import create_engine, text
 
 from autograder.grading.course import open_course
 from autograder.grading.gradebook import Writer
@@ -131,8 +133,8 @@ def hand_in(course: Any, student: str = "ada", when: str | None = None, **files:
     (folder / f"{LESSON}.ipynb").write_text("{}")
     if when is not None:
         (folder / "timestamp.txt").write_text(when)
-    for name, text in files.items():
-        (folder / name.replace("_", ".")).write_text(text)
+    for name, content in files.items():
+        (folder / name.replace("_", ".")).write_text(content)
     return folder
 
 
@@ -249,6 +251,16 @@ def postgres_server() -> Iterator[str]:
         server.send_signal(signal.SIGINT)  # ends connections that are still open
         server.wait(60)
         shutil.rmtree(folder)
+
+
+def new_database(server: str) -> str:
+    """The address of an empty database on a server."""
+    name = f"course_{uuid.uuid4().hex}"
+    engine = create_engine(server + "postgres", isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return server + name
 
 
 def _wait_for(server: subprocess.Popen[bytes], programs: Path, port: int, folder: Path) -> None:

@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.course import CannotWrite, open_course
+from autograder.grading.course import CannotWrite, NameTrouble, open_course
 from autograder.grading.gradebook import Writer
 from tests.grading.gradebooks import (
     CONFIG,
@@ -24,6 +24,7 @@ from tests.grading.gradebooks import (
     contents,
     hand_in,
     make_course,
+    new_database,
     result,
     tree,
 )
@@ -263,6 +264,28 @@ def test_names_that_lead_elsewhere_are_refused(small_course: Any, name: str) -> 
     with Writer(small_course) as writer, pytest.raises(ValueError, match="cannot be the name"):
         writer.write(result(name), Path(small_course.root, "submitted"))
     assert tree(Path(small_course.root)) == before
+
+
+def test_a_name_that_is_no_text_concerns_one_submission_only(course: Any) -> None:
+    name = os.fsdecode(b"a\xff")
+    folder = hand_in(course, name)
+    hand_in(course)
+    with Writer(course) as writer:
+        with pytest.raises(NameTrouble, match=r"no valid text.*Rename"):
+            writer.write(result(name), folder)
+        writer.write(result(), hand_in(course))
+    assert {key[1] for key in contents(course)} == {"ada"}
+    assert [path.name for path in Path(course.root, "autograded").iterdir()] == ["ada"]
+
+
+def test_a_name_that_is_too_long_for_the_database(tmp_path: Path, postgres: str) -> None:
+    """SQLite does not mind."""
+    course = make_course(tmp_path / "course", new_database(postgres))
+    name = "x" * 200
+    with Writer(course) as writer, pytest.raises(NameTrouble, match=r"too long.*Rename"):
+        writer.write(result(name), hand_in(course, name))
+    assert contents(course) == {}
+    assert list(Path(course.root, "autograded").iterdir()) == []
 
 
 @pytest.mark.parametrize("points", [-1.0, 2.5, float("nan"), float("inf")])
