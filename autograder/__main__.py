@@ -10,12 +10,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-EXIT_PASSED, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+EXIT_PASSED, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _command(given)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _command(given: list[str]) -> int:
+    if given[:1] == ["grade"] and not any(word.startswith("--sch") for word in given):
+        from autograder.grading.pool import prepare
+
+        prepare()  # its workers import for seconds, and so do we
     options = _parser(grading=given[:1] not in (["check"], ["explain"])).parse_args(given)
     try:
         return int(options.run(options))

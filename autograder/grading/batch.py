@@ -8,27 +8,22 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.box import CannotStart, Limits, Walls
+from autograder.grading.box import Limits, Walls
 from autograder.grading.course import CannotWrite
+from autograder.grading.flow import Flow, Place, Task
 from autograder.grading.gradebook import Writer
 from autograder.grading.handed_in import HandedIn, find, lesson_files
-from autograder.grading.lesson import LessonFiles, NoLesson, read_lesson
-from autograder.grading.pool import cluster, local_pool
+from autograder.grading.lesson import LessonFiles, read_lesson
 from autograder.grading.records import Records, Seeds
 from autograder.grading.result import Result
-from autograder.grading.work import How, Submission, content_hash, grade, not_graded
-
-MOST_ATTEMPTS = 3  # of one submission, when workers die while they grade it
+from autograder.grading.work import How, content_hash
 
 
 class Busy(RuntimeError):
@@ -41,16 +36,14 @@ class Order:
 
     student    only this one; None: all
     all_again  also what has not changed since it was graded
-    workers    processes on this machine; unused with a scheduler
-    scheduler  the address of a Dask scheduler; "" for this machine
+    place      where it is done
     tests      run graded cells that are no check(…), too (see work.How)
     """
 
     lessons: tuple[str, ...]
     student: str | None = None
     all_again: bool = False
-    workers: int = 1
-    scheduler: str = ""
+    place: Place = field(default_factory=Place)
     device: str = "cpu"
     tests: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -59,29 +52,24 @@ class Order:
 
 @dataclass
 class Tally:
-    """How far a batch is."""
+    """How far a batch is. Of results only what is said at the end: a class may be a large one."""
 
     total: int = 0
     unchanged: int = 0
-    graded: list[Result] = field(default_factory=list)
-    missing: list[HandedIn] = field(default_factory=list)
+    done: int = 0
+    waiting: list[tuple[str, str, str]] = field(default_factory=list)  # student, lesson, why
     began: float = field(default_factory=time.monotonic)
-
-    @property
-    def done(self) -> int:
-        return len(self.graded)
 
     @property
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
-
-@dataclass
-class _Task:
-    handed_in: HandedIn
-    files: LessonFiles
-    how: How
-    attempts: int = 0
+    def add(self, result: Result) -> None:
+        """One more is graded."""
+        self.done += 1
+        if result.needs_person:
+            why = result.reasons[0] if result.reasons else "a cell is graded by hand"
+            self.waiting.append((result.student, result.lesson, why))
 
 
 def grade_all(
@@ -92,17 +80,17 @@ def grade_all(
     Raises Busy, NoLesson, NoCluster, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
     """
-    root = Path(course.root)
-    with _alone(root), Writer(course) as writer:
+    with _alone(Path(course.root)):
         tasks, tally = _tasks(course, order)
-        for lesson in {task.files.name for task in tasks}:
-            writer.check(lesson)
-        told(tally, None)
-        if tasks:
-            for task, result in _results(tasks, order):
+        # Workers need seconds to get ready; meanwhile the gradebook is opened.
+        with Flow(tasks, order.place) as flow, Writer(course) as writer:
+            for lesson in {task.files.name for task in tasks}:
+                writer.check(lesson)
+            told(tally, None)
+            for task, result in flow:
                 writer.write(result, task.handed_in.folder)
-                tally.graded.append(replace(result, notebook=""))
-                told(tally, result)
+                tally.add(result)
+                told(tally, replace(result, notebook=""))
     return tally
 
 
@@ -114,7 +102,7 @@ def how_to_grade(
     return How(seed, order.device, order.limits, order.walls, prelude, order.tests)
 
 
-def _tasks(course: CourseDirectory, order: Order) -> tuple[list[_Task], Tally]:
+def _tasks(course: CourseDirectory, order: Order) -> tuple[list[Task], Tally]:
     """What is left to do: without what was graded before and has not changed since."""
     records, tally = Records(Path(course.root)), Tally()
     lessons = [lesson_files(course, name) for name in order.lessons]
@@ -126,7 +114,7 @@ def _tasks(course: CourseDirectory, order: Order) -> tuple[list[_Task], Tally]:
             if not order.all_again and is_graded(course, records, one, files, how):
                 tally.unchanged += 1
             else:
-                tasks.append(_Task(one, files, how))
+                tasks.append(Task(one, files, how))
     tally.total = len(tasks)
     return tasks, tally
 
@@ -140,63 +128,6 @@ def is_graded(
         return False
     folder = Path(course.format_path(course.autograded_directory, one.student, one.lesson))
     return (folder / f"{one.lesson}.ipynb").is_file()
-
-
-def _results(tasks: Sequence[_Task], order: Order) -> Iterator[tuple[_Task, Result]]:
-    """The results as they come. Workers that die are replaced, and what they had is done again."""
-    waiting = deque(tasks)
-    while waiting:
-        with ExitStack() as stack:
-            if order.scheduler:
-                executor, at_a_time = stack.enter_context(cluster(order.scheduler))
-            else:
-                at_a_time = min(order.workers, len(waiting))
-                executor = stack.enter_context(local_pool(at_a_time))
-            yield from _until_broken(waiting, executor, 2 * at_a_time)
-
-
-def _until_broken(
-    waiting: deque[_Task], executor: Executor, at_a_time: int
-) -> Iterator[tuple[_Task, Result]]:
-    """Take tasks from the queue and give results, until all are done or the workers are gone."""
-    running: dict[Future[Result], tuple[_Task, Submission]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < at_a_time:
-                task = waiting.popleft()
-                submission = task.handed_in.read()
-                if task.attempts >= MOST_ATTEMPTS:
-                    yield task, _gave_up(task, submission, "the worker grading it ended each time")
-                    continue
-                try:
-                    future = executor.submit(grade, submission, task.files, task.how)
-                except BrokenProcessPool:
-                    waiting.appendleft(task)
-                    raise
-                running[future] = task, submission
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                task, submission = running[future]
-                result = _result(future, task, submission)
-                del running[future]
-                yield task, result
-    except BrokenProcessPool:
-        for task, _ in running.values():
-            waiting.append(replace(task, attempts=task.attempts + 1))
-
-
-def _result(future: Future[Result], task: _Task, submission: Submission) -> Result:
-    try:
-        return future.result()
-    except (BrokenProcessPool, CannotStart, CannotWrite, NoLesson):
-        raise
-    except Exception as error:  # the grader's own fault costs nobody marks, and the others go on
-        return _gave_up(task, submission, f"{type(error).__name__}: {str(error)[:300]}")
-
-
-def _gave_up(task: _Task, submission: Submission, why: str) -> Result:
-    words = f"The grader itself failed on this notebook ({why}). It is not the learner's fault."
-    return not_graded(submission, task.files, task.how, words)
 
 
 @contextmanager

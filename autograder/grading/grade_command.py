@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
+
+from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.batch import Busy, Order, Tally, grade_all
 from autograder.grading.box import CannotStart, Limits, Walls
 from autograder.grading.course import CannotWrite, open_course
+from autograder.grading.flow import NoCluster, Place
 from autograder.grading.handed_in import lessons_handed_in
 from autograder.grading.lesson import NoLesson
-from autograder.grading.pool import NoCluster, processors
+from autograder.grading.pool import processors
 from autograder.grading.result import Result
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
@@ -61,24 +66,49 @@ def add_course_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--db", metavar="URL", help="another gradebook, as SQLAlchemy writes it")
 
 
+def course_of(options: argparse.Namespace) -> CourseDirectory:
+    """The course the options name. Raises ValueError where there is none."""
+    folder = Path(options.course)
+    if not folder.is_dir():
+        raise ValueError(f"There is no folder {folder}.")
+    course = open_course(folder, options.db)
+    known = (folder / "nbgrader_config.py", *(
+        Path(course.root, name) for name in (course.source_directory, course.submitted_directory)
+    ))  # fmt: skip
+    if not any(path.exists() for path in known):
+        raise ValueError(
+            f"{folder.resolve()} is no course folder: there is no nbgrader_config.py in it. "
+            "Say where the course is with --course."
+        )
+    return course
+
+
 def run_grade(options: argparse.Namespace) -> int:
     """Grade, and say how it went; 0 only if everything was graded or marked for a person."""
-    course = open_course(options.course, options.db)
+    if options.jobs < 1:
+        raise ValueError("--jobs is a number of processes, 1 or more.")
+    if not options.seconds > 0:
+        raise ValueError("--seconds is a time, more than 0.")
+    course = course_of(options)
     lessons = tuple(dict.fromkeys(options.lesson)) or tuple(lessons_handed_in(course))
     if not lessons:
-        print(f"Nothing was handed in: there is no submission in {course.submitted_directory}/.")
+        print(
+            f"Nothing was handed in: no lesson has a submission in {course.submitted_directory}/.",
+            file=sys.stderr if options.json else sys.stdout,
+        )
         return EXIT_DONE
-    if options.jobs < 1:
-        raise ValueError("--jobs is a number of processes, 1 or more")
     limits = Limits(seconds=options.seconds)
     order = Order(
-        lessons, options.student, options.all, options.jobs, options.scheduler, options.device,
-        options.run_tests, limits, Walls.none() if options.unsafe else Walls(),
+        lessons, options.student, options.all, Place(options.jobs, options.scheduler),
+        options.device, options.run_tests, limits, Walls.none() if options.unsafe else Walls(),
     )  # fmt: skip
     if options.unsafe:
         print("--unsafe: submissions run WITHOUT a sandbox, as you.", file=sys.stderr)
+    return _grade(course, order, Json(sys.stdout) if options.json else Bar(sys.stderr))
+
+
+def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
     last = Tally()
-    show = Json(sys.stdout) if options.json else Bar(sys.stderr)
 
     def told(tally: Tally, result: Result | None) -> None:
         nonlocal last
@@ -86,36 +116,56 @@ def run_grade(options: argparse.Namespace) -> int:
         show(tally, result)
 
     try:
-        grade_all(course, order, told)
+        with _told_to_end():
+            grade_all(course, order, told)
     except KeyboardInterrupt:
-        _end(show)
+        show.end()
         print(
             f"Stopped. {last.done} of {last.total} are graded and kept; "
-            "run the same command to go on.",
+            "run the same command again to go on.",
             file=sys.stderr,
         )
         return EXIT_INTERRUPTED
-    except (Busy, CannotStart, CannotWrite, NoCluster, NoLesson) as error:
-        _end(show)
-        print(f"autograder: {error}", file=sys.stderr)
+    except (Busy, CannotStart, CannotWrite, NoCluster, NoLesson, OSError) as error:
+        show.end()
+        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        print(f"autograder: {words}", file=sys.stderr)
         if last.total:
             print(
-                f"{last.done} of {last.total} are graded and kept; mend this and run it again.",
+                f"{last.done} of {last.total} are graded and kept; mend this, then run the same "
+                "command again to go on.",
                 file=sys.stderr,
             )
         return EXIT_FAILED
-    _end(show)
-    if not options.json:
-        print(in_words(last, options.student))
+    show.end()
+    if order.student and not last.total and not last.unchanged:
+        print(f"autograder: {order.student} handed nothing in for these lessons.", file=sys.stderr)
+        return EXIT_FAILED
+    if not isinstance(show, Json):
+        print(in_words(last))
     return EXIT_DONE
 
 
-def in_words(tally: Tally, student: str | None = None) -> str:
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """A terminal that is closed and a `kill` end a batch as Ctrl-C does."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def in_words(tally: Tally) -> str:
     """What a finished batch says."""
     lines = []
     if not tally.total and not tally.unchanged:
-        who = f" by {student}" if student else ""
-        return f"Nothing was handed in{who} for these lessons."
+        return "Nothing was handed in for these lessons."
     if tally.total:
         rate = tally.seconds / tally.total
         lines.append(
@@ -124,22 +174,16 @@ def in_words(tally: Tally, student: str | None = None) -> str:
         )
     else:
         lines.append(f"All {tally.unchanged} were graded before and have not changed.")
-    waiting = [one for one in tally.graded if one.needs_person]
-    if waiting:
-        lines.append(f"{len(waiting)} wait for a person (`autograder status` says why):")
-        lines += [f"  {one.student}, {one.lesson}: {_why(one)}" for one in waiting[:10]]
-        if len(waiting) > 10:
-            lines.append(f"  … and {len(waiting) - 10} more")
-    return "\n".join(lines)
-
-
-def _why(result: Result) -> str:
-    return result.reasons[0] if result.reasons else "a cell is graded by hand"
-
-
-def _end(show: Callable[..., None]) -> None:
-    if isinstance(show, Bar):
-        show.end()
+    if tally.waiting:
+        count = len(tally.waiting)
+        lines.append(
+            ("1 waits" if count == 1 else f"{count} wait")
+            + " for a person (`autograder status` says why):"
+        )
+        lines += [f"  {student}, {lesson}: {why}" for student, lesson, why in tally.waiting[:10]]
+        if count > 10:
+            lines.append(f"  … and {count - 10} more")
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in "\n".join(lines))
 
 
 class Json:
@@ -160,26 +204,46 @@ class Json:
             }  # fmt: skip
         print(json.dumps(line, ensure_ascii=False), file=self._out, flush=True)
 
+    def end(self) -> None:
+        """Nothing is left open."""
+
 
 class Bar:
     """A progress bar in a terminal; elsewhere a line now and then."""
 
     def __init__(self, out: TextIO):
         self._out, self._said = out, 0
+        self._first = 0.0  # seconds until the first result: workers have to get ready
 
     def __call__(self, tally: Tally, result: Result | None) -> None:
         if not tally.total:
             return
+        text = f"{tally.done}/{tally.total}  {self._speed(tally)}"
         share = tally.done / tally.total
-        rate = tally.done / tally.seconds if tally.seconds else 0.0
-        left = f"{(tally.total - tally.done) / rate:.0f} s left" if rate else "starting"
-        text = f"{tally.done}/{tally.total}  {rate:.1f} a second  {left}"
         if self._out.isatty():
             bar = "█" * int(share * _BAR)
             print(f"\r\x1b[K{bar:░<{_BAR}} {text}", end="", file=self._out, flush=True)
         elif int(share * 10) > self._said:
             self._said = int(share * 10)
             print(text, file=self._out, flush=True)
+
+    def _speed(self, tally: Tally) -> str:
+        if not tally.done:
+            return "getting ready"
+        self._first = self._first or tally.seconds
+        passed = tally.seconds - self._first
+        if tally.done < 2 or not passed:
+            return f"the first after {self._first:.0f} s"
+        rate = (tally.done - 1) / passed
+        left = round((tally.total - tally.done) / rate)
+        time = (
+            f"{left} s"
+            if left < 100
+            else f"{left // 60} min"
+            if left < 6000
+            else f"{left // 3600} h"
+        )
+        return f"{rate:.1f} a second  {time} left"
 
     def end(self) -> None:
         """Leave the bar where it is and begin a new line."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import ModuleType
 
 import nbformat
 from nbformat import NotebookNode
+
+from autograder.exercise import Exercise
+from autograder.exercises import register, registered_exercises
 
 # What no exercise depends on, by the beginning of its grade_id.
 SKIPPED = ("demo-", "try-", "see-", "finale-", "quiz-")
@@ -117,11 +120,15 @@ def read_files(name: str, source: Path, released: Path | None = None) -> LessonF
     return LessonFiles(name, text, given, tuple(modules))
 
 
-@lru_cache(maxsize=16)
 def read_lesson(files: LessonFiles) -> Lesson:
     """The lesson of those files; its own modules are imported, so that their exercises are known."""
     for name, text in files.modules:
         _import_text(name, text)
+    return _read_lesson(files)
+
+
+@lru_cache(maxsize=16)
+def _read_lesson(files: LessonFiles) -> Lesson:
     notebook = nbformat.reads(files.source, as_version=4)
     graded: dict[str, GradedCell] = {}
     roles: dict[str, NotebookNode] = {}
@@ -191,22 +198,34 @@ def _imported(notebook: NotebookNode) -> set[str]:
 
 
 def _import_text(name: str, text: str) -> None:
-    """Import an instructor's module from its text, once for each version of it."""
+    """Import an instructor's module from its text; two lessons may have different ones of one name."""
     known = sys.modules.get(name)
-    if known is not None:
-        if getattr(known, "__autograder_text__", None) == text:
-            return
-        if not hasattr(known, "__autograder_text__"):
-            return  # it is importable here anyway
-    spec = importlib.util.spec_from_loader(name, loader=None)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
+    if known is not None and not hasattr(known, "__autograder_text__"):
+        return  # it is importable here anyway
+    module, exercises = _module(name, text)
+    sys.modules[name] = module
+    registered = registered_exercises()
+    for exercise in exercises:
+        if registered.get(exercise.name) is not exercise:
+            register(exercise)
+
+
+@lru_cache(maxsize=64)
+def _module(name: str, text: str) -> tuple[ModuleType, tuple[Exercise, ...]]:
+    """A module run from its text, once, and the exercises that it registers."""
+    module = ModuleType(name)
     module.__dict__["__autograder_text__"] = text
+    before, known = registered_exercises(), sys.modules.get(name)
     sys.modules[name] = module
     try:
         exec(compile(text, f"{name}.py", "exec"), module.__dict__)
     except Exception as error:
-        del sys.modules[name]
+        if known is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = known
         raise NoLesson(
             f"{name}.py, which the lesson imports, stops with {type(error).__name__}: {error}"
         ) from error
+    after = registered_exercises().items()
+    return module, tuple(one for known_as, one in after if before.get(known_as) is not one)

@@ -10,8 +10,7 @@ from typing import Any
 
 from autograder.grading.batch import Order, how_to_grade
 from autograder.grading.box import Walls
-from autograder.grading.course import open_course
-from autograder.grading.grade_command import add_course_options
+from autograder.grading.grade_command import add_course_options, course_of
 from autograder.grading.handed_in import find, lesson_files
 from autograder.grading.lesson import NoLesson
 from autograder.grading.records import Records
@@ -38,7 +37,7 @@ def add_replay(commands: Any) -> None:
 
 def run_replay(options: argparse.Namespace) -> int:
     """Print the reports; 0 if every mark is as recorded, 1 if one is another."""
-    course = open_course(options.course, options.db)
+    course = course_of(options)
     files = lesson_files(course, options.lesson)
     found = find(course, options.lesson, options.student)
     if not found:

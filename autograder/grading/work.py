@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
+import torch
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbformat.v4.nbjson import JSONWriter
 
+from autograder.exercise import Exercise
+from autograder.exercises import registered_exercises
 from autograder.grading.box import Box, Job, Limits, Outcome, Walls
+from autograder.grading.judge import examination
 from autograder.grading.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
 from autograder.grading.marking import Marked, mark
 from autograder.grading.restoring import UnreadableNotebook, overwrite, read_notebook, restore
@@ -72,10 +77,31 @@ def content_hash(submission: Submission, lesson: LessonFiles, how: How) -> str:
     return digest.hexdigest()
 
 
+_known: OrderedDict[str, LessonFiles] = OrderedDict()  # lessons sent to this process, by digest
+_MOST_KNOWN = 64
+
+
+def grade_sent(submission: Submission, lesson: LessonFiles | str, how: How) -> Result | None:
+    """Grade one submission on a worker; as :func:`grade`.
+
+    lesson  its digest; None comes back where this worker has not got the lesson yet: then it is to
+            be sent whole. A lesson has far more bytes than what is handed in for it.
+    """
+    if isinstance(lesson, LessonFiles):
+        _known[lesson.digest] = lesson
+        if len(_known) > _MOST_KNOWN:
+            _known.popitem(last=False)
+        return grade(submission, lesson, how)
+    files = _known.get(lesson)
+    return None if files is None else grade(submission, files, how)
+
+
 def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
     """Grade one submission. Raises CannotStart or NoLesson, never for what a submission holds."""
     began = time.perf_counter()
+    torch.set_num_threads(1)  # sums of many numbers depend on it, and equal work scores equally
     lesson = read_lesson(files)
+    _notice_exercises()
     content = content_hash(submission, files, how)
     try:
         if submission.data is None:
@@ -141,6 +167,18 @@ def _quoted(text: str) -> str:
 
 _boxes: dict[str, Box] = {}
 _one_at_a_time = Lock()
+_exercises: dict[str, Exercise] = {}  # an instructor's own, when it was last looked
+
+
+def _notice_exercises() -> None:
+    """What was made for exercises that have another definition now is made anew."""
+    now = registered_exercises()
+    with _one_at_a_time:
+        if now.keys() != _exercises.keys() or any(now[n] is not _exercises[n] for n in now):
+            _exercises.clear()
+            _exercises.update(now)
+            examination.cache_clear()
+            close_boxes()
 
 
 def mark_in_box(notebook: NotebookNode, lesson: Lesson, how: How) -> Marked:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.grading import folders
 from autograder.grading.box import bubblewrap, bundle
 from autograder.grading.box.inside import frames
 from autograder.grading.box.inside.warm import ENDED
@@ -23,11 +22,19 @@ from autograder.grading.box.limits import Limits, Walls
 
 _START = 120.0  # seconds until the warm process has to be there
 _GRACE = 5.0  # seconds beyond a limit until what does not end is ended
+_ATTEMPTS = 3  # at a submission that was ended by nothing it can do itself
 _WARM = "autograder.grading.box.inside.warm"
 
 
 class CannotStart(RuntimeError):
     """The box could not be built, or does not hold; the message says what is missing."""
+
+
+class _Ended(Exception):
+    """Somebody or something outside ended a submission's process, or the warm one it came from."""
+
+    def __init__(self, index: int, how: str):
+        self.index, self.how = index, how
 
 
 class Box:
@@ -46,7 +53,7 @@ class Box:
         self.prelude, self._device = tuple(prelude), device
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._folder: Path | None = None
+        self._folder: folders.Folder | None = None
         self.memory = 0  # bytes of the warm process, known once it has started
 
     # ---- building ---------------------------------------------------------------------------
@@ -54,15 +61,23 @@ class Box:
         """Build the box, if it is not there. Raises CannotStart."""
         if self._process is not None and self._process.poll() is None:
             return
-        self.close()
-        self._folder = Path(tempfile.mkdtemp(prefix="autograder-box-"))
-        made = self._folder / "bundle"
-        made.mkdir()
-        bundle.make_bundle(made)
+        said: str | None = ""
+        for _ in range(_ATTEMPTS):
+            if said == "":  # at first, and after somebody ended it: what fails by itself says why
+                self.close()
+                said = self._start()
+        if said is not None:
+            self.close()
+            raise CannotStart(_in_words(said))
+
+    def _start(self) -> str | None:
+        """Start a warm process; what it said where it did not come to serve, or None."""
+        made = self._build()
+        assert self._folder is not None
         ours, theirs = socket.socketpair()
-        log = self._folder / "log"
+        log = made.with_name("log")
         command, environment = self._command(made, theirs.fileno())
-        with open(log, "wb") as errors:
+        with ours, theirs, open(log, "wb") as errors:
             try:
                 self._process = subprocess.Popen(
                     command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
@@ -70,17 +85,29 @@ class Box:
                 )  # fmt: skip
             except OSError as error:
                 raise CannotStart(f"{command[0]} could not be started: {error.strerror}") from error
-        theirs.close()
-        self._control = ours
+            self._control = ours.dup()
         # A box nobody holds any more ends, whatever became of whoever held it.
-        self._end = weakref.finalize(self, _end, self._process, ours, self._folder)
+        self._end = weakref.finalize(self, _end, self._process, self._control, self._folder)
         try:
-            _, data = frames.receive(ours, 1 << 20, time.monotonic() + _START)
-        except (frames.Closed, frames.Late) as error:
-            said = log.read_text(errors="replace").strip()[-2000:]
-            self.close()
-            raise CannotStart(_in_words(said)) from error
+            _, data = frames.receive(self._control, 1 << 20, time.monotonic() + _START)
+        except (frames.Closed, frames.Late):
+            return log.read_text(errors="replace").strip()[-2000:]
         self.memory = int(json.loads(data)["memory"])
+        return None
+
+    def _build(self) -> Path:
+        """What goes into the box, in a folder of its own; gives its place."""
+        folders.sweep()
+        try:
+            self._folder = folders.make_folder()
+            made = self._folder.path / "bundle"
+            made.mkdir()
+            return bundle.make_bundle(made)
+        except OSError as error:
+            self.close()
+            raise CannotStart(
+                f"its files could not be written to {error.filename or 'TMPDIR'}: {error.strerror}"
+            ) from error
 
     def _command(self, made: Path, control: int) -> tuple[list[str], dict[str, str]]:
         settings = {
@@ -107,6 +134,8 @@ class Box:
         """End the warm process and everything in the box."""
         if self._process is not None:
             self._end()
+        elif self._folder is not None:
+            self._folder.remove()
         self._process = self._control = self._folder = None
 
     def __enter__(self) -> Box:
@@ -124,9 +153,18 @@ class Box:
         """
         outcome, began = Outcome(), time.monotonic()
         deadline = began + self.limits.seconds
-        for _ in job.steps:
+        attempts = 1
+        for _ in range(len(job.steps) + _ATTEMPTS - 1):
             left_out = frozenset(outcome.lost) | frozenset(outcome.answers)
-            stopped = self._once(job, left_out, outcome, deadline)
+            try:
+                stopped = self._once(job, left_out, outcome, deadline)
+            except _Ended as ended:
+                if attempts < _ATTEMPTS and time.monotonic() < deadline:
+                    attempts += 1
+                    outcome.answers.clear()  # from the start again, as if nothing had been
+                    outcome.said.clear()
+                    continue
+                stopped = ended.index, Lost("died", ended.how)
             if stopped is None:
                 break
             index, lost = stopped
@@ -142,7 +180,7 @@ class Box:
     def _once(
         self, job: Job, left_out: frozenset[int], outcome: Outcome, deadline: float
     ) -> tuple[int, Lost] | None:
-        """Run the steps that are left; the step that did not end, and why, or None."""
+        """Run the steps that are left; the step that did not end, and why, or None. Raises _Ended."""
         self.start()
         assert self._control is not None
         ours, theirs = socket.socketpair()
@@ -151,14 +189,15 @@ class Box:
         except OSError:
             ours.close()
             self.close()
-            raise CannotStart("the warm process is gone") from None
+            raise _Ended(0, "the warm process is gone") from None
         finally:
             theirs.close()
         with ours:
             stopped = self._listen(ours, job, left_out, outcome, deadline)
-        ended = self._ended(kill=stopped is not None)
+        at = stopped[0] if stopped is not None else 0
+        ended = self._ended(at, kill=stopped is not None)
         if stopped is not None and stopped[1].why == "died" and ended:
-            return stopped[0], Lost("died", ended)
+            return at, Lost("died", ended)
         return stopped
 
     def _listen(
@@ -196,9 +235,10 @@ class Box:
         except (frames.Closed, OSError, ValueError, IndexError):
             return at, Lost("died")
 
-    def _ended(self, kill: bool) -> str:
-        """Wait until the submission's process is gone; what ended it, in words, or ""."""
+    def _ended(self, at: int, kill: bool) -> str:
+        """Wait until the submission's process is gone; what ended it, in words, or "". Raises _Ended."""
         assert self._control is not None
+        told = False
         try:
             if kill:
                 # It may be about to end by itself: how it ended is worth a moment.
@@ -206,14 +246,19 @@ class Box:
                 try:
                     self._control.recv(1, socket.MSG_PEEK)
                 except TimeoutError:
+                    told = True
                     self._control.sendall(b"k")
             kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
         except (frames.Closed, frames.Late, OSError):
             self.close()  # the next job gets a new one
-            return "the warm process went with it"
+            if not kill:
+                return ""  # everything had been said before
+            raise _Ended(at, "the warm process went with it") from None
         if kind == b"f":
             raise CannotStart(data.decode(errors="replace"))
         status, _ = ENDED.unpack(data)
+        if kill and not told and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            raise _Ended(at, "SIGKILL")  # no process can send that to itself in here
         if os.WIFSIGNALED(status):
             return signal.Signals(os.WTERMSIG(status)).name
         code = os.WEXITSTATUS(status)
@@ -240,11 +285,11 @@ def _said(data: bytes, limit: int) -> Said:
     return Said(**{f: given.get(f, "")[: limit + 20] for f in fields})
 
 
-def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: Path) -> None:
+def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: folders.Folder) -> None:
     control.close()
     process.kill()
     process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()
 
 
 def _in_words(said: str) -> str:

@@ -1,0 +1,66 @@
+"""The folders that boxes are built in: in the system's place for temporary files, and gone with us.
+
+A process that is killed cannot clean up after itself. So each folder is locked by the process whose
+box it is; the lock ends with the process, and the next box that is built anywhere takes away the
+folders nobody holds any more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "grading-box-"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of our own. lock: the descriptor that holds it."""
+
+    path: Path
+    lock: int
+
+    def remove(self) -> None:
+        """Take it away, with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self.lock)
+
+
+def make_folder() -> Folder:
+    """A new, empty folder. Raises OSError."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        try:
+            lock = _open(path)
+        except FileNotFoundError:  # somebody who cleans up was here between the two steps
+            continue
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.fstat(lock).st_nlink:
+            return Folder(path, lock)
+        os.close(lock)
+
+
+def sweep() -> None:
+    """Take away what killed processes have left behind."""
+    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):  # another user's, or just gone
+            _remove_if_left(path)
+
+
+def _remove_if_left(path: Path) -> None:
+    lock = _open(path)
+    try:
+        if os.fstat(lock).st_uid == os.getuid():
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path)
+    finally:
+        os.close(lock)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
