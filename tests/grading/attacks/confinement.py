@@ -110,7 +110,7 @@ REACHES: tuple[Reach, ...] = (
     _connects("a server over IPv4", "AF_INET", "('127.0.0.1', <port4>)"),
     _connects("a server over IPv6", "AF_INET6", "('::1', <port6>)"),
     _connects("a socket in a folder", "AF_UNIX", "'<root>/socket'"),
-    _connects("a socket without a file", "AF_UNIX", "'\\0<abstract>'"),
+    _connects("a socket without a file", "AF_UNIX", "'\\x00<abstract>'"),
     Reach("a name server", "import socket\nwith socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as to:\n    to.settimeout(2)\n"
           "    to.sendto(b'who is it', ('127.0.0.1', <udp>))\n    return to.recv(100).decode()", secret=True),
     Reach("a web page", "from urllib.request import urlopen\n"
@@ -155,9 +155,9 @@ LEAVINGS: tuple[Leaves, ...] = (
            "with open('note.txt') as file:\n    return file.read()"),
     Leaves("a module to be imported", "with open('helper.py', 'w') as file:\n    return file.write('answer = 1')",
            "import helper\nreturn helper.answer"),
-    Leaves("a configuration of IPython's", "os.makedirs('profile_default/startup')\n"
+    Leaves("a configuration of IPython's", "os.makedirs('profile_default/startup', exist_ok=True)\n"
            "with open('profile_default/startup/00.py', 'w') as file:\n    return file.write('x = 1')",
-           "return os.listdir('profile_default/startup')"),
+           "return '00.py' in os.listdir('profile_default/startup')"),
     Leaves("a process", _SPIN + "    time.sleep(20)\n    os._exit(0)\nreturn True",
            "mine = {os.getpid(), os.getppid(), 1}\n"
            "return [n for n in os.listdir('/proc') if n.isdigit() and int(n) not in mine and int(n) > os.getppid()]"),
