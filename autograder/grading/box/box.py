@@ -223,7 +223,7 @@ class Box:
                     at = steps.pop(0)
                     until = time.monotonic() + self.limits.cell_seconds
                 elif kind == frames.SAID:
-                    outcome.said[at] = _said(data, self.limits.text)
+                    outcome.said[at] = Said.read(data, self.limits.text)
                 elif kind == frames.ANSWER:
                     outcome.answers[at] = data
                 else:
@@ -274,15 +274,6 @@ def trouble(walls: Walls | None = None) -> str:
         return str(error)
     works = 0 in outcome.said and outcome.said[0].text == "hello\n"
     return "" if works else f"nothing ran: {outcome.lost.get(0)}"
-
-
-def _said(data: bytes, limit: int) -> Said:
-    """What a cell said; ValueError for what is no such message."""
-    given = json.loads(data)
-    fields = ("text", "error", "message", "place")
-    if not isinstance(given, dict) or not all(isinstance(given.get(f, ""), str) for f in fields):
-        raise ValueError("not what a cell says")
-    return Said(**{f: given.get(f, "")[: limit + 20] for f in fields})
 
 
 def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: folders.Folder) -> None:

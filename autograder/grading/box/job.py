@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,15 @@ class Said:
     error: str = ""
     message: str = ""
     place: str = ""
+
+    @classmethod
+    def read(cls, data: bytes, limit: int) -> Said:
+        """What a cell said, cut where it says more; ValueError for what is no such message."""
+        given = json.loads(data)
+        names = [f.name for f in fields(cls)]
+        if not isinstance(given, dict) or not all(isinstance(given.get(n, ""), str) for n in names):
+            raise ValueError("not what a cell says")
+        return cls(**{n: given.get(n, "")[: limit + 20] for n in names})
 
 
 @dataclass(frozen=True)
