@@ -61,7 +61,7 @@ start: environment  ## Install what is missing and open the course in JupyterLab
 	@$(VENV_PYTHON) autograder/setup/serve.py $(LAB_ARGS)
 
 test: lint browser-tools  ## Install what is missing, lint, check types and run every test
-	OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadgroup $(TEST_ARGS)
+	OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n $(WORKERS) --maxprocesses 8 $(TEST_ARGS)
 
 report-card: everything  ## Count how often the grader is right: its gallery and mutants, in docs/
 	$(VENV_PYTHON) -m tests.mistakes.report_card --repeat $(REPEAT) --mutants $(MUTANTS) \

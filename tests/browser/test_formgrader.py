@@ -49,7 +49,7 @@ WORK_IN_STOCK = {
 
 def guarded(test):
     """Marks for tests on the mini class."""
-    for mark in (pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("mini-class")):
+    for mark in (pytest.mark.browser, pytest.mark.slow):
         test = mark(test)
     return test
 
@@ -116,7 +116,6 @@ def formgrader(page, lab_server: LabServer, tmp_path: Path):
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.xdist_group("real-class")
 def test_formgrader_in_jupyterlab_shows_the_class(real_class: Path, page, formgrader) -> None:
     with formgrader(real_class) as (lab, folder):
         page.goto(f"{lab.url}/lab?reset")
@@ -135,7 +134,6 @@ def test_formgrader_in_jupyterlab_shows_the_class(real_class: Path, page, formgr
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.xdist_group("real-class")
 def test_formgrader_shows_the_report_and_the_formulas(real_class: Path, page, formgrader) -> None:
     with formgrader(real_class) as (lab, folder):
         open_submission(page, lab, folder, "carla", "01_template")

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 START_PAGE = "lab/tree/00_start_here/00_start_here.ipynb"
 NOTIFICATION = ".Toastify__toast"
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture

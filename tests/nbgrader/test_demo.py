@@ -12,7 +12,7 @@ from autograder.grading import demo
 from tests.nbgrader.classroom import scores
 from tests.nbgrader.test_feedback import page, what_it_loads_or_runs
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("real-class")]
+pytestmark = pytest.mark.slow
 
 # The exercise each lesson's wrong answer is for, and the rule it deserves.
 WRONG = {"01_template": ("square", "gradient-scale"), "02_sigmoid": ("my-sigmoid", "gradient-sign")}

@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 from autograder.grading import demo
 from tests.build.mini_course import NAME
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mini-class")]
+pytestmark = pytest.mark.slow
 
 HIDDEN_WORDS = ("unseen_number", "BEGIN HIDDEN", "END HIDDEN")
 

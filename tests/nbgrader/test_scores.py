@@ -14,7 +14,7 @@ from tests.nbgrader.classes import HOSTILE
 from tests.nbgrader.classroom import scores
 from tests.nbgrader.submissions import LEARNERS
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mini-class")]
+pytestmark = pytest.mark.slow
 
 
 def test_everybody_gets_what_they_deserve(guarded_class: Path) -> None:
