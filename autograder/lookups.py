@@ -31,7 +31,7 @@ class Lookup:
 
 def lookups(source: Source) -> list[Lookup]:
     """Every lookup in the source of a submission, in the order of its lines."""
-    found = {}
+    found: dict[int, Lookup] = {}
     for node in source.nodes:
         for made in _lookup(source, node):
             found.setdefault(made.line, made)
