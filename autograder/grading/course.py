@@ -90,3 +90,5 @@ def open_gradebook(course: CourseDirectory) -> Gradebook:
         ) from error
     except DBAPIError as error:
         raise CannotWrite(database_trouble(error, course.db_url)) from error
+    except OSError as error:
+        raise CannotWrite(f"The gradebook {error.filename}: {error.strerror}.") from error

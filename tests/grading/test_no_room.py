@@ -7,7 +7,9 @@ import pwd
 import shutil
 import subprocess
 import sys
+import tempfile
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +100,14 @@ def _as_nobody(folder: Path, work: Any) -> int:
         os._exit(1)
 
 
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that other users may look into, unlike pytest's."""
+    with tempfile.TemporaryDirectory(prefix="open-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.parametrize(
     ("closed", "sentence"),
     [
@@ -106,9 +116,8 @@ def _as_nobody(folder: Path, work: Any) -> int:
         ("grading/records", "may not write here"),
     ],
 )
-def test_what_may_only_be_read(tmp_path: Path, closed: str, sentence: str) -> None:
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
+def test_what_may_only_be_read(open_folder: Path, closed: str, sentence: str) -> None:
+    tmp_path = open_folder
     course = make_course(tmp_path / "course")
     with Writer(course) as writer:
         writer.write(result(), hand_in(course))
@@ -129,3 +138,16 @@ def test_what_may_only_be_read(tmp_path: Path, closed: str, sentence: str) -> No
 
     assert _as_nobody(tmp_path, attempt) == 0
     assert tree(tmp_path / "course") == before
+
+
+def test_a_course_that_nobody_may_look_into(open_folder: Path) -> None:
+    make_course(open_folder / "course")
+    (open_folder / "course").chmod(0o700)
+    course = open_course(open_folder / "course")
+
+    def attempt() -> None:
+        with pytest.raises(CannotWrite, match="Permission denied"):
+            Writer(course)
+
+    if os.getuid() == 0:
+        assert _as_nobody(open_folder, attempt) == 0
