@@ -192,8 +192,12 @@ class Box:
             raise _Ended(0, "the warm process is gone") from None
         finally:
             theirs.close()
-        with ours:
-            stopped = self._listen(ours, job, left_out, outcome, deadline)
+        try:
+            with ours:
+                stopped = self._listen(ours, job, left_out, outcome, deadline)
+        except BaseException:
+            self.close()  # what this one's end is told with must not be read as the next one's
+            raise
         at = stopped[0] if stopped is not None else 0
         ended = self._ended(at, kill=stopped is not None)
         if stopped is not None and stopped[1].why == "died" and ended:
@@ -248,7 +252,13 @@ class Box:
                 except TimeoutError:
                     told = True
                     self._control.sendall(b"k")
-            kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+            try:
+                kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+            except frames.Late:  # it had said that it was done, and stays
+                if told:
+                    raise
+                self._control.sendall(b"k")
+                kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
         except (frames.Closed, frames.Late, OSError):
             self.close()  # the next job gets a new one
             if not kill:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields
 
+_LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
+_BESIDES = 3000  # characters that a cell says besides what it prints: its error, and where
+
 
 @dataclass(frozen=True)
 class Run:
@@ -58,7 +61,12 @@ class Said:
     @classmethod
     def read(cls, data: bytes, limit: int) -> Said:
         """What a cell said, cut where it says more; ValueError for what is no such message."""
-        given = json.loads(data)
+        if len(data) > _LONGEST_CHARACTER * (limit + _BESIDES):
+            raise ValueError(f"{len(data)} bytes are more than a cell says")
+        try:
+            given = json.loads(data)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
         names = [f.name for f in fields(cls)]
         if not isinstance(given, dict) or not all(isinstance(given.get(n, ""), str) for n in names):
             raise ValueError("not what a cell says")
