@@ -1,0 +1,26 @@
+"""Whatever a submission sends to the grader harms nobody, itself least of all where it is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder.grading import marking
+from autograder.grading.box import box as box_module
+from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded
+from tests.grading.attacks.lesson import FULL, RIGHT, handed_in
+from tests.grading.attacks.messages import MESSAGES, talking
+from tests.grading.walls import needs_walls
+
+pytestmark = needs_walls
+CUTS_ITSELF_OFF = ("the end, and then staying", "more steps than there are")
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_a_forged_message_is_an_error_of_its_own_cell(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(marking, "read_cells", lambda cells: [])
+    monkeypatch.setattr(box_module, "_GRACE", 1.0)
+    result = graded(handed_in(RIGHT, before=[talking(MESSAGES[name])]))
+    everything_in(result).encode()  # it can be written to a file
+    # What it cut off itself by saying that it was done is lost; the rest is not.
+    assert result.score == (0.0 if name in CUTS_ITSELF_OFF else FULL)
+    assert_neighbour_unharmed()
