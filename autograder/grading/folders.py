@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PREFIX = "grading-box-"
+SHORT = Path("/tmp")
+LONGEST = 60  # bytes of a path, so that with the names below it a socket's stays below 104
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,13 @@ class Folder:
         os.close(self.lock)
 
 
-def make_folder() -> Folder:
-    """A new, empty folder. Raises OSError."""
+def make_folder(for_sockets: bool = False) -> Folder:
+    """A new, empty folder; sockets can only be where the path is short. Raises OSError."""
+    place = Path(tempfile.gettempdir())
+    if for_sockets and len(os.fsencode(place)) > LONGEST:
+        place = SHORT
     while True:
-        path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         try:
             lock = _open(path)
         except FileNotFoundError:  # somebody who cleans up was here between the two steps
@@ -47,9 +52,10 @@ def make_folder() -> Folder:
 
 def sweep() -> None:
     """Take away what killed processes have left behind."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, or just gone
-            _remove_if_left(path)
+    for place in {Path(tempfile.gettempdir()), SHORT}:
+        for path in place.glob(f"{PREFIX}*"):
+            with contextlib.suppress(OSError):  # another user's, or just gone
+                _remove_if_left(path)
 
 
 def _remove_if_left(path: Path) -> None:

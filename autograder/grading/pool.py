@@ -38,7 +38,7 @@ def _use_folder_of_our_own() -> None:
     """Let multiprocessing keep its sockets where what a killed process leaves is taken away."""
     settings: dict[str, object] = vars(current_process()).get("_config", {})
     if not settings.get("tempdir"):
-        folder = make_folder()
+        folder = make_folder(for_sockets=True)
         settings["tempdir"] = str(folder.path)
         atexit.register(folder.remove)
 
