@@ -13,7 +13,7 @@ from tests.grading.attacks.lesson import FULL, RIGHT, as_file, handed_in, lesson
 
 SEED = 20_261_121
 # Short, so that what never ends costs little; right answers take a hundredth of it.
-LIMITS = Limits(cell_seconds=2.0, seconds=8.0, memory=512 * 2**20)
+LIMITS = Limits(cell_seconds=1.5, seconds=12.0, memory=512 * 2**20)
 HOW = How(SEED, limits=LIMITS)
 
 
