@@ -65,7 +65,7 @@ class Examination:
 def examination(exercise: str, seed: int, devices: tuple[str, ...] = ("cpu",)) -> Examination:
     """The examination for one exercise. ``seed`` is the batch's; each exercise has its own from it."""
     digest = hashlib.blake2b(f"{seed}/{exercise}".encode(), digest_size=8).digest()
-    own = int.from_bytes(digest, "little") % 2**31
+    own = int.from_bytes(digest, "little") % 2**62
     return Examination(find(exercise), own, devices)
 
 

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor
 
 from autograder import evaluate
-from autograder.exercises import all_exercises
+from autograder.exercises import all_exercises, find
 from autograder.expected import References, expect
 from autograder.packing import to_bytes
-from autograder.plan import make_plan
+from autograder.plan import _Planner, make_plan
 from autograder.probe import probe
 from autograder.source import Source
 from autograder.verdict import Asked, verdict
@@ -94,3 +94,15 @@ def test_the_arguments_of_questions_are_contiguous_as_they_arrive_in_the_box(nam
     for question in make_plan(all_exercises()[name], 3, True):
         for value in question.args:
             assert not isinstance(value, Tensor) or value.is_contiguous(), question.id
+
+
+def test_no_seed_follows_from_another():
+    """Values a learner sees give one seed away at most: torch's generator has only 2³² states."""
+    planners = [_Planner(find("MySigmoid"), seed, References(find("MySigmoid"))) for seed in (1, 2)]
+    labels = ("case:0", "case:1", "g:0")
+    first, second = ([p.own_seed(label) for label in labels] for p in planners)
+    gaps = [b - a for a, b in zip(first, second, strict=True)]
+    assert len({*first, *second}) == 6
+    assert len(set(gaps)) == 3, (
+        "the seeds of two batches differ by a constant: one gives all others away"
+    )
