@@ -1,8 +1,9 @@
-"""No test touches the progress of the person who runs it; how tests are spread over workers."""
+"""No test touches the progress of the person who runs it; how tests are spread over workers; what was not run."""
 
 import pytest
 
 from autograder import progress_file
+from tests.not_run import loud_lines
 
 
 @pytest.fixture(autouse=True)
@@ -16,3 +17,14 @@ def pytest_xdist_make_scheduler(config, log):
     from tests.schedule import make_scheduler
 
     return make_scheduler(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """Below everything else, where it is seen: what was not tested on this machine."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or hasattr(config, "workerinput"):
+        return
+    skipped = [one.longrepr[2] for one in reporter.stats.get("skipped", []) if one.longrepr]
+    for line in loud_lines(skipped):
+        reporter.write_line(line, red=True, bold=True)

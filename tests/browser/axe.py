@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.not_run import NO_AXE
+
 AXE = Path(__file__).parents[2] / "build/node/node_modules/axe-core/axe.min.js"
 # JupyterLab's body has no height and hides what overflows it, so axe takes everything in it for
 # invisible and judges no colours. Nobody sees a difference: it is the window that clips a body.
@@ -21,10 +23,6 @@ RUN = """async (selector) => {
   document.body.style.minHeight = "";
   return { violations, judged: [...violations, ...passes].map((rule) => rule.id) };
 }"""
-NO_AXE = (
-    "axe-core is not there, so accessibility was not tested. Install it with "
-    "`npm install --prefix build/node axe-core`."
-)
 
 
 def axe_violations(page, selector: str = "html") -> list[str]:

@@ -9,7 +9,6 @@ manager that runs a JupyterLab showing that folder; `shared_lab` is one for the 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -20,16 +19,13 @@ import pytest
 from tests.browser.lab import CHROMIUM_FLAGS, Lab, find_chromium, is_local, running_lab
 from tests.browser.notebook import Kernel, change_theme, close_all, open_lab
 from tests.nbgrader.classes import guarded_class, real_class, stock_class
+from tests.not_run import NO_CHROMIUM
 
 __all__ = ["guarded_class", "real_class", "stock_class"]
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is in the extra `test`")
 
 VIEWPORT = sync_api.ViewportSize(width=1280, height=1000)
-NO_CHROMIUM = (
-    "No Chromium was found, so nothing was tested in a browser. Install it with your system's "
-    "package manager (apt-get install chromium)."
-)
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +38,6 @@ def browser() -> Iterator[sync_api.Browser]:
     if executable is None:
         if os.environ.get("REQUIRE_BROWSER"):
             pytest.fail(NO_CHROMIUM)
-        warnings.warn(NO_CHROMIUM, stacklevel=1)
         pytest.skip(NO_CHROMIUM)
     with sync_api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
