@@ -576,7 +576,7 @@ show(
 #
 # $y = \max(x, 0)$, the most used activation there is. The gradient passes where $x$ is positive and stops elsewhere.
 #
-# **Contract.** `MyReLU.apply(x)` agrees with `torch.relu` for any shape, its gradient **0 at x = 0** included. For backward it keeps at most as many bytes as `x` has: `x`, the output or a mask of booleans, the choice is yours.
+# **Contract.** `MyReLU.apply(x)` agrees with `torch.relu` for any shape, its gradient **0 at x = 0** included. For backward it keeps at most as many bytes as `x` has: `x`, the output or a mask of booleans. The choice is yours; whichever it is goes through `save_for_backward`, the mask too.
 #
 # A boolean takes one byte (not one bit), a float32 number takes four.
 #

@@ -1161,7 +1161,7 @@ print("torch.where(mask, g, 0):", torch.where(mask, g, 0.0).tolist())
 #
 # **Contract.** `LinearReLU.apply(x, weight, bias)` is `relu(F.linear(x, weight, bias))`, with `x` of any number of batch dimensions as in `MyLinear`; the bias is required.
 #
-# * Keep `x`, `weight` and a **bool mask**: one byte an output element instead of the pre-activation's four or eight.
+# * Keep `x`, `weight` and a **bool mask**, by `save_for_backward`: one byte an output element instead of the pre-activation's four or eight.
 # * Gradient 0 where the pre-activation is exactly 0, as `torch.relu` has it.
 # * Works in bfloat16. `None` for inputs that need no gradient.
 #
