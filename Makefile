@@ -17,13 +17,17 @@ TEST_ARGS ?=
 #: WORKERS      how many tests run at a time: make test WORKERS=2
 WORKERS ?= auto
 
+#: LESSONS      which lessons are graded: make grade LESSONS="01_template 02_sigmoid"
+LESSONS ?=
+#: JOBS         how many submissions are graded at a time: make grade JOBS=4
+JOBS ?=
 #: REPEAT       how many seeds the report card takes: make report-card REPEAT=200
 REPEAT ?= 1
 #: MUTANTS      how many mutants an exercise it tries: a number, all or none
 MUTANTS ?= 40
 
 .DEFAULT_GOAL := help
-.PHONY: help start test report-card build gradebook update demo lint format clean environment everything browser-tools
+.PHONY: help start test report-card build gradebook grade update demo lint format clean environment everything browser-tools
 
 # Everything runs through this one name, which has no spaces in it wherever the clone is.
 VENV_PYTHON := .venv/bin/python
@@ -72,6 +76,9 @@ build: environment  ## Build course/ and solutions/ from lessons/
 
 gradebook: environment  ## Put the lessons into nbgrader's gradebook, before grading a class
 	$(VENV_PYTHON) lessons/build.py --gradebook
+
+grade: environment  ## Grade what was handed in and has changed, into nbgrader's gradebook
+	@$(VENV_PYTHON) -m autograder grade $(LESSONS) $(if $(JOBS),--jobs $(JOBS))
 
 update: environment  ## Take the course's fixes; your own work is backed up first and kept
 	@$(VENV_PYTHON) autograder/setup/update.py

@@ -31,6 +31,8 @@ def add_replay(commands: Any) -> None:
     parser.add_argument("lesson")
     add_course_options(parser)
     parser.add_argument("--exercise", help="only this exercise")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="as it was graded")
+    parser.add_argument("--run-tests", action="store_true", help="as it was graded")
     parser.add_argument("--unsafe", action="store_true", help="without a sandbox")
     parser.set_defaults(run=run_replay)
 
@@ -43,7 +45,7 @@ def run_replay(options: argparse.Namespace) -> int:
     if not found:
         raise NoLesson(f"{options.student} handed nothing in for {options.lesson}.")
     record = Records(Path(course.root)).read(options.student, options.lesson)
-    order = Order((options.lesson,))
+    order = Order((options.lesson,), device=options.device, tests=options.run_tests)
     how = how_to_grade(course, options.lesson, order, ())
     if options.unsafe:
         how = replace(how, walls=Walls.none())

@@ -1,0 +1,216 @@
+"""`autograder grade` and `autograder replay` as an instructor meets them, in one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.__main__ import main
+from autograder.grading.records import Records
+from tests.grading.batches import (
+    LESSON,
+    REPOSITORY,
+    SETUP,
+    SQUARE,
+    WRONG,
+    add_lesson,
+    code,
+    everything,
+    hand_in,
+    make_course,
+    notebook,
+    recorded,
+)
+from tests.grading.gradebooks import contents
+from tests.grading.walls import needs_walls
+
+pytestmark = [needs_walls, pytest.mark.slow]
+
+
+@pytest.fixture
+def said(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command; its exit status, and what it wrote to stdout and stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        status = main([*words, "--course", str(tmp_path / "course")])
+        return status, *capfd.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        (["--jobs", "0"], 2, "--jobs is a number of processes, 1 or more."),
+        (["--jobs", "-3"], 2, "--jobs is a number of processes, 1 or more."),
+        (["--seconds", "0"], 2, "--seconds is a time, more than 0."),
+        (["09_nothing"], 1, "There is no source notebook of 09_nothing"),
+        (["../../etc"], 1, "'../../etc' is no name of a lesson."),
+        (["--student", "zoe"], 1, "zoe handed nothing in for these lessons."),
+        (["--db", "mysterious://x"], 1, "The gradebook's address cannot be used"),
+        (["--db", "sqlite:////nowhere/gradebook.db"], 1, "There is no gradebook yet."),
+        (
+            ["--scheduler", "carrier-pigeon://roof"],
+            1,
+            "No Dask scheduler answers at carrier-pigeon",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    tmp_path: Path, said: Any, words: list[str], status: int, sentence: str
+) -> None:
+    course = make_course(tmp_path / "course", 1)
+    found, out, err = said("grade", *words)
+    assert found == status
+    assert err.startswith(f"autograder: {sentence}")
+    assert "Traceback" not in err
+    assert out == ""
+    assert recorded(course) == set()
+
+
+def test_folders_that_are_no_course(tmp_path: Path, said: Any) -> None:
+    status, _, err = said("grade")
+    assert (status, err) == (2, f"autograder: There is no folder {tmp_path / 'course'}.\n")
+    (tmp_path / "course").mkdir()
+    status, _, err = said("grade")
+    assert status == 2
+    assert "is no course folder: there is no nbgrader_config.py in it." in err
+    assert list((tmp_path / "course").iterdir()) == []
+
+
+def test_nothing_handed_in(tmp_path: Path, said: Any) -> None:
+    make_course(tmp_path / "course", 0)
+    status, out, _ = said("grade")
+    assert (status, out) == (
+        0, "Nothing was handed in: no lesson has a submission in submitted/.\n"
+    )  # fmt: skip
+    assert said("grade", LESSON)[:2] == (0, "Nothing was handed in for these lessons.\n")
+
+
+def test_only_what_changed_is_graded_again_and_a_persons_marks_stay(
+    tmp_path: Path, said: Any
+) -> None:
+    course = make_course(tmp_path / "course", 3)
+    root = Path(course.root)
+
+    def graded(*words: str) -> tuple[set[str], int]:
+        status, out, err = said("grade", "--jobs", "1", "--json", *words)
+        assert status == 0, err
+        first, *results = [json.loads(line) for line in out.splitlines()]
+        assert first["to_grade"] == len(results)
+        return {line["student"] for line in results}, first["unchanged"]
+
+    ada, ben, carla = (f"student-{i:03d}" for i in range(3))
+    assert graded("--student", ben) == ({ben}, 0)
+    assert graded() == ({ada, carla}, 1)
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        found = gradebook.find_grade("square-hidden", LESSON, LESSON, ben)
+        assert found.auto_score == 0
+        found.manual_score, found.needs_manual_grade = 1.5, False
+        gradebook.db.commit()
+    assert graded() == (set(), 3)
+    hand_in(root, ben, notebook({"Square": SQUARE}))
+    assert graded() == ({ben}, 2)
+    auto, manual, *_ = contents(course)["grade", ben, LESSON, LESSON, "square-hidden"]
+    assert (auto, manual) == (3.0, 1.5)
+    before = everything(course)
+    assert graded("--all") == ({ada, ben, carla}, 0)
+    assert everything(course) == before
+    source = root / "build/source" / LESSON / f"{LESSON}.ipynb"
+    source.write_text(source.read_text().replace("# mark-", "# another mark-"))
+    assert graded() == ({ada, ben, carla}, 0)
+
+
+def test_cells_that_are_no_check_wait_for_a_person_or_are_run(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 0)
+    root = Path(course.root)
+    tests = (code("assert Square.apply(torch.ones(1)).item() == 1", "by-hand", 4.0),)
+    add_lesson(root, "02_tests", notebook({"Square": SQUARE}, SETUP, tests))
+    hand_in(root, "ada", notebook({"Square": SQUARE}, SETUP, tests), "02_tests")
+    hand_in(root, "ben", notebook({"Square": "Square = 1"}, SETUP, tests), "02_tests")
+    status, out, _ = said("grade", "--jobs", "1")
+    assert status == 0
+    assert "2 wait for a person (`autograder status` says why):" in out
+    assert "  ada, 02_tests: by-hand is no check(…): a person grades it." in out
+    assert contents(course)["grade", "ada", "02_tests", "02_tests", "by-hand"][0] is None
+    status, out, _ = said("grade", "--jobs", "1", "--run-tests", "--all")
+    assert status == 0
+    assert "person" not in out
+    points = [
+        contents(course)["grade", s, "02_tests", "02_tests", "by-hand"] for s in ("ada", "ben")
+    ]
+    assert [found[0] for found in points] == [4.0, 0.0]
+    for student in ("ada", "ben"):
+        assert said("replay", student, "02_tests", "--run-tests")[0] == 0
+
+
+def test_a_progress_bar_in_a_terminal(tmp_path: Path) -> None:
+    course = make_course(tmp_path / "course", 8)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autograder", "grade", "--jobs", "1", "--course", course.root],
+        stdout=subprocess.PIPE, stderr=theirs, text=True, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:  # how Linux says that nobody has the other side any more
+            break
+        if not part:
+            break
+        shown += part
+    os.close(ours)
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    steps = shown.decode().split("\r\x1b[K")
+    assert steps[1].endswith("0/8  getting ready")
+    assert steps[-1].startswith("█" * 24 + " 8/8  ")
+    assert steps[-1].endswith("\r\n")
+    assert re.fullmatch(r"█{12}░{12} 4/8  [0-9.]+ a second  [0-9]+ s left", steps[5])
+    assert out.startswith("Graded 8 in ")
+
+
+def test_an_appeal_is_replayed(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 2)
+    assert said("grade", "--jobs", "1")[0] == 0
+    before = everything(course)
+    status, out, _ = said("replay", "student-001", LESSON)
+    assert status == 0
+    assert "All 2 marks are as recorded." in out
+    assert "Square, complete check (square-hidden): 0 of 3" in out
+    assert "gradient-scale" in out
+    record = Records(Path(course.root)).read("student-001", LESSON)
+    assert record is not None
+    evidence = record.result.marks[1].report["findings"][0]["evidence"]
+    assert evidence
+    for name in evidence:
+        assert f"    {name} = " in out
+    assert f"seed {record.result.marks[1].report['seed']}" in out
+    assert everything(course) == before
+    # Somebody else's points in the record are noticed.
+    path = Records(Path(course.root)).path("student-001", LESSON)
+    path.write_text(path.read_text().replace('"points": 0.0', '"points": 1.0'))
+    status, out, _ = said("replay", "student-001", LESSON)
+    assert status == 1
+    assert "square-check: recorded 1.0, now 0.0" in out
+    hand_in(Path(course.root), "student-001", notebook({"Square": WRONG + "\n# later"}))
+    assert "has changed since it was graded" in said("replay", "student-001", LESSON)[2]
+    status, _, err = said("replay", "zoe", LESSON)
+    assert (status, err) == (2, f"autograder: zoe handed nothing in for {LESSON}.\n")
+    status, out, err = said("replay", "student-000", LESSON, "--exercise", "Square")
+    assert status == 0
+    assert out.count("Square, ") == 2
