@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from autograder.evidence import Evidence, Finding
+import torch
+
+from autograder.compare import close
+from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -79,21 +82,12 @@ def differentiates_exactly(ev: Evidence) -> Verdict:
     calls = [p for p in ev.pairs("structure") if p.answer.failure is None]
     if not singles or not calls:
         return NOT_ASKED
-    from autograder.compare import close
-
-    def off(pair: object, position: int) -> bool:
-        import torch
-
-        got, right = pair.raw(position), pair.right(position)  # type: ignore[attr-defined]
-        return got is not None and right is not None and not close(got, right, torch.float32)
-
-    wrong = any(off(p, i) for p in singles for i in p.question.wants)
     forward = [n for n in calls[0].answer.forward_ops if n.startswith("aten.")]
     backward = [n for n in calls[0].answer.backward_ops if n.startswith("aten.")]
     repeats = bool(forward) and set(forward) - {"aten.detach"} <= set(backward)
     subtracts = any(n.startswith(("aten.sub", "aten.rsub")) for n in backward)
     divides = any(n.startswith("aten.div") for n in backward)
-    if wrong and repeats and subtracts and divides:
+    if repeats and subtracts and divides and any(map(_off_in_single_precision, singles)):
         return Finding(
             "finite-differences",
             "backward computes a difference quotient: right in float64, but far off in float32.",
@@ -101,6 +95,14 @@ def differentiates_exactly(ev: Evidence) -> Verdict:
             {"case": singles[0].where},
         )
     return None
+
+
+def _off_in_single_precision(pair: Pair) -> bool:
+    for position in pair.question.wants:
+        got, right = pair.raw(position), pair.right(position)
+        if got is not None and right is not None and not close(got, right, torch.float32):
+            return True
+    return False
 
 
 RULES: tuple[Rule, ...] = (writes_it_by_hand, builds_it_itself, differentiates_exactly)
