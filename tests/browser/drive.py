@@ -13,6 +13,11 @@ CELL_KEYS = ("x", "b", "d", "d", "a", "m", "Shift+M")
 CONTROLS = ":is(a, button, input, select, textarea, pre, [tabindex])"
 FOCUSABLE = f"{CONTROLS}:not([tabindex='-1'])"
 
+FIRST_OF_EACH_SORT = """(all) => {
+  const sorts = all.map((one) => [one.tagName, one.type, one.className].join());
+  return sorts.flatMap((sort, index) => (sorts.indexOf(sort) === index ? [index] : []));
+}"""
+
 
 def press(view, *keys: str) -> None:
     """Press the keys one after another, wherever the focus is."""
@@ -97,24 +102,24 @@ def drive_explorer(view) -> None:
 
 
 def drive_quiz(view) -> None:
-    """A quiz: arrows move between choices, Enter and the button answer."""
+    """A quiz: arrows move between choices, Enter answers a question and the button another."""
     explained = view.locator(".bbh-why")
-    for number, question in enumerate(view.get_by_role("group").all()):
-        assert explained.count() == number
+    questions = view.get_by_role("group").all()
+    for number, question in enumerate(questions[:2]):
         radios = question.get_by_role("radio")
         radios.first.focus()
         press(view, "Space")
         press(view, "ArrowDown")
         assert radios.nth(1).is_checked()
         assert explained.count() == number, "moving gives nothing away"
-        if number % 2:
+        if number:
             question.get_by_role("button").focus()
         press(view, "Enter")
         assert explained.count() == number + 1
         verdict = view.locator("[role=status]").text_content()
         assert verdict.startswith(f"Question {number + 1}: ")
     score = view.locator(".bbh-score").inner_text()
-    assert score.startswith(f"{number + 1} of {number + 1} answered")
+    assert score.startswith(f"2 of {len(questions)} answered")
 
 
 DRIVERS: Mapping[str, Callable] = {
@@ -134,14 +139,9 @@ def drive(view) -> None:
 
 
 def controls(view) -> list:
-    """One focusable element of each sort in the widget, each as a person reaches it with Tab."""
-    found, sorts = [], set()
-    for control in view.locator(FOCUSABLE).all():
-        sort = control.evaluate("one => [one.tagName, one.type, one.className].join()")
-        if sort not in sorts:
-            sorts.add(sort)
-            found.append(control)
-    return found
+    """One focusable element of each sort in the widget: slider, button, choice, what scrolls."""
+    every = view.locator(FOCUSABLE)
+    return [every.nth(index) for index in every.evaluate_all(FIRST_OF_EACH_SORT)]
 
 
 def press_cell_keys(control) -> None:
