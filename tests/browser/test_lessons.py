@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from nbformat import NotebookNode
 from PIL import Image, ImageStat
 
 from tests.browser.axe import axe_violations
@@ -48,7 +49,7 @@ OUTPUTS = ".jp-Notebook .jp-Cell-outputArea"
 @pytest.fixture(scope="module", params=LESSONS)
 def lesson(request, desk, shared_lab, kernel) -> Iterator[tuple[Cell, ...]]:
     """What a lesson shows: it is open, and what its widgets need was executed without an error."""
-    notebook = solution(request.param)
+    notebook = without_outputs(solution(request.param))
     path = f"lessons/{request.param}/{request.param}.ipynb"
     save_notebook(shared_lab.root / path, notebook)
     kernel.open(desk, path)
@@ -56,6 +57,14 @@ def lesson(request, desk, shared_lab, kernel) -> Iterator[tuple[Cell, ...]]:
     assert run_cells(desk, [cell.index for cell in cells_to_run(every)]) == []
     yield tuple(shown_cells(every))
     close_all(desk, kernel.id)
+
+
+def without_outputs(notebook: NotebookNode) -> NotebookNode:
+    """The notebook as after "Clear Outputs of All Cells": a second quicker to open."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    return notebook
 
 
 def places(page, lesson: tuple[Cell, ...]) -> Iterator:
@@ -127,18 +136,19 @@ def test_axe_would_find_a_planted_violation(where, plant, rule, lab_page, plante
 
 
 @pytest.fixture
-def planted(desk, shared_lab, kernel) -> Iterator[list[int]]:
-    """Indices of two cells, a walk and the table of saved_ledger, in a notebook to do harm to."""
+def planted(desk, shared_lab, kernel) -> list[int]:
+    """Indices of a walk and of the table of saved_ledger, run anew, in a notebook to do harm to."""
     sources = (
         "import torch\nfrom widgets import gradient_flow, saved_ledger",
         "gradient_flow()",
         "saved_ledger(torch.sigmoid, torch.ones(3))",
     )
-    write_notebook(shared_lab.root / "planted.ipynb", *sources)
+    path = shared_lab.root / "planted.ipynb"
+    if not path.exists():
+        write_notebook(path, *sources)
     kernel.open(desk, "planted.ipynb")
     assert run_cells(desk, range(len(sources))) == []
-    yield [1, 2]
-    close_all(desk, kernel.id)
+    return [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from tests.browser.axe import axe_violations
 from tests.browser.lessons import START_PAGE, code_cells, solution
 from tests.browser.notebook import (
     change_theme,
-    close_all,
     execute,
     nothing_but,
     save_notebook,
@@ -19,14 +18,17 @@ from tests.browser.notebook import (
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def start_page(lab_page, shared_lab, kernel):
+@pytest.fixture(scope="module")
+def run_start_page(desk, shared_lab, kernel):
     save_notebook(shared_lab.root / "00_start_here/00_start_here.ipynb", solution(START_PAGE))
-    kernel.open(lab_page, "00_start_here/00_start_here.ipynb")
-    execute(lab_page, "notebook:run-all-cells")
-    lab_page.get_by_text(re.compile("^Next: ")).wait_for(timeout=60_000)
-    yield lab_page
-    close_all(lab_page, kernel.id)
+    kernel.open(desk, "00_start_here/00_start_here.ipynb")
+    execute(desk, "notebook:run-all-cells")
+    desk.get_by_text(re.compile("^Next: ")).wait_for(timeout=60_000)
+
+
+@pytest.fixture
+def start_page(lab_page, run_start_page):
+    return lab_page
 
 
 def test_every_cell_runs_and_no_traceback_is_shown(start_page):
