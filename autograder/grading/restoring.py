@@ -7,12 +7,14 @@ stands in them and what they are worth is read from the lesson.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading.lesson import Lesson, grade_id_of
+from autograder.grading.recognising import by_text
 
 LARGEST = 64 * 2**20  # bytes of a notebook file; released ones have about 100 kB
 MOST_CELLS = 5000
@@ -30,11 +32,14 @@ def read_notebook(data: bytes) -> NotebookNode:
     if len(data) > LARGEST:
         raise UnreadableNotebook(f"The file has {len(data) / 1e6:.0f} million bytes.")
     found = _json(data)
-    if not isinstance(found, dict) or not isinstance(found.get("nbformat"), int):
+    if not isinstance(found, dict) or type(found.get("nbformat")) is not int:
         raise UnreadableNotebook("The file is no Jupyter notebook (it has no nbformat).")
     if found["nbformat"] != 4:
         try:
-            found = nbformat.convert(nbformat.from_dict(found), 4)
+            # As a file it has its text in lines, which converting does not expect.
+            minor = found.get("nbformat_minor", 0)
+            whole = nbformat.versions[found["nbformat"]].to_notebook_json(found, minor=minor)
+            found = nbformat.convert(whole, 4)
         except Exception as error:  # old notebooks can be damaged in many ways
             raise UnreadableNotebook(
                 f"The notebook is in format {found['nbformat']} and cannot be brought to format 4."
@@ -45,8 +50,7 @@ def read_notebook(data: bytes) -> NotebookNode:
     if len(cells) > MOST_CELLS:
         raise UnreadableNotebook(f"The notebook has {len(cells)} cells.")
     kept = [_cell(cell) for cell in cells if isinstance(cell, dict)]
-    kernel = found.get("metadata")
-    metadata = nbformat.from_dict(kernel if isinstance(kernel, dict) else {})
+    metadata = _plain(found.get("metadata"))
     return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=kept)
 
 
@@ -54,9 +58,17 @@ def _json(data: bytes) -> Any:
     for encoding in _ENCODINGS:
         try:
             return json.loads(data.decode(encoding))
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # a number of 5 000 digits is a ValueError, too
             continue
     raise UnreadableNotebook("The file is no JSON: it was cut short, or it is something else.")
+
+
+def _plain(given: Any) -> NotebookNode:
+    """A dict as notebooks have it; an empty one for anything else, and for what is nested too deeply."""
+    try:
+        return NotebookNode(nbformat.from_dict(given if isinstance(given, dict) else {}))
+    except RecursionError:
+        return NotebookNode()
 
 
 def _cell(given: dict[str, Any]) -> NotebookNode:
@@ -67,24 +79,26 @@ def _cell(given: dict[str, Any]) -> NotebookNode:
     source = source if isinstance(source, str) else ""
     # A lone surrogate is no text that can be written to a file again.
     source = source.encode("utf-8", "replace").decode("utf-8")
-    metadata = given.get("metadata")
     kind = given.get("cell_type")
     cell = NotebookNode(cell_type=kind if kind in ("code", "raw") else "markdown", source=source)
     if kind == "code":
         cell.outputs, cell.execution_count = [], None
     elif isinstance(given.get("attachments"), dict):
-        cell.attachments = nbformat.from_dict(given["attachments"])
-    cell.metadata = nbformat.from_dict(metadata if isinstance(metadata, dict) else {})
+        cell.attachments = _plain(given["attachments"])
+    cell.metadata = _plain(given.get("metadata"))
     if isinstance(given.get("id"), str):
         cell.id = given["id"]
     return cell
 
 
-def restore(notebook: NotebookNode, roles: dict[str, NotebookNode]) -> None:
-    """Say anew which cells are the lesson's.
+def restore(
+    notebook: NotebookNode, roles: dict[str, NotebookNode], lesson: Iterable[NotebookNode] = ()
+) -> None:
+    """Say anew which cells are the lesson's. ``lesson`` are its own cells.
 
-    Lost metadata (editors drop it) is found again by the cell's id; a cell that was copied keeps
-    its role once, in its last copy, as nbgrader has it; a cell the lesson does not know has none.
+    Lost metadata (editors drop it) is found again by the cell's id, and where ids are lost as well
+    by what stands in the cell; a cell that was copied keeps its role once, in its last copy, as
+    nbgrader has it; a cell the lesson does not know has none.
     """
     ours: dict[str, NotebookNode] = {}
     for name_of in (grade_id_of, _cell_id):
@@ -93,6 +107,8 @@ def restore(notebook: NotebookNode, roles: dict[str, NotebookNode]) -> None:
             name = name_of(cell)
             if name and name in roles and name not in ours and id(cell) not in known:
                 ours[name] = cell
+    if not ours:
+        ours = by_text(notebook.cells, lesson, roles)
     for cell in notebook.cells:
         cell.metadata = NotebookNode()
     for name, cell in ours.items():

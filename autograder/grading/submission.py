@@ -25,6 +25,7 @@ from autograder.grading.preprocessor import Converted, CoursePreprocessor
 from autograder.grading.restoring import restore
 
 GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_TEXT = 50_000  # characters of a Markdown cell; a longer one is shown as typed
 # What a browser and Python take as mere data; timestamp.txt is nbgrader's own.
 HARMLESS_FILES = {".txt", ".csv", ".png", ".jpg", ".jpeg"}
 
@@ -32,8 +33,7 @@ HARMLESS_FILES = {".txt", ".csv", ".png", ".jpg", ".jpeg"}
 class RestoreLesson(CoursePreprocessor):
     """Says anew which cells are the lesson's, from the lesson and not from the submission.
 
-    Lost metadata (editors drop it) is found again by the cell's id; a cell that was copied keeps
-    its role once, in its last copy, as nbgrader has it; a cell the lesson does not know has none.
+    How it finds them is told in restoring.restore.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
@@ -47,7 +47,7 @@ class RestoreLesson(CoursePreprocessor):
             if (role := cell.metadata.get("nbgrader"))
             and (role.grade or role.solution or role.locked or role.task)
         }
-        restore(nb, roles)
+        restore(nb, roles, lesson.cells)
         return nb, resources
 
 
@@ -105,7 +105,7 @@ def sanitise_cell(cell: NotebookNode, lesson_texts: Collection[str] | None = Non
         cell.attachments = pictures
     if lesson_texts is None or cell.cell_type != "markdown" or cell.source in lesson_texts:
         return
-    if not is_plain(cell.source, cell.get("attachments")):
+    if len(cell.source) > LONGEST_TEXT or not is_plain(cell.source, cell.get("attachments")):
         cell.source = as_typed(cell.source)
         cell.pop("attachments", None)
 

@@ -113,7 +113,7 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
             submission.student, lesson.name, "", tuple(_ungraded(lesson)),
             reasons=(str(error),), content=content, seed=how.seed,
         )  # fmt: skip
-    restore(notebook, lesson.roles)
+    restore(notebook, lesson.roles, lesson.notebook.cells)
     overwrite(notebook, lesson)
     answered = tuple(
         name

@@ -44,7 +44,7 @@ LESSON = read_lesson(LessonFiles("lesson", nbformat.writes(source())))
 
 def restored(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     read = read_notebook(json.dumps(notebook).encode())
-    restore(read, LESSON.roles)
+    restore(read, LESSON.roles, LESSON.notebook.cells)
     overwrite(read, LESSON)
     return read
 
@@ -116,6 +116,20 @@ def test_old_formats_are_read() -> None:
         ], "metadata": {}}],
     }  # fmt: skip
     assert read_notebook(json.dumps(old).encode()).cells[0].source == "class A: ..."
+
+
+def test_without_metadata_and_ids_cells_are_known_by_their_text() -> None:
+    """As Jupyter of before 2021 saves them, after an editor that knows nothing of nbgrader."""
+    notebook = source()
+    notebook.cells[3].source = "HELP = 1\n\nclass A:\n    answer ="  # half typed
+    notebook.cells.insert(4, new_code_cell("class B(A): ..."))
+    for cell in notebook.cells:
+        cell.metadata = {}
+        del cell["id"]
+    read = restored(notebook)
+    names = ["", "setup", "demo-a", "a", "", "a-check", "a-hidden", ""]
+    assert [grade_id_of(cell) for cell in read.cells] == names
+    assert read.cells[3].source.startswith("HELP")
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,15 @@ def right_with_metadata_stripped(released: NotebookNode, lesson: NotebookNode) -
     return notebook
 
 
+def right_with_ids_stripped_as_well(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
+    """As old versions of Jupyter and converters do."""
+    notebook = right_with_metadata_stripped(released, lesson)
+    notebook.nbformat_minor = 4
+    for cell in notebook.cells:
+        del cell["id"]
+    return notebook
+
+
 def right_with_a_cell_copied(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """JupyterLab copies metadata with a cell: the same grade_id stands there twice."""
     notebook = right(released, lesson)
@@ -112,6 +121,7 @@ LEARNERS = {
     "wrong": Learner(wrong, 2),
     "deleted": Learner(right_with_a_check_deleted, 5),
     "stripped": Learner(right_with_metadata_stripped, 5),
+    "nameless": Learner(right_with_ids_stripped_as_well, 5),
     "copied": Learner(right_with_a_cell_copied, 5),
     "warned": Learner(right_with_a_warning, 5),
     "skipped": Learner(untouched_but_skipped, 0),

@@ -31,6 +31,8 @@ from autograder.submission import INSTANCE, kind_of
 
 _CELL = re.compile(r"^(<ipython-input-|/tmp/ipykernel)")
 _MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
+# Magics that need a page to draw on or a program to start: without one they would end their cell.
+_NOT_NEEDED = frozenset({"matplotlib", "conda", "mamba"})
 
 
 class Shell(InteractiveShell):
@@ -50,6 +52,12 @@ class Shell(InteractiveShell):
         """What `x = !command` does."""
         self.system(cmd)
         return []
+
+    def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
+        """What `%magic` does; nothing where that is about the notebook's page or its environment."""
+        if magic_name in _NOT_NEEDED:
+            return None
+        return super().run_line_magic(magic_name, line, _stack_depth + 1)
 
 
 def make_shell() -> Shell:

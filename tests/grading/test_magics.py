@@ -1,0 +1,28 @@
+"""Magics about a notebook's looks or its environment do not end the cell they stand in."""
+
+from __future__ import annotations
+
+from autograder.grading.box import Box, Job, Run
+from tests.grading.walls import needs_walls
+
+MAGICS = (
+    "%matplotlib inline", "%matplotlib widget", "%matplotlib", "%conda install numpy",
+    "%mamba install numpy", "%pip install numpy", "!pip install numpy", "%load_ext autoreload",
+    "%autoreload 2", "%config InlineBackend.figure_format = 'retina'", "%precision 3", "%ls",
+    "%timeit -n1 -r1 1 + 1", "%whos",
+)  # fmt: skip
+
+
+@needs_walls
+def test_a_cell_goes_on_after_its_magic() -> None:
+    cells = [Run(str(i), f"{magic}\nprint('after', {i})") for i, magic in enumerate(MAGICS)]
+    with_plot = "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+    box = Box(prelude=())
+    try:
+        said = box.run(Job((*cells, Run("plot", f"{with_plot}\nprint('plotted')"))))
+    finally:
+        box.close()
+    texts = [one.text for one in said.said.values()]
+    assert [one.error for one in said.said.values()] == [""] * (len(MAGICS) + 1)
+    assert all(text.endswith(f"after {i}\n") for i, text in enumerate(texts[:-1]))
+    assert texts[-1].endswith("plotted\n")
