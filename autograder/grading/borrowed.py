@@ -11,6 +11,8 @@ import builtins
 import symtable
 from collections.abc import Iterable, Mapping
 
+from autograder.grading.definition import LONGEST, NO_PYTHON
+
 _KNOWN = frozenset(dir(builtins))
 
 
@@ -52,8 +54,8 @@ def borrowed(learners: Iterable[str], demonstrations: Mapping[str, str]) -> dict
 def free_names(source: str) -> set[str]:
     """The global names that a piece of code reads and may have to find outside itself."""
     try:
-        table = symtable.symtable(source, "<cell>", "exec")
-    except (SyntaxError, ValueError, RecursionError):
+        table = symtable.symtable(source if len(source) <= LONGEST else "", "<cell>", "exec")
+    except NO_PYTHON:
         return set()
     found: set[str] = set()
     tables = [table]

@@ -33,10 +33,11 @@ class HandedIn:
             return Submission(self.student, None)
         except OSError as error:
             return Submission(self.student, None, f"{path.name} cannot be read: {error.strerror}.")
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):  # a folder cannot even be made a file of Python's
+            os.close(descriptor)
+            return Submission(self.student, None, f"{path.name} is no ordinary file.")
         with os.fdopen(descriptor, "rb") as file:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                return Submission(self.student, None, f"{path.name} is no ordinary file.")
             if facts.st_size > LARGEST:
                 size = f"{facts.st_size / 1e6:.0f} million bytes"
                 return Submission(self.student, None, f"{path.name} has {size}.")

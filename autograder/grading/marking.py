@@ -7,7 +7,7 @@ in the grader can never mean full marks.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +16,15 @@ from nbformat.v4 import new_output
 
 from autograder.grading.borrowed import borrowed
 from autograder.grading.box import Check, Job, Lost, Outcome, Run, Said
-from autograder.grading.definition import definition, without_magics
+from autograder.grading.definition import (
+    MOST_MAGICS,
+    count_magics,
+    definition,
+    without_magics,
+)
 from autograder.grading.judge import can_be_asked, examination, judge, question
 from autograder.grading.lesson import GradedCell, Lesson, grade_id_of
-from autograder.grading.policy import Concern, read_cells
+from autograder.grading.policy import WHOLE_LIMIT, Concern, read_cells
 from autograder.grading.result import Mark
 from autograder.report import Report
 from autograder.source import Source
@@ -147,16 +152,23 @@ def _steps(
 def _helpers(notebook: NotebookNode, lesson: Lesson) -> dict[str, str]:
     """What is run of demonstrations, by grade_id: only what the learner's cells use."""
     learners = [
-        without_magics(cell.source)
+        cell.source
         for cell in notebook.cells
         if cell.cell_type == "code" and lesson.runs(grade_id_of(cell), cell.source)
     ]
+    if _is_too_much(learners):
+        return {}  # a person looks at it anyway
     demonstrations = {
         name: cell.source
         for cell in notebook.cells
         if (name := grade_id_of(cell)) and cell.cell_type == "code" and not lesson.runs(name, "-")
     }
-    return borrowed(learners, demonstrations)
+    return borrowed(map(without_magics, learners), demonstrations)
+
+
+def _is_too_much(sources: Sequence[str]) -> bool:
+    """Whether a learner's cells are more than is read here; they raise concerns, too."""
+    return sum(map(len, sources)) > WHOLE_LIMIT or sum(map(count_magics, sources)) > MOST_MAGICS
 
 
 def _judge(
@@ -176,6 +188,8 @@ def _judge(
 
 def _source_of(exercise: str, steps: _Steps, before: int | None) -> tuple[Source, int | None]:
     """The text that defines an exercise, last before its check, and the step it stands in."""
+    if _is_too_much([cell.source for cell in steps.cells.values()]):
+        return Source(), None
     for index in sorted(steps.cells, reverse=True):
         step = steps.steps[index]
         if isinstance(step, Run) and (before is None or index < before):

@@ -31,8 +31,9 @@ def safe_outputs(outputs: list[Any]) -> list[NotebookNode]:
 def safe_pictures(attachments: Any) -> dict[str, dict[str, str]]:
     """The attachments of a cell that are ordinary pictures, by name."""
     kept: dict[str, dict[str, str]] = {}
-    for name, bundle in dict(attachments or {}).items():
-        pictures = {kind: data for kind, data in dict(bundle).items() if _is_picture(kind, data)}
+    for name, bundle in attachments.items() if isinstance(attachments, dict) else ():
+        given = bundle.items() if isinstance(bundle, dict) else ()
+        pictures = {kind: data for kind, data in given if _is_picture(kind, data)}
         if pictures:
             kept[name] = pictures
     return kept

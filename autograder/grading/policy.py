@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from autograder.grading.definition import MOST_MAGICS, count_magics
 from autograder.grading.policy_magics import trees
 from autograder.grading.policy_names import Names
 from autograder.grading.policy_reader import Reader
@@ -56,9 +57,12 @@ def read_cells(
     names, allowed = Names(), frozenset(allowed_imports)
     concerns: list[Concern] = []
     readable = []
-    size = 0
+    size = magics = 0
     for cell, source in cells:
-        size += len(source)
+        size, magics = size + len(source), magics + count_magics(source)
+        if magics > MOST_MAGICS:  # IPython reads a whole cell again for each
+            concerns.append(Concern(cell, 1, "", "magics", "too many to be read here"))
+            continue
         limit = SIZE_LIMIT if size <= WHOLE_LIMIT else 0
         if len(source) > limit:
             what = f"{len(source)} characters"
