@@ -68,6 +68,9 @@ def _parser(grading: bool) -> argparse.ArgumentParser:
 
 def _add_grading(commands: Any) -> None:
     """What instructors run."""
+    from autograder.grading.quick_imports import import_jsonschema
+
+    import_jsonschema()
     from autograder.grading.commands import add_commands
     from autograder.grading.doctor import add_doctor
     from autograder.grading.grade_command import add_grade

@@ -13,16 +13,18 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.markdown import as_typed, is_plain
 from autograder.grading.outputs import safe_outputs, safe_pictures
 from autograder.grading.preprocessor import Converted, CoursePreprocessor
 from autograder.grading.restoring import restore
+
+if TYPE_CHECKING:  # workers have nothing to do with nbgrader, and it takes long to import
+    from nbgrader.coursedir import CourseDirectory
 
 GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_TEXT = 50_000  # characters of a Markdown cell; a longer one is shown as typed
