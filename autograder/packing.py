@@ -186,11 +186,18 @@ def _flatten(value: Any, tensors: _Packing) -> Any:
     raise TypeError(f"{type(value).__name__} is not plain data")
 
 
+def writable(text: str) -> str:
+    """The text without what no file can hold: half a character, which Python can print."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _restore(tree: Any, tensors: _Unpacking, depth: int = 0) -> Any:
     if depth > DEPTH_LIMIT:
         raise Unreadable("nested too deeply")
     if not isinstance(tree, dict):
-        if tree is None or isinstance(tree, bool | int | str):
+        if isinstance(tree, str):
+            return writable(tree)
+        if tree is None or isinstance(tree, bool | int):
             return tree
         raise Unreadable(f"a bare {type(tree).__name__}")
     kind, value = tree["$"], tree["v"]
@@ -205,7 +212,10 @@ def _restore(tree: Any, tensors: _Unpacking, depth: int = 0) -> Any:
     if kind == "tuple":
         return tuple(_restore(v, tensors, depth + 1) for v in value)
     if kind == "dict":
-        restored = {k: _restore(v, tensors, depth + 1) for k, v in value}
+        restored = {
+            writable(k) if isinstance(k, str) else k: _restore(v, tensors, depth + 1)
+            for k, v in value
+        }
         if len(restored) != len(value) or not all(isinstance(k, str) for k in restored):
             raise Unreadable("a dict with keys that are no names, or twice the same")
         return restored

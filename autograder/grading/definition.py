@@ -36,6 +36,17 @@ def definition(exercise: str, cell: str) -> Source | None:
     return None
 
 
+def seems_to_define(exercise: str, cell: str) -> bool:
+    """Whether a cell has a line that looks as if it defined an exercise; cheap, and not certain."""
+    if exercise not in cell:
+        return False
+    name = re.escape(exercise)
+    return (
+        re.search(rf"^[ \t]*((class|def)[ \t]+{name}\b|{name}[ \t]*=)", cell, re.MULTILINE)
+        is not None
+    )
+
+
 @lru_cache(maxsize=256)
 def without_magics(text: str) -> str:
     """The text as Python; lines keep their numbers. What is too much to be read stays as it is."""

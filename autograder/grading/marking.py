@@ -20,6 +20,7 @@ from autograder.grading.definition import (
     MOST_MAGICS,
     count_magics,
     definition,
+    seems_to_define,
     without_magics,
 )
 from autograder.grading.judge import can_be_asked, examination, judge, question
@@ -112,10 +113,12 @@ def _steps(
     """Set-up cells, the learner's cells and the graded cells, in the notebook's order.
 
     Checks of one exercise with no cell run between them are asked once: the complete check's
-    questions hold those of the visible one.
+    questions hold those of the visible one. A check that stands above the only cell that defines its
+    exercise (one of them was moved) waits for that cell.
     """
     made = _Steps()
     waiting: list[GradedCell] = []
+    moved = _moved_checks(notebook, lesson)
     helpers = _helpers(notebook, lesson)
 
     def ask() -> None:
@@ -134,7 +137,8 @@ def _steps(
             continue
         if graded is not None and not graded.is_solution:
             if can_be_asked(graded.exercise):
-                waiting.append(graded)
+                if not any(graded in later for later in moved.values()):
+                    waiting.append(graded)
             elif tests:
                 ask()
                 made.of_graded[name] = len(made.steps)
@@ -145,8 +149,28 @@ def _steps(
             ask()
             made.cells[len(made.steps)] = cell
             made.steps.append(Run(name or f"cell {number}", cell.source))
+            waiting += moved.get(number, [])
     ask()
     return made
+
+
+def _moved_checks(notebook: NotebookNode, lesson: Lesson) -> dict[int, list[GradedCell]]:
+    """The checks above the first cell that defines their exercise, by that cell's number."""
+    runs = [
+        (number, cell.source)
+        for number, cell in enumerate(notebook.cells, 1)
+        if cell.cell_type == "code"
+        and grade_id_of(cell) not in lesson.graded
+        and lesson.runs(grade_id_of(cell), cell.source)
+    ]
+    moved: dict[int, list[GradedCell]] = {}
+    for number, cell in enumerate(notebook.cells, 1):
+        graded = lesson.graded.get(grade_id_of(cell))
+        if graded is not None and graded.exercise:
+            first = next((n for n, text in runs if seems_to_define(graded.exercise, text)), 0)
+            if first > number:
+                moved.setdefault(first, []).append(graded)
+    return moved
 
 
 def _helpers(notebook: NotebookNode, lesson: Lesson) -> dict[str, str]:

@@ -10,6 +10,7 @@ ANY: frozenset[str] = frozenset({"*"})  # every name without a leading underscor
 
 # Modules of Python, and the names of each that are fine.
 PYTHON: dict[str, frozenset[str]] = dict.fromkeys(("__future__", "abc", "array", "bisect", "builtins", "cmath", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "operator", "pprint", "random", "re", "statistics", "string", "textwrap", "time", "typing", "warnings", "weakref"), ANY) | {
+    "asyncio": frozenset({"sleep"}),
     "gc": frozenset({"collect", "enable", "disable", "isenabled"}),
     "io": frozenset({"StringIO", "BytesIO"}),
     "logging": frozenset({
@@ -75,7 +76,9 @@ REFUSED: dict[str, str] = {
     "matplotlib.cbook": _FILES, "matplotlib.testing": _CODE, "matplotlib.sphinxext": _CODE,
     "matplotlib.animation": _CODE, "matplotlib.texmanager": _CODE,
     "scipy.io": _FILES, "scipy.datasets": "reaches the network", "scipy.LowLevelCallable": _MEMORY,
-    "sklearn.externals": _CODE,
+    "sklearn.externals": _CODE, "sklearn.utils.parallel": "starts other threads",
+    "tqdm.contrib": "starts other threads", "tqdm.cli": _FILES,
+    "torch.nn.parallel": "starts other threads", "torch.nn.DataParallel": "starts other threads",
     "sklearn.datasets.load_files": _FILES, "sklearn.datasets.load_svmlight_file": _FILES,
     "contextlib.chdir": _FILES,
     "weakref.getweakrefs": "finds objects that are not yours",

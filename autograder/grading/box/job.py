@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, fields
 
+from autograder.packing import writable
+
 _LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
 _BESIDES = 3000  # characters that a cell says besides what it prints: its error, and where
 
@@ -70,7 +72,7 @@ class Said:
         names = [f.name for f in fields(cls)]
         if not isinstance(given, dict) or not all(isinstance(given.get(n, ""), str) for n in names):
             raise ValueError("not what a cell says")
-        return cls(**{n: given.get(n, "")[: limit + 20] for n in names})
+        return cls(**{n: writable(given.get(n, "")[: limit + 20]) for n in names})
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,7 @@ HARD: tuple[Hard, ...] = (
     Hard("many magics in many cells", ""),
     Hard("many names", "".join(f"a{i} = a{i + 1} or a{i + 2}\n" for i in range(3_000))),
     Hard("a null character", "x = 1\0"),
+    Hard("blank lines", "# Square\n" + "\n" * 1_000_000 + " " * 1_000_000),
     Hard("open text", "'''" + "x\n" * 1_000),
     Hard("large text", "<b>" * 300_000, "markdown"),
     Hard("large links", "[" * 50_000 + "](" * 50_000, "markdown"),

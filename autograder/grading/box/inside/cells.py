@@ -151,7 +151,8 @@ class Submission:
                 title: SimpleNamespace(run=run)
                 for title, run in self._experiments.get(name, {}).items()
             }
-            with self._interrupted_in_time():
+            # A cell may have switched gradients off and left it at that; check() switches them on, too.
+            with torch.enable_grad(), self._interrupted_in_time():
                 observation = probe(value, from_bytes(pack), scenarios)
         observation.facts["kind"] = asdict(kind)
         try:

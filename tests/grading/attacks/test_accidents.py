@@ -1,0 +1,41 @@
+"""Honest work keeps its marks, whatever happened to it on its way."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+
+from tests.grading.attacks.accidents import ACCIDENTS, Accident
+from tests.grading.attacks.grading import everything_in, graded
+from tests.grading.attacks.lesson import FULL, WRONG, handed_in
+from tests.grading.walls import needs_walls
+
+pytestmark = needs_walls
+
+
+@pytest.mark.parametrize("accident", ACCIDENTS, ids=lambda accident: accident.name)
+def test_an_accident_costs_nothing(accident: Accident):
+    result = graded(accident.notebook())
+    if accident.waits:
+        assert result.reasons
+        assert {mark.points for mark in result.marks} == {None}
+        assert all(mark.report["passed"] for mark in result.marks)
+    else:
+        assert result.reasons == ()
+        assert not result.needs_person
+        assert result.score == FULL
+    everything_in(result).encode()
+    nbformat.validate(nbformat.reads(result.notebook, as_version=4))
+
+
+def is_about_an_answer(accident: Accident) -> bool:
+    return bool(accident.answers) or "answer" in accident.name or "attempt" in accident.name
+
+
+@pytest.mark.parametrize(
+    "accident", [a for a in ACCIDENTS if not is_about_an_answer(a)], ids=lambda a: a.name
+)
+def test_an_accident_gains_nothing(accident: Accident):
+    """The same things happen to wrong answers, too."""
+    wrong = Accident(accident.name, accident.before, accident.after, WRONG, accident.change)
+    assert graded(wrong.notebook()).score == graded(handed_in()).score == 0.0
