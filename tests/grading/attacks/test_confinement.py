@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.grading.attacks.boxes import said_without
+from tests.grading.attacks.boxes import run_relaxed, said_without
 from tests.grading.attacks.confinement import LEAVINGS, REACHES, Leaves, Reach, cell
 from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded, texts
 from tests.grading.attacks.lesson import RIGHT, handed_in
@@ -63,3 +63,30 @@ def test_nothing_is_left_for_the_next_student(left: Leaves, outside: Outside):
     assert "REACHED" not in found
     assert "REFUSED" in found or "NOTHING" in found
     assert_neighbour_unharmed()
+
+
+# Looks through all of its own memory. The pattern is no match for itself.
+_SCAN = """\
+import re
+mine = "mine-canary-0123456789abcdef"
+found = set()
+with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:
+    for line in maps:
+        start, end = (int(n, 16) for n in line.split()[0].split("-"))
+        if line.split()[1].startswith("rw") and "[v" not in line:
+            try:
+                memory.seek(start)
+                found |= set(re.findall(rb"(mine|peer)[-]canary[-]([0-9a-f]{16})", memory.read(end - start)))
+            except OSError:
+                pass
+print(sorted(found))
+"""
+
+
+def test_nothing_of_an_earlier_submission_is_left_in_memory():
+    """Each reads its job itself: what forks it has never held another one's."""
+    peer = "peer-canary-fedcba9876543210"
+    assert peer in run_relaxed(f"held = [{peer!r}]\nprint(held)").said[1].text
+    found = run_relaxed(_SCAN).said[1].text
+    assert "mine" in found
+    assert "peer" not in found
