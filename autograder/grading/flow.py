@@ -18,6 +18,7 @@ from autograder.grading.result import Result
 from autograder.grading.work import How, Submission, grade_sent, not_graded
 
 MOST_ATTEMPTS = 3  # of one submission, when workers die while they grade it
+MOST_KEPT = 200  # results that nobody has taken yet
 MOST_BREAKS = 5  # of workers one after the other, when no result comes in between
 
 
@@ -68,14 +69,13 @@ class Flow:
         self._stack.close()
 
     def __iter__(self) -> Iterator[tuple[Task, Result]]:
-        while True:
-            while self._results:
+        while self._waiting or self._running or self._results:
+            # Whoever takes results may be slower than the workers: they go on meanwhile.
+            self._receive(None if not self._results else 0)
+            self._send()
+            if self._results:
                 self._breaks = 0
                 yield self._results.popleft()
-            if not self._waiting and not self._running:
-                return
-            self._send()
-            self._receive()
 
     # ---- sending ------------------------------------------------------------------------------
     def _send(self) -> None:
@@ -95,7 +95,8 @@ class Flow:
             self._start()
         # Of those a dead worker had, one at a time: if it is one of them, it shows which.
         alone = any(task.attempts for task in (self._waiting[0], *self._tasks_running()))
-        return len(self._running) < (1 if alone else 2 * self._at_a_time)
+        most = 1 if alone else 2 * self._at_a_time
+        return len(self._running) < most and len(self._results) < MOST_KEPT
 
     def _tasks_running(self) -> list[Task]:
         return [task for task, _ in self._running.values()]
@@ -113,9 +114,9 @@ class Flow:
         return True
 
     # ---- receiving ----------------------------------------------------------------------------
-    def _receive(self) -> None:
-        """Wait for results."""
-        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+    def _receive(self, seconds: float | None) -> None:
+        """Take the results that are there; for so long (None: for ever) wait for one."""
+        done, _ = wait(self._running, seconds, return_when=FIRST_COMPLETED)
         broken = False
         for future in done:
             task, submission = self._running[future]
