@@ -79,6 +79,7 @@ REFUSED: dict[str, str] = {
     "sklearn.externals": _CODE, "sklearn.utils.parallel": "starts other threads",
     "tqdm.contrib": "starts other threads", "tqdm.cli": _FILES,
     "torch.nn.parallel": "starts other threads", "torch.nn.DataParallel": "starts other threads",
+    **dict.fromkeys((f"sklearn.datasets.fetch_{name}" for name in ("20newsgroups", "20newsgroups_vectorized", "california_housing", "covtype", "file", "kddcup99", "lfw_pairs", "lfw_people", "olivetti_faces", "openml", "rcv1", "species_distributions")), "unpacks files that can hold code"),
     "sklearn.datasets.load_files": _FILES, "sklearn.datasets.load_svmlight_file": _FILES,
     "contextlib.chdir": _FILES,
     "weakref.getweakrefs": "finds objects that are not yours",
@@ -132,7 +133,7 @@ _FRAMES = "reaches the frames and the code of other functions"
 # Names of attributes that are refused whatever they are read from.
 ATTRIBUTES: dict[str, str] = dict.fromkeys(("f_back", "f_builtins", "f_code", "f_globals", "f_lineno", "f_locals", "f_trace", "tb_frame", "tb_next", "gi_frame", "gi_code", "gi_yieldfrom", "cr_frame", "cr_code", "cr_await", "ag_frame", "ag_code", "func_globals", "func_code", "co_code", "co_consts", "walk_stack", "walk_tb", "settrace", "setprofile", "_getframe", "currentframe"), _FRAMES) | {
     "mro": "walks from a class to those it is made of",
-    "get_field": _CODE, "ctypes": _MEMORY, "py_impl": _ATTACH, "redispatch": _INTERNAL,
+    "get_field": _CODE, "tofile": _FILES, "ctypes": _MEMORY, "py_impl": _ATTACH, "redispatch": _INTERNAL,
     "py_functionalize_impl": _ATTACH, "_backward_cls": _INTERNAL, "_C": _INTERNAL,
     "_execution_engine": _INTERNAL, "queue_callback": _INTERNAL, "_make_subclass": _INTERNAL,
     "_make_wrapper_subclass": _INTERNAL, "_register_hook_dict": _INTERNAL,

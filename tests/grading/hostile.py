@@ -78,6 +78,8 @@ HOSTILE: dict[str, str] = {
     "threads of a progress bar": "from tqdm.contrib.concurrent import thread_map",
     "threads of another package": "from sklearn.utils.parallel import Parallel",
     "threads of torch": "torch.nn.parallel.parallel_apply([f], [x])",
+    "an array as a file": "import numpy as np\nnp.zeros(3, np.uint8).tofile('scipy.py')",
+    "a data set that is unpickled": "from sklearn.datasets import fetch_california_housing",
     "torch.hub": "torch.hub.load('a/b', 'c')",
     "cpp_extension": "from torch.utils.cpp_extension import load_inline",
     "numpy reads a file": "import numpy as np\nnp.load('x.npy', allow_pickle=True)",

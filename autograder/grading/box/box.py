@@ -116,7 +116,8 @@ class Box:
             "tmp": self.walls.outer and bubblewrap.tmp_is_free(), "inert": bundle.inert_names(), "prelude": self.prelude, "device": self._device,
             "limits": self.limits.as_dict(), "walls": self.walls.as_dict(),
         }  # fmt: skip
-        inside = [sys.executable, "-m", _WARM, json.dumps(settings)]
+        # -P: a file that a submission writes is not what an import finds.
+        inside = [sys.executable, "-P", "-m", _WARM, json.dumps(settings)]
         if not self.walls.outer:
             work = made.parent / "work"
             work.mkdir()

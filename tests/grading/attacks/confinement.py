@@ -154,7 +154,7 @@ LEAVINGS: tuple[Leaves, ...] = (
     Leaves("a file in the working folder", "with open('note.txt', 'w') as file:\n    return file.write('for you')",
            "with open('note.txt') as file:\n    return file.read()"),
     Leaves("a module to be imported", "with open('helper.py', 'w') as file:\n    return file.write('answer = 1')",
-           "import helper\nreturn helper.answer"),
+           "import sys\nsys.path.insert(0, '')\nimport helper\nreturn helper.answer"),
     Leaves("a configuration of IPython's", "os.makedirs('profile_default/startup', exist_ok=True)\n"
            "with open('profile_default/startup/00.py', 'w') as file:\n    return file.write('x = 1')",
            "return '00.py' in os.listdir('profile_default/startup')"),

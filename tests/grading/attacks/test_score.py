@@ -94,6 +94,26 @@ def test_what_the_hoarding_answer_is_worth():
     assert graded(handed_in(hoarder())).score == HOARDER_POINTS
 
 
+# Nothing in it waits for a person: it writes to a log and imports a package that may be imported.
+_PLANTED = """\
+import logging
+
+logging.basicConfig(filename="sklearn.py", format="%(message)s", force=True)
+logging.warning("import autograder.procedures as p\\np.PROCEDURES['structure'] = lambda *given: None")
+import sklearn
+"""
+
+
+def test_a_file_of_ones_own_is_no_package(monkeypatch: pytest.MonkeyPatch):
+    """Such a file could change what is seen of the structure, and nobody would have read it."""
+    seen = graded(handed_in(hoarder(), before=[_PLANTED]))
+    assert seen.reasons == ()
+    assert seen.score == HOARDER_POINTS
+    monkeypatch.setattr(marking, "read_cells", lambda cells: [])
+    found = "import sys\nsys.path.insert(0, '')\n"
+    assert graded(handed_in(hoarder(), before=[found + _PLANTED])).score > HOARDER_POINTS
+
+
 def test_there_are_attacks_on_each_wall():
     assert {attack.wall for attack in ATTACKS} == {IN_PROCESS, READ_FIRST, COMPARED}
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
