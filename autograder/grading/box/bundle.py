@@ -37,7 +37,10 @@ _ROOTS = (
     "autograder.grading.box.inside.walls",
 )
 # Modules that know what is right. A bundle that would need one is not made.
-_SECRET = ("autograder.exercises", "autograder.plan", "autograder.rules", "autograder.explanations")
+_SECRET = (
+    "autograder.exercises", "autograder.expected", "autograder.plan", "autograder.rules",
+    "autograder.explanations",
+)  # fmt: skip
 _INERT = """from autograder.grading.box.inside.inert import make_inert
 
 make_inert(globals())
