@@ -106,7 +106,8 @@ def _copy_submitted(submitted: Path, folder: Path, course: CourseDirectory, mode
             log.warning("%s holds too much: some of it was left out", submitted)
             return
         if path.suffix.lower() not in HARMLESS_FILES:
-            log.warning("Leaving out a submitted file that is no data: %r", str(path))
+            if not (folder / path).exists():  # the lesson's own module is there already
+                log.warning("Leaving out %r, which is no data", str(submitted / path))
             continue
         try:
             room -= _copy(submitted / path, folder / path, mode, course.max_file_size * 1000)

@@ -75,7 +75,7 @@ def _scores(where: str, one: LessonSummary) -> str:
         for place, count in enumerate(one.histogram)
     )
     return (
-        f"<h3>Scores</h3><figure>{_wide('The diagram of the scores', _picture(where, one))}<figcaption>Learners by their share of the "
+        f"<h3>Scores</h3><figure>{_wide(f'The diagram of the scores of {one.name}', _picture(where, one))}<figcaption>Learners by their share of the "
         f"{one.max_points:g} points. Only final scores.</figcaption></figure>"
         "<details><summary>The same as a table</summary><table><caption>Learners by share of the "
         'points</caption><thead><tr><th scope="col">Share</th><th scope="col">Learners</th></tr>'
@@ -132,12 +132,12 @@ def _monday(one: LessonSummary) -> str:
         '<th scope="col">Wrong</th><th scope="col">Most common root causes</th></tr></thead>'
         f"<tbody>{rows}</tbody></table>"
     )
-    return f"<h3>What to teach again on Monday</h3>{first}{_wide('Root causes by exercise', table)}"
+    return f"<h3>What to teach again on Monday</h3>{first}{_wide(f'Root causes in {one.name} by exercise', table)}"
 
 
 def _wide(name: str, html: str) -> str:
     """Something that is scrolled sideways, with the keyboard too, where the screen is narrow."""
-    return f'<div class="wide" role="region" tabindex="0" aria-label="{name}">{html}</div>'
+    return f'<div class="wide" role="region" tabindex="0" aria-label="{_text(name)}">{html}</div>'
 
 
 def _row(one: ExerciseSummary) -> str:
@@ -152,7 +152,7 @@ def _waiting(one: LessonSummary) -> str:
     if not one.waiting:
         return ""
     items = "".join(
-        f"<li><strong>{_text(each.student)}</strong>: {_text(' '.join(each.reasons))}</li>"
+        f"<li><strong>{_text(each.student)}</strong>{_reasons(each.reasons)}</li>"
         for each in one.waiting[:MOST_NAMED]
     )
     more = len(one.waiting) - MOST_NAMED
@@ -160,6 +160,13 @@ def _waiting(one: LessonSummary) -> str:
         f"<p>… and {more} more: <code>autograder status</code> names them.</p>" if more > 0 else ""
     )
     return f"<h3>Waiting for a person</h3><ul>{items}</ul>{rest}"
+
+
+def _reasons(reasons: Sequence[str]) -> str:
+    """One reason behind the name, several below it."""
+    if len(reasons) < 2:
+        return ": " + _text("".join(reasons))
+    return "<ul>" + "".join(f"<li>{_text(reason)}</li>" for reason in reasons) + "</ul>"
 
 
 def _alike(one: LessonSummary) -> str:

@@ -1,4 +1,4 @@
-"""Magics about a notebook's looks or its environment do not end the cell they stand in."""
+"""What a cell in the box does with magics, and says of an error."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ MAGICS = (
     "%autoreload 2", "%config InlineBackend.figure_format = 'retina'", "%precision 3", "%ls",
     "%timeit -n1 -r1 1 + 1", "%whos",
 )  # fmt: skip
+
+
+@needs_walls
+def test_a_syntax_error_is_told_without_the_name_of_a_file() -> None:
+    box = Box(prelude=())
+    try:
+        (said,) = box.run(Job((Run("answer", "x = 1\nclass A(object)\n    pass"),))).said.values()
+    finally:
+        box.close()
+    assert (said.error, said.message) == ("SyntaxError", "expected ':'")
+    assert said.place == "line 2: class A(object)"
 
 
 @needs_walls

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from bs4 import BeautifulSoup
 
 from autograder.__main__ import main
 from autograder.explanations import TITLES
-from autograder.grading.summary import histogram, write_summary
+from autograder.grading.course import open_gradebook
+from autograder.grading.standing import standings
+from autograder.grading.summary import histogram, summarise, write_summary
+from autograder.grading.summary_page import page
 from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook
 
 PASSED = {"passed": True, "findings": []}
@@ -99,6 +103,24 @@ def test_the_picture_is_told_in_words(small_course: Any) -> None:
     assert len(heights) == 3
     assert max(heights) == heights[-1]
     assert heights[0] == pytest.approx(heights[-1] * 2 / 3, abs=0.1)
+
+
+def test_regions_of_several_lessons_have_names_of_their_own(small_course: Any) -> None:
+    a_class(small_course)
+    with (
+        closing(open_gradebook(small_course)) as gradebook,
+        gradebook.engine.connect() as connection,
+    ):
+        found = list(standings(small_course, connection))
+    soup = BeautifulSoup(page([summarise(n, found) for n in ("a", "b")], "today"), "html.parser")
+    names = [region["aria-label"] for region in soup.select("[role=region]")]
+    assert len(names) == len(set(names)) == 4
+
+
+def test_several_reasons_are_a_list(small_course: Any) -> None:
+    grade_as(small_course, "ada", (None, None), reasons=("One.", "Two."))
+    (name,) = summary(small_course).find_all("strong", string="ada")
+    assert [item.get_text() for item in name.parent.select("li")] == ["One.", "Two."]
 
 
 def test_names_and_reasons_are_text_only(small_course: Any) -> None:

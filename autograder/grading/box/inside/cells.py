@@ -133,12 +133,13 @@ class Submission:
         files = frozenset(f for f in _files_of(error) if _CELL.match(f))
         failure = failure_from(error, "cell", files)
         place = f"line {failure.line}: {failure.source}" if failure.line and files else ""
+        message = failure.message[:1000]
         if isinstance(error, SyntaxError) and error.lineno:
             place = f"line {error.lineno}: {(error.text or '').strip()[:200]}"
-        return {
-            "text": out.text(), "error": failure.kind, "message": failure.message[:1000],
-            "place": place,
-        }  # fmt: skip
+            message = str(error.msg)[
+                :1000
+            ]  # str(error) names a file that the learner does not know
+        return {"text": out.text(), "error": failure.kind, "message": message, "place": place}
 
     def _answer(self, name: str, pack: bytes) -> bytes:
         if name not in self._shell.user_ns:
