@@ -112,6 +112,7 @@ def test_the_overview_says_where_a_person_decides(guarded_class: Path, tmp_path:
         gradebook.db.commit()
     command = ("-m", "nbgrader", "generate_feedback", NAME, "--student", "wrong", "--force")
     demo.run(course, *command)
+    assert page(course, "wrong").select_one(".total").get_text().endswith("/ 5.0, not final")
     rows = page(course, "wrong").select("nav tbody tr")
     said = [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in rows]
     assert said == [
