@@ -85,8 +85,7 @@ def _run_export(options: argparse.Namespace) -> int:
     print(f"Written: {done.path}{many}")
     if done.left_out:
         print(
-            f"{len(done.left_out)} submissions are left out because they are not final; "
-            "`autograder status` names them.",
+            f"Left out, as they are not final: {len(done.left_out)}. `autograder status` names them.",
             file=sys.stderr,
         )
     return EXIT_DONE

@@ -234,4 +234,4 @@ def test_the_command_says_what_it_did(
     assert main([*command, "--partial"]) == 0
     said = capsys.readouterr()
     assert said.out == f"Written: {small_course.root}/canvas.csv\n"
-    assert "1 submissions are left out" in said.err
+    assert "Left out, as they are not final: 1." in said.err
