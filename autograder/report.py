@@ -82,7 +82,9 @@ class Report:
                 )
             return f"{self.exercise}: all checks pass ({_count(len(self.held), 'check')})."
         first = self.findings[0]
-        hides = self.discreet and not self.not_started  # that nothing is there is no secret
+        # That nothing is there, or that nothing came of it, is no secret.
+        known = self.not_started or first.evidence.get("holds_no_values")
+        hides = self.discreet and not known
         said = TITLES.get(first.rule, first.message) if hides else first.message
         return said if said.startswith(f"{self.exercise} ") else f"{self.exercise}: {said}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from autograder.evidence import Evidence, Finding
 from autograder.exercise import Exercise
@@ -142,7 +143,8 @@ def _stopped(evidence: Evidence, graded: bool) -> Finding:
     failure = answers[-1].failure if answers else None
     found = failure is not None and bool(failure.line)
     place = f" in {failure.function}, line {failure.line}: {failure.source}" if found else ""  # type: ignore[union-attr]
-    details = {"line": failure.line, "source": failure.source} if found else {}  # type: ignore[union-attr]
+    details: dict[str, Any] = {"holds_no_values": True}
+    details |= {"line": failure.line, "source": failure.source} if found else {}  # type: ignore[union-attr]
     begin = "The check did not come to its end in time" if graded else "You interrupted the check"
     return Finding(
         "raises", f"{begin}; your code was running{place}.",

@@ -157,6 +157,8 @@ def _kind(given: Any) -> Kind | None:
 
 
 def _failed(asked: Asked, finding: Finding) -> Report:
+    """A report for what no rule judged. Its words hold none of the values that were asked with."""
     report = asked.report(graded=True)
+    finding.evidence["holds_no_values"] = True
     report.findings = [finding]
     return report

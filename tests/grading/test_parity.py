@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from autograder import evaluate
-from autograder.grading.box import Box, Job, Run
+from autograder.grading.box import Box, Job, Limits, Lost, Run
 from autograder.grading.definition import definition
 from autograder.grading.judge import examination, judge, question
 from autograder.source import Source
@@ -44,3 +44,19 @@ def test_box_and_notebook_agree(answer: Answer) -> None:
     assert there.passed == here.passed, f"{there}\n{here}"
     assert [f.rule for f in there.findings] == [f.rule for f in here.findings]
     assert [f.message for f in there.findings] == [f.message for f in here.findings]
+
+
+@needs_walls
+def test_what_was_never_judged_says_why_in_hidden_feedback_too() -> None:
+    """No rule's title fits: the process ended, or the loop did not."""
+    asked = examination("Square", SEED)
+    died = judge(asked.complete, Lost("died", "SIGSEGV"), Source())
+    assert "SIGSEGV" in died.headline
+    loop = "class Square(Function):\n    @staticmethod\n    def forward(ctx, x):\n        while True:\n            pass\n"
+    limits = Limits(cell_seconds=1.0)
+    with Box(limits, prelude=(IMPORTS,)) as short:
+        steps = (Run("setup", IMPORTS), Run("loop", loop), question("check", asked, hidden=True))
+        given = short.run(Job(steps)).answers[2]
+    stopped = judge(asked.complete, given, Source())
+    assert "did not come to its end in time" in stopped.headline
+    assert "in forward" in stopped.headline

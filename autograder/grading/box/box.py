@@ -17,7 +17,7 @@ from autograder.grading import folders
 from autograder.grading.box import bubblewrap, bundle
 from autograder.grading.box.inside import frames
 from autograder.grading.box.inside.warm import ENDED
-from autograder.grading.box.job import Job, Lost, Outcome, Run, Said
+from autograder.grading.box.job import Job, Lost, Outcome, Said
 from autograder.grading.box.limits import Limits, Walls
 
 _START = 120.0  # seconds until the warm process has to be there
@@ -274,17 +274,6 @@ class Box:
             return signal.Signals(os.WTERMSIG(status)).name
         code = os.WEXITSTATUS(status)
         return f"exit status {code}" if code else ""
-
-
-def trouble(walls: Walls | None = None) -> str:
-    """Why no submission can be run behind these walls (all of them) here; "" where one was run."""
-    try:
-        with Box(walls=walls) as box:
-            outcome = box.run(Job((Run("hello", "print('hello')"),)))
-    except CannotStart as error:
-        return str(error)
-    works = 0 in outcome.said and outcome.said[0].text == "hello\n"
-    return "" if works else f"nothing ran: {outcome.lost.get(0)}"
 
 
 def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: folders.Folder) -> None:
