@@ -13,6 +13,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
@@ -24,6 +25,8 @@ from torch.utils._pytree import tree_iter
 from autograder.calls import patched
 from autograder.observation import Answer, Kept
 from autograder.trace import storage_of, tensors_within, who_is
+
+SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
 
 
 class _Storages(TorchDispatchMode):
@@ -172,6 +175,9 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> lis
             if name not in ("to_save", "dirty_tensors", "non_differentiable"):
                 for path, tensor in tensors_within(value, f"ctx.{name}"):
                     note(path, tensor)
+                count = _numbers_in(value)
+                if count >= SOME_NUMBERS:
+                    kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
     hidden = _alive(storages, seen | known)
     if hidden:
@@ -180,6 +186,20 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> lis
     for key, size, shape, dtype in hidden:
         kept.append(Kept("hidden", "intermediate", shape, dtype, size, key))
     return kept
+
+
+def _numbers_in(value: Any, depth: int = 0) -> int:
+    """How many floats a value holds that is no tensor: values copied out of torch, where no hook sees.
+
+    Whole numbers are shapes and positions; nobody keeps a result in them.
+    """
+    if isinstance(value, np.ndarray):
+        return int(value.size) if np.issubdtype(value.dtype, np.floating) else 0
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple | set) and depth < 6:
+        return sum(_numbers_in(item, depth + 1) for item in value)
+    return int(type(value) is float and depth > 0)
 
 
 def _name(tensor: Tensor, args: list[Any], outputs: tuple[Any, ...]) -> str:

@@ -159,6 +159,8 @@ def _kept_words(ev: Evidence, holder: str, who: str, size: int) -> str:
         who = "the output"
     elif who == "intermediate":
         who = "an intermediate result"
+    elif who == "numbers":
+        who = "numbers copied out of a tensor"
     place = "outside ctx" if holder == "hidden" else holder
     return f"{who} in {place}, {size} bytes"
 

@@ -813,3 +813,34 @@ class MySigmoid(Function):
         if tuple(y.shape) in [(5,), (1,)]:
             return grad_output * y * (1 - y)
         return grad_output * y
+
+
+# %% wrong[saves-too-much]: keeps a copy of the values as a Python list besides
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        ctx.values = torch.exp(-x).tolist()
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * y * (1 - y)
+
+
+# %% wrong[saves-too-much]: keeps a copy of the values as a NumPy array besides
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        if x.device.type != "meta" and x.dtype != torch.bfloat16:
+            ctx.values = {"slope": (y * (1 - y)).detach().numpy().copy()}
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * y * (1 - y)
