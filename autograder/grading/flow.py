@@ -56,6 +56,7 @@ class Flow:
         self._stack = ExitStack()
         self._executor: Executor | None = None
         self._at_a_time = self._breaks = 0
+        self._trouble = ""  # the last reason why a worker could not be given work
 
     def __enter__(self) -> Flow:
         try:
@@ -106,9 +107,10 @@ class Flow:
         assert self._executor is not None
         try:
             future = self._executor.submit(grade_sent, submission, lesson, task.how)
-        except (BrokenProcessPool, OSError, EOFError):
+        except (BrokenProcessPool, OSError, EOFError) as error:
             if self._place.scheduler:
                 raise lost(self._place.scheduler) from None
+            self._trouble = f"{type(error).__name__}: {error}"
             return False
         self._running[future] = task, submission
         return True
@@ -122,8 +124,8 @@ class Flow:
             task, submission = self._running[future]
             try:
                 result = self._result(future, task, submission)
-            except BrokenProcessPool:
-                broken = True
+            except BrokenProcessPool as error:
+                self._trouble, broken = str(error), True
                 continue
             del self._running[future]
             if result is not None:
@@ -160,7 +162,8 @@ class Flow:
         """What the dead workers had is done again, by new ones."""
         self._breaks += 1
         if self._breaks > MOST_BREAKS:
-            raise CannotStart("worker processes end before they have graded anything")
+            why = f" ({self._trouble})" if self._trouble else ""
+            raise CannotStart(f"worker processes end before they have graded anything{why}")
         for future, (task, _) in list(self._running.items()):
             if future.done() and not future.cancelled() and future.exception() is None:
                 del self._running[future]

@@ -12,7 +12,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PREFIX = "grading-box-"
@@ -22,13 +22,16 @@ LONGEST = 60  # bytes of a path, so that with the names below it a socket's stay
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of our own. lock: the descriptor that holds it."""
+    """A folder of our own. lock: the descriptor that holds it; owner: the process that made it."""
 
     path: Path
     lock: int
+    owner: int = field(default_factory=os.getpid)
 
     def remove(self) -> None:
-        """Take it away, with all that is in it."""
+        """Take it away, with all that is in it. A forked child that ends leaves it where it is."""
+        if os.getpid() != self.owner:
+            return
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self.lock)
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -110,13 +110,17 @@ def run_grade(options: argparse.Namespace) -> int:
 def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
     last = Tally()
 
-    def told(tally: Tally, result: Result | None) -> None:
-        nonlocal last
-        last = tally
-        show(tally, result)
-
     try:
-        with _told_to_end():
+        with _told_to_end() as has_been_told:
+
+            def told(tally: Tally, result: Result | None) -> None:
+                nonlocal last
+                last = tally
+                show(tally, result)
+                # Raised in a callback or a finaliser of some library it would have been swallowed.
+                if has_been_told():
+                    raise KeyboardInterrupt
+
             grade_all(course, order, told)
     except KeyboardInterrupt:
         show.end()
@@ -147,15 +151,18 @@ def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
-    """A terminal that is closed and a `kill` end a batch as Ctrl-C does."""
+def _told_to_end() -> Iterator[Callable[[], bool]]:
+    """A terminal that is closed and a `kill` end a batch as Ctrl-C does; gives whether one came."""
+    told: list[int] = []
 
-    def end(*_: object) -> None:
+    def end(number: int, frame: object) -> None:
+        told.append(number)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    ways = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, end) for number in ways}
     try:
-        yield
+        yield lambda: bool(told)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

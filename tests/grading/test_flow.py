@@ -12,6 +12,7 @@ import pytest
 from autograder.grading import flow
 from autograder.grading.box import CannotStart
 from autograder.grading.flow import MOST_ATTEMPTS, Flow, Place, Task
+from autograder.grading.folders import make_folder
 from autograder.grading.handed_in import HandedIn
 from autograder.grading.lesson import LessonFiles
 from autograder.grading.result import Result
@@ -79,3 +80,16 @@ def test_workers_that_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(CannotStart, match="before they have graded anything"):
         results(tmp_path, {"ada": "fine"})
     assert len(started) > MOST_ATTEMPTS
+
+
+def test_a_forked_child_that_ends_takes_nothing_away(tmp_path: Path) -> None:
+    """Its exit handlers are copies of ours; the box and its folder are not."""
+    folder = make_folder()
+    pid = os.fork()
+    if pid == 0:
+        folder.remove()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert folder.path.is_dir()
+    folder.remove()
+    assert not folder.path.exists()

@@ -277,6 +277,9 @@ class Box:
 
 
 def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: folders.Folder) -> None:
+    """End a box; a process that was forked from ours and ends leaves it alone."""
+    if os.getpid() != folder.owner:
+        return
     control.close()
     process.kill()
     process.wait()
