@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from nbgrader.utils import parse_utc
 from autograder.grading.course import log
 from autograder.grading.markdown import as_typed
 from autograder.grading.rows import SourceText
-from autograder.grading.storage import sync_folder, write_new
+from autograder.grading.storage import NotPlain, read_plain, sync_folder, write_new
 from autograder.grading.submission import HARMLESS_FILES
 
 MOST_FILES = 1000
@@ -55,11 +54,11 @@ def read_timestamp(submitted: Path) -> datetime | None:
     Raises ValueError where there is one that cannot be understood.
     """
     try:
-        text = _read_plain(submitted / "timestamp.txt", LONGEST_TIMESTAMP).decode("utf-8").strip()
+        text = read_plain(submitted / "timestamp.txt", LONGEST_TIMESTAMP).decode("utf-8").strip()
         when = parse_utc(text) if text else None
     except FileNotFoundError:
         return None
-    except (_NotPlain, ValueError, OverflowError) as error:
+    except (NotPlain, ValueError, OverflowError) as error:
         raise ValueError(f"timestamp.txt cannot be understood ({error})") from error
     return when
 
@@ -113,7 +112,7 @@ def _copy_submitted(submitted: Path, folder: Path, course: CourseDirectory, mode
             room -= _copy(submitted / path, folder / path, mode, course.max_file_size * 1000)
         except (FileExistsError, NotADirectoryError):
             continue  # the lesson's own file has this name
-        except _NotPlain as error:
+        except NotPlain as error:
             log.warning("Leaving out a submitted file: %s", error)
 
 
@@ -130,33 +129,12 @@ def _ignored(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-class _NotPlain(Exception):
-    """No ordinary file, or too large a one."""
-
-
 def _copy(source: Path, target: Path, mode: int, most: int | None = None) -> int:
     """Copy one file that is not there yet; gives its size in bytes."""
-    content = _read_plain(source, most)
+    content = read_plain(source, most)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_new(target, content, mode)
     return len(content)
-
-
-def _read_plain(path: Path, most: int | None) -> bytes:
-    """The content of an ordinary file of at most so many bytes; never follows a link, never waits."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _NotPlain(f"{str(path)!r}: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            raise _NotPlain(f"{str(path)!r} is no ordinary file")
-        if most is not None and facts.st_size > most:
-            raise _NotPlain(f"{str(path)!r} is larger than {most} bytes")
-        return file.read()
 
 
 def _share(folder: Path, course: CourseDirectory) -> None:

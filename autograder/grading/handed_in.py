@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.lesson import LessonFiles, NoLesson, read_files
 from autograder.grading.restoring import LARGEST
+from autograder.grading.storage import NotPlain, read_plain
 from autograder.grading.work import Submission
 
 
@@ -28,20 +27,13 @@ class HandedIn:
         """The notebook's bytes; an ordinary file only, so that a link leads to nobody else's work."""
         path = self.folder / f"{self.lesson}.ipynb"
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            return Submission(self.student, read_plain(path, LARGEST))
         except FileNotFoundError:
             return Submission(self.student, None)
-        except OSError as error:
-            return Submission(self.student, None, f"{path.name} cannot be read: {error.strerror}.")
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):  # a folder cannot even be made a file of Python's
-            os.close(descriptor)
-            return Submission(self.student, None, f"{path.name} is no ordinary file.")
-        with os.fdopen(descriptor, "rb") as file:
-            if facts.st_size > LARGEST:
-                size = f"{facts.st_size / 1e6:.0f} million bytes"
-                return Submission(self.student, None, f"{path.name} has {size}.")
-            return Submission(self.student, file.read())
+        except NotPlain as error:
+            size = error.size
+            why = error.why if size is None else f"has {size / 1e6:.0f} million bytes"
+            return Submission(self.student, None, f"{path.name} {why}.")
 
 
 def find(course: CourseDirectory, lesson: str, student: str | None = None) -> list[HandedIn]:

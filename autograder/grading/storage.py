@@ -5,7 +5,37 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from pathlib import Path
+
+
+class NotPlain(Exception):
+    """No ordinary file, or too large a one. why: what it is instead; size: the bytes of a large one."""
+
+    def __init__(self, path: Path, why: str, size: int | None = None):
+        super().__init__(f"{str(path)!r} {why}")
+        self.why, self.size = why, size
+
+
+def read_plain(path: Path, most: int | None) -> bytes:
+    """The content of an ordinary file of at most so many bytes; never follows a link, never waits.
+
+    Raises FileNotFoundError where there is nothing, and NotPlain.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NO_LINKS | os.O_NONBLOCK)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise NotPlain(path, f"cannot be read: {error.strerror}") from error
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):  # a folder cannot even be made a file of Python's
+        os.close(descriptor)
+        raise NotPlain(path, "is no ordinary file")
+    with os.fdopen(descriptor, "rb") as file:
+        if most is not None and facts.st_size > most:
+            raise NotPlain(path, f"is larger than {most} bytes", facts.st_size)
+        return file.read()
 
 
 def write_new(path: Path, content: bytes, mode: int = 0o644) -> None:

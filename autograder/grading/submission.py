@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.grading.lesson import roles_of
 from autograder.grading.markdown import as_typed, is_plain
 from autograder.grading.outputs import safe_outputs, safe_pictures
 from autograder.grading.preprocessor import Converted, CoursePreprocessor
@@ -42,14 +43,7 @@ class RestoreLesson(CoursePreprocessor):
         lesson = lesson_of(self, resources)
         if lesson is None:
             return nb, resources
-        # A cell to try things in has a grade_id too, but nbgrader's gradebook does not know it.
-        roles = {
-            role.grade_id: role
-            for cell in lesson.cells
-            if (role := cell.metadata.get("nbgrader"))
-            and (role.grade or role.solution or role.locked or role.task)
-        }
-        restore(nb, roles, lesson.cells)
+        restore(nb, roles_of(lesson), lesson.cells)
         return nb, resources
 
 

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.grading.autograded import read_timestamp
 from autograder.grading.course import CannotWrite, NameTrouble, open_course
 from autograder.grading.gradebook import Writer
 from tests.grading.gradebooks import (
@@ -433,3 +434,9 @@ def test_a_plug_in_for_late_work_that_fails(tmp_path: Path) -> None:
     hand_in(course, when=f"{DUE + timedelta(days=1)} UTC")
     with Unchanged(course, "Broken, failed with ZeroDivisionError"):
         write(course, result())
+
+
+def test_a_folder_in_the_place_of_the_time_is_said(tmp_path: Path) -> None:
+    (tmp_path / "timestamp.txt").mkdir()
+    with pytest.raises(ValueError, match="no ordinary file"):
+        read_timestamp(tmp_path)
