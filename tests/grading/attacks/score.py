@@ -235,7 +235,8 @@ ATTACKS: tuple[ScoreAttack, ...] = (
         ("dispatch modes switched off", "from torch.utils._python_dispatch import _disable_current_modes as off",
          hoarder(keeping="with off():\n            kept.append(torch.exp(-x))")),
         ("a thread of its own", "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)",
-         hoarder(keeping="kept.append(pool.submit(torch.exp, -x).result())")),
+         # All of it in the thread: an argument made here may outlive result() in the pool for a moment.
+         hoarder(keeping="kept.append(pool.submit(lambda: torch.exp(-x)).result())")),
       )),
     # ---- answers that nobody gave, sent straight to the grader: they are compared all the same
     *(ScoreAttack(name, before=before, wall=COMPARED) for name, before in (
