@@ -65,3 +65,18 @@ def patched(patches: list[tuple[type, str, Any]]) -> Iterator[None]:
                 delattr(cls, name)
             else:
                 setattr(cls, name, old)
+
+
+def codes_of(value: Any) -> Iterator[types.CodeType]:
+    """The code of a function or method, and of what it wraps.
+
+    Decorators such as once_differentiable keep the learner's function in ``__wrapped__``.
+    """
+    function = getattr(value, "__func__", value)
+    for _ in range(5):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            yield code
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            return

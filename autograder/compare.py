@@ -24,7 +24,19 @@ def close(actual: Any, expected: Any, dtype: torch.dtype = torch.float64) -> boo
     """Whether two tensors of one shape agree. NaN never equals anything, infinities only themselves."""
     if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):
         return False
-    return actual.shape == expected.shape and not bool(mismatch(actual, expected, dtype).any())
+    if actual.shape != expected.shape:
+        return False
+    return _surely_close(actual, expected, dtype) or not bool(
+        mismatch(actual, expected, dtype).any()
+    )
+
+
+def _surely_close(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
+    """Whether no element is off by more than what is allowed at 0: most answers, and half the time."""
+    if actual.dtype != torch.float64 or expected.dtype != torch.float64 or not expected.numel():
+        return False
+    allowed = _allowed_at_zero(float(expected.abs().max()), dtype)
+    return float((actual - expected).abs().max()) <= allowed < math.inf  # nan is never
 
 
 def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -32,7 +44,7 @@ def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float6
     if not actual.is_floating_point() or not expected.is_floating_point():
         return actual.to(expected.device) != expected
     a, e = actual.to(torch.float64), expected.to(torch.float64)
-    relative, absolute = TOLERANCE.get(dtype, TOLERANCE[torch.float64])
+    relative, _ = TOLERANCE.get(dtype, TOLERANCE[torch.float64])
     size = e.abs()
     largest = float(size.max()) if size.numel() else 1.0
     if not math.isfinite(largest):  # rare, and looking for what is finite costs more than the rest
@@ -40,10 +52,16 @@ def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float6
         scale = float(finite.max()) if finite.numel() else 1.0
     else:
         scale = largest
-    allowed = absolute * max(scale, 1e-3 if dtype == torch.float64 else 1.0) + relative * size
+    allowed = _allowed_at_zero(scale, dtype) + relative * size
     near = (a - e).abs() <= allowed
     # inf − inf is nan, which is near nothing: infinities agree with themselves only.
     return ~near if math.isfinite(largest) else ~(near | (a == e))
+
+
+def _allowed_at_zero(largest: float, dtype: torch.dtype) -> float:
+    """How far off an element may be whose right value is 0, in a tensor with this largest one."""
+    _, absolute = TOLERANCE.get(dtype, TOLERANCE[torch.float64])
+    return absolute * max(largest, 1e-3 if dtype == torch.float64 else 1.0)
 
 
 def ratio(actual: Any, expected: Any) -> float | None:

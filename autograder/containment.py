@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from autograder.calls import codes_of
 from autograder.observation import Failure
 from autograder.reentry import nesting_limited
 
@@ -225,13 +226,5 @@ def files_of(submission: Any) -> frozenset[str]:
             if not (base.__module__ or "").startswith("torch"):
                 candidates += list(vars(base).values())
     for value in candidates:
-        function = getattr(value, "__func__", value)
-        # Decorators such as once_differentiable keep the learner's function in __wrapped__.
-        for _ in range(5):
-            code = getattr(function, "__code__", None)
-            if code is not None:
-                found.add(code.co_filename)
-            function = getattr(function, "__wrapped__", None)
-            if function is None:
-                break
+        found |= {code.co_filename for code in codes_of(value)}
     return frozenset(f for f in found if not f.startswith((_TORCH, _OWN)))

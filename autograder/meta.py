@@ -9,11 +9,14 @@ its own errors.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from autograder.modes import PlainMode
 
 _aten = torch.ops.aten
 _SAME_DTYPE = frozenset([
@@ -28,19 +31,12 @@ _COMPARES = frozenset(
     for name in ("gt", "ge", "lt", "le", "eq", "ne")
     for overload in ("Tensor", "Scalar")
 )
+_FLIPS = _aten.bitwise_not.default  # ~mask
 _SELECTS = frozenset([_aten.masked_fill.Scalar, _aten.where.self])
-_REDUCES = frozenset([
-    _aten.sum.dim_IntList, _aten.mean.dim, _aten.amax.default, _aten.amin.default,
-    _aten.logsumexp.default,
-])  # fmt: skip
 
 
-class QuickMeta(TorchDispatchMode):
+class QuickMeta(PlainMode):
     """While it is active, these operations on meta tensors take microseconds."""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # torch would wrap every operation to keep torch.compile out; nothing compiles here
 
     def __torch_dispatch__(
         self,
@@ -55,8 +51,10 @@ class QuickMeta(TorchDispatchMode):
 
 def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:
     """The result of one of these operations, or None where torch has to say."""
-    if func in _REDUCES:
-        return _reduced(*args)
+    if special := _BY_HAND.get(func):
+        return special(*args)
+    if func is _FLIPS and args[0].is_meta and args[0].dtype == torch.bool:
+        return torch.empty_like(args[0])
     selects = func in _SELECTS
     if not selects and func not in _SAME_DTYPE and func not in _COMPARES:
         return None
@@ -72,13 +70,39 @@ def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:
     # Python numbers of these types never change the dtype of a floating tensor.
     if any(type(a) not in (int, float, bool) for a in args if not isinstance(a, Tensor)):
         return None
-    shape = tensors[0].shape
-    if any(t.shape != shape for t in tensors):
-        try:
-            shape = torch.broadcast_shapes(*(t.shape for t in tensors))
-        except RuntimeError:
-            return None
+    shape = _broadcast([t.shape for t in tensors])
+    if shape is None:
+        return None
     return torch.empty(shape, dtype=torch.bool if func in _COMPARES else dtype, device="meta")
+
+
+def _broadcast(shapes: list[torch.Size]) -> Sequence[int] | None:
+    """The common shape, or None where there is none; torch.broadcast_shapes takes ten times as long."""
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    made = []
+    for sizes in zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
+        others = {size for size in sizes if size != 1}
+        if len(others) > 1:
+            return None
+        made.append(others.pop() if others else 1)
+    return made[::-1]
+
+
+def _multiplied(a: Tensor, b: Tensor) -> Tensor | None:
+    """a @ b for two matrices, or two batches of them."""
+    fits = a.is_meta and b.is_meta and a.dtype == b.dtype and a.dim() == b.dim() > 1
+    if not fits or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
+        return None
+    return torch.empty((*a.shape[:-1], b.shape[-1]), dtype=a.dtype, device="meta")
+
+
+def _added_to(x: Tensor, other: Any) -> Tensor | None:
+    """x.add_(other) for tensors of one floating dtype: x itself, which has no values."""
+    fits = isinstance(other, Tensor) and x.is_meta and other.is_meta and x.dtype == other.dtype
+    fits = fits and x.dtype.is_floating_point and not x.requires_grad
+    return x if fits and x.shape == other.shape else None
 
 
 def _reduced(x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor | None:
@@ -92,3 +116,17 @@ def _reduced(x: Tensor, dims: Any = (), keepdim: bool = False) -> Tensor | None:
     kept = [1 if i in places else size for i, size in enumerate(x.shape)]
     shape = kept if keepdim else [size for i, size in enumerate(x.shape) if i not in places]
     return torch.empty(shape, dtype=x.dtype, device="meta")
+
+
+_BY_HAND: dict[Any, Callable[..., Tensor | None]] = {
+    **dict.fromkeys(
+        (
+            _aten.sum.dim_IntList, _aten.mean.dim, _aten.amax.default, _aten.amin.default,
+            _aten.logsumexp.default,
+        ),
+        _reduced,
+    ),
+    _aten.mm.default: _multiplied,
+    _aten.bmm.default: _multiplied,
+    _aten.add_.Tensor: _added_to,
+}  # fmt: skip

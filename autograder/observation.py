@@ -77,6 +77,10 @@ class Kept:
     storage: int
 
 
+# The variants of a question in which writes to its tensors are looked for: those with float64 values.
+LOOKED_FOR_WRITES = ("", "transposed", "expanded")
+
+
 @dataclass
 class BackwardCall:
     """One call of the learner's backward, as the learner wrote it: before torch repairs anything."""

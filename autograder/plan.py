@@ -5,7 +5,6 @@ The learner's process only receives data. What the right answers are: ``autograd
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.exercise import Case, Exercise, Sampler
+from autograder.asking import Asking
+from autograder.exercise import Case, Exercise
 from autograder.expected import References, cast, gradients_vary
-from autograder.kinds import one_of_each_kind
 from autograder.more_rows import TIMES, more_rows
 from autograder.observation import Question
 
@@ -35,24 +34,8 @@ def make_plan(
     return [q for q in planner.questions(devices) if hidden or q.visible]
 
 
-class _Planner:
-    def __init__(self, exercise: Exercise, seed: int, references: References):
-        self.exercise, self.seed, self.references = exercise, seed, references
-        self._arguments: dict[tuple[int, torch.dtype], tuple[Any, ...]] = {}
-        self._upstreams: dict[tuple[Any, ...], tuple[Tensor | None, ...]] = {}
-
-    def sampler(self, label: str) -> Sampler:
-        """A sampler for one purpose: adding a question never changes the inputs of another."""
-        return Sampler(self.own_seed(label))
-
-    def own_seed(self, label: str) -> int:
-        """The seed of one purpose. Whoever guesses it from its numbers knows no other.
-
-        torch's generator has 2³² states, so one can be found by trying; the way back through the
-        hash to the batch's secret seed, from which all others follow, is not open.
-        """
-        text = f"{self.seed}/{self.exercise.name}/{label}"
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+class _Planner(Asking):
+    """Which questions an exercise is worth."""
 
     def questions(self, devices: Sequence[str]) -> list[Question]:
         made: list[Question] = []
@@ -63,18 +46,20 @@ class _Planner:
             main = [(i, c) for i, c in cases if c.role == "main"]
             if main:
                 made += self.first_case(*main[0])
-                chosen = one_of_each_kind(
-                    {i: self.arguments(i, case, torch.float64) for i, case in main}
-                )
+                chosen = self.one_of_each_kind(main)
                 for place, (i, case) in enumerate(main):
+                    if place == 0 or i in chosen:
+                        made += self.structure_and_variants(i, case)
                     made += self.each_case(i, case, devices)
                     if i in chosen or (case.visible and self.exercise.visible_second):
                         made += self.each_kind(i, case)
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
                 made += self.grown(main) if self.exercise.any_size else []
+            batches = [(i, case) for i, case in cases if case.role == "batch"]
+            chosen = self.one_of_each_kind(batches)
             for i, case in cases:
-                if case.role == "batch":
+                if i in chosen and case.role == "batch":
                     made += self.layouts(i, case)
                 if case.role == "special" and case.second:
                     made += self.second_order(i, case, self.question("", "run", i, case))
@@ -95,59 +80,6 @@ class _Planner:
                 )
             )  # fmt: skip
         return made
-
-    # ---- building blocks -------------------------------------------------------------------
-    def wants(self, args: Sequence[Any], given: tuple[int, ...] | None) -> tuple[int, ...]:
-        if given is not None:
-            return given
-        if self.exercise.is_function:
-            return ()
-        return tuple(
-            i
-            for i, a in enumerate(args)
-            if isinstance(a, Tensor) and a.is_floating_point() and i not in self.exercise.constants
-        )
-
-    def question(
-        self, id: str, kind: str, i: int, case: Case, dtype: torch.dtype = torch.float64,
-        layout: str = "contiguous", variant: str = "", device: str = "cpu",
-        visible: bool = False, upstream: str = "g", **more: Any,
-    ) -> Question:  # fmt: skip
-        args = self.arguments(i, case, dtype)
-        q = Question(
-            id, kind, case.name, case.role, args, self.wants(args, case.wants), layout=layout,
-            variant=variant, device=device, visible=visible, more=more,
-        )  # fmt: skip
-        q.upstream = self.upstream(f"{upstream}:{i}", q, dtype)
-        return q
-
-    def arguments(self, i: int, case: Case, dtype: torch.dtype) -> tuple[Any, ...]:
-        """The arguments of one case: the same tuple for every question that asks with them."""
-        if (i, dtype) not in self._arguments:
-            self._arguments[i, dtype] = cast(case.make(self.sampler(f"case:{i}")), dtype)
-        return self._arguments[i, dtype]
-
-    def upstream(self, label: str, q: Question, dtype: torch.dtype) -> tuple[Tensor | None, ...]:
-        """Upstream gradients for the outputs of a question: again the same tuple for the same ones."""
-        key = label, dtype, q.layout == "expanded"
-        if key not in self._upstreams:
-            draw = self.sampler(label)
-            self._upstreams[key] = tuple(
-                self.one_upstream(output, draw, dtype, q.layout)
-                for output in self.references.forward(q).outputs
-            )
-        return self._upstreams[key]
-
-    def one_upstream(
-        self, output: Any, draw: Sampler, dtype: torch.dtype, layout: str
-    ) -> Tensor | None:
-        if not isinstance(output, Tensor) or not output.is_floating_point():
-            return None
-        if not output.requires_grad:
-            return None
-        if layout == "expanded":
-            return draw.uniform(low=0.5, high=1.5).to(dtype)
-        return draw.normal(*output.shape).to(dtype)
 
     # ---- groups of questions ---------------------------------------------------------------
     def runs(self, i: int, case: Case) -> list[Question]:
@@ -211,12 +143,11 @@ class _Planner:
             made.append(self.laid_out(i, case, "expanded"))
         return made
 
-    def laid_out(self, i: int, case: Case, layout: str, kind: str = "run") -> Question:
-        """One case with other strides, or with an upstream gradient that has them."""
-        return self.question(f"{layout}:{i}", kind, i, case, layout=layout, variant=layout)
+    def structure_and_variants(self, i: int, case: Case) -> list[Question]:
+        """What is kept and which operations run; other strides and dtypes.
 
-    def each_case(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
-        """The hidden questions of one main case that are asked of every one."""
+        Asked where each_kind is, and in the first case, of which the findings are simplest.
+        """
         exercise, ask = self.exercise, self.question
         made = [ask(f"structure:{i}", "structure", i, case)]
         if exercise.noncontiguous:
@@ -225,11 +156,17 @@ class _Planner:
             made.append(ask(f"float32:{i}", "run", i, case, torch.float32, variant="float32"))
         if exercise.half:
             made.append(ask(f"bfloat16:{i}", "run", i, case, torch.bfloat16, variant="bfloat16"))
-        for device in devices:
-            if device != "cpu":
-                made.append(ask(f"{device}:{i}", "run", i, case, device=device, variant=device))
-        if exercise.second_order in ("right", "right-or-refused"):
-            made += self.second_order(i, case, made[0])
+        return made
+
+    def each_case(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
+        """The hidden questions of one main case that are asked of every one."""
+        made = [
+            self.question(f"{device}:{i}", "run", i, case, device=device, variant=device)
+            for device in devices
+            if device != "cpu"
+        ]
+        if self.exercise.second_order in ("right", "right-or-refused"):
+            made += self.second_order(i, case, self.question("", "run", i, case))
         return made
 
     def grown(self, main: list[tuple[int, Case]]) -> list[Question]:

@@ -16,7 +16,7 @@ import torch
 
 from autograder.containment import contained, failure_from
 from autograder.meta import QuickMeta
-from autograder.observation import Answer, BackwardCall, Observation, Question
+from autograder.observation import LOOKED_FOR_WRITES, Answer, BackwardCall, Observation, Question
 from autograder.procedures import PROCEDURES, Stage
 from autograder.snapshot import Moment
 from autograder.submission import Submission
@@ -53,18 +53,20 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     torch.default_generator.manual_seed(zlib.crc32(question.id.encode()))
     random.seed(question.id)
     # Recording takes time, and shows among what is measured: only where a rule reads the trace.
-    watching = question.kind in ("run", "needs", "function")
-    holds = question.kind == "run"
+    meta = question.device == "meta"
+    watching = question.kind in ("run", "needs", "function") and not meta
+    holds = question.kind == "run" and question.variant in LOOKED_FOR_WRITES
     recording = record(*submission.classes, keep=None, hold=holds, details=False)
     try:
-        quick = QuickMeta() if question.device == "meta" else contextlib.nullcontext()
+        quick = QuickMeta() if meta else contextlib.nullcontext()
         with quick, recording if watching else contextlib.nullcontext(trace) as trace:
             PROCEDURES[question.kind](submission, question, answer, stage, scenarios)
     except (
         BaseException
     ) as error:  # SystemExit and KeyboardInterrupt too: a submission may raise them
         name = stage.name
-        if name == "backward" and not any(b.error for a in trace.applications for b in a.backwards):
+        ended = not any(b.error for a in trace.applications for b in a.backwards)
+        if name == "backward" and ended and watching:
             name = (
                 "engine"  # the learner's backward came to its end; torch refused what it returned
             )

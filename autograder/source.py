@@ -9,15 +9,16 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.calls import codes_of
+
 
 @dataclass
 class Source:
-    """Source text of a submission by method name, with the line numbers of the cell or file.
+    """The methods of a submission by name, with the line numbers of the cell or file.
 
     nodes  every node of its syntax tree
     """
 
-    text: str = ""
     methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
     offset: int = 0
     lines: list[str] = field(default_factory=list)
@@ -29,8 +30,13 @@ class Source:
         target = getattr(submission, "__self__", None)
         if not isinstance(target, type):
             target = submission
-        text, first = _read(target)
-        return cls.parse(text, first)
+        if isinstance(target, type) and (found := _class_in_its_file(target)) is not None:
+            return cls._in(*found)
+        try:
+            lines, first = inspect.getsourcelines(target)
+        except (OSError, TypeError):
+            return cls()
+        return cls.parse("".join(lines), max(first, 1))
 
     @classmethod
     def parse(cls, text: str, first: int = 1) -> Source:
@@ -39,9 +45,13 @@ class Source:
             tree = ast.parse(textwrap.dedent(text))
         except (SyntaxError, ValueError):
             return cls()
+        return cls._in(tree, text.splitlines(), first - 1)
+
+    @classmethod
+    def _in(cls, tree: ast.AST, lines: list[str], offset: int = 0) -> Source:
         nodes = list(ast.walk(tree))
         found = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef)}
-        return cls(text, found, first - 1, textwrap.dedent(text).splitlines(), nodes)
+        return cls(found, offset, lines, nodes)
 
     def line_of(self, node: ast.AST) -> tuple[int, str]:
         """(line number as the learner sees it, its text)."""
@@ -226,28 +236,21 @@ def _raises_not_implemented(statement: ast.stmt) -> bool:
     return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
 
 
-def _read(target: Any) -> tuple[str, int]:
-    """(text, first line). For a class in a notebook the cell is found through one of its methods."""
-    try:
-        lines, first = inspect.getsourcelines(target)
-        return "".join(lines), max(first, 1)
-    except (OSError, TypeError):
-        pass
-    if not isinstance(target, type):
-        return "", 1
+def _class_in_its_file(target: type) -> tuple[ast.ClassDef, list[str]] | None:
+    """(its node, the lines of its file or notebook cell): found through one of its methods.
+
+    inspect knows no classes of notebooks, and in files it parses everything once more.
+    """
     for value in vars(target).values():
-        code = getattr(getattr(value, "__func__", value), "__code__", None)
-        if code is None:
-            continue
-        text = "".join(linecache.getlines(code.co_filename))
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ClassDef) or node.name != target.__name__:
+        for code in codes_of(value):
+            lines = linecache.getlines(code.co_filename)
+            try:
+                tree = ast.parse("".join(lines))
+            except (SyntaxError, ValueError):
                 continue
-            if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
-                segment = "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
-                return segment, node.lineno
-    return "", 1
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.ClassDef) or node.name != target.__name__:
+                    continue
+                if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+                    return node, lines
+    return None

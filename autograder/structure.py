@@ -19,45 +19,44 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode, resolve_name
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 
 from autograder.calls import patched
+from autograder.modes import Watching
 from autograder.observation import Answer, Kept
 from autograder.trace import storage_of, tensors_within, who_is
 
 SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
 
 
-class _Storages(TorchDispatchMode):
-    """Weak references to every storage that an operation made, and the operations' names."""
+class _Names(Watching):
+    """The names of the operations that ran, each once."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.made: dict[int, tuple[StorageWeakRef, int, tuple[int, ...], str]] = {}
-        self.names: list[str] = []
+        self.operations: dict[Any, None] = {}
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # torch would wrap every operation to keep torch.compile out; nothing compiles here
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        self.operations[operation] = None
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        self.names.append(_operation_name(func))
-        for value in (result,) if isinstance(result, Tensor) else tree_iter(result):
-            if isinstance(value, Tensor):
-                key, size = storage_of(value)
-                if size and key not in self.made:
-                    reference = StorageWeakRef(value.untyped_storage())
-                    dtype = str(value.dtype).removeprefix("torch.")
-                    self.made[key] = (reference, size, tuple(value.shape), dtype)
-        return result
+    @property
+    def names(self) -> list[str]:
+        return [_operation_name(operation) for operation in self.operations]
+
+
+class _Storages(_Names):
+    """Weak references to every storage that an operation made, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: dict[int, tuple[StorageWeakRef, int, tuple[int, ...], torch.dtype]] = {}
+
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        self.operations[operation] = None
+        for tensor in tensors:
+            key, size = storage_of(tensor)
+            if size and key not in self.made:
+                reference = StorageWeakRef(tensor.untyped_storage())
+                self.made[key] = (reference, size, tuple(tensor.shape), tensor.dtype)
 
 
 class _Calls(TorchFunctionMode):
@@ -65,8 +64,12 @@ class _Calls(TorchFunctionMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.names: list[str] = []
+        self.functions: dict[Any, None] = {}
         self.grad_enabled = False
+
+    @property
+    def names(self) -> list[str]:
+        return [_function_name(function) for function in self.functions]
 
     def __torch_function__(
         self,
@@ -75,7 +78,7 @@ class _Calls(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        self.names.append(_function_name(func))
+        self.functions[func] = None
         self.grad_enabled = self.grad_enabled or torch.is_grad_enabled()
         return func(*args, **(kwargs or {}))
 
@@ -115,28 +118,26 @@ def look_inside(
         outputs = forward()
     answer.forward_ops = tuple(dict.fromkeys(calls.names + storages.names))
     answer.kept = tuple(_kept(args, outputs, storages))
-    later = _Calls()
+    called, ran = _Calls(), _Names()
     try:
-        with _noting_backward(classes, later):
+        with _noting_backward(classes, called, ran):
             backward(outputs)
     finally:
-        answer.backward_ops = tuple(dict.fromkeys(later.names))
-        answer.data["grad_enabled_in_backward"] = later.grad_enabled
+        answer.backward_ops = tuple(dict.fromkeys(called.names + ran.names))
+        answer.data["grad_enabled_in_backward"] = called.grad_enabled
 
 
 @contextlib.contextmanager
-def _noting_backward(classes: Iterable[type], calls: _Calls) -> Iterator[None]:
+def _noting_backward(classes: Iterable[type], *modes: _Calls | _Names) -> Iterator[None]:
     """Run every backward of ``classes`` under the modes that note operations."""
 
     def noting(user: Callable[..., Any]) -> Any:
         @functools.wraps(user)
         def call(*args: Any) -> Any:
-            storages = _Storages()
-            with storages, calls:
-                try:
-                    return user(*args)
-                finally:
-                    calls.names += storages.names
+            with contextlib.ExitStack() as stack:
+                for mode in modes:
+                    stack.enter_context(mode)
+                return user(*args)
 
         return staticmethod(call)
 
@@ -215,7 +216,7 @@ def _name(tensor: Tensor, args: list[Any], outputs: tuple[Any, ...]) -> str:
 
 def _alive(storages: _Storages, known: set[int]) -> list[tuple[int, int, tuple[int, ...], str]]:
     return [
-        (key, size, shape, dtype)
+        (key, size, shape, str(dtype).removeprefix("torch."))
         for key, (reference, size, shape, dtype) in storages.made.items()
         if key not in known and not reference.expired()
     ]

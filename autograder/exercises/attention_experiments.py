@@ -7,17 +7,16 @@ every ``judge_…`` gets that data and returns None, or (message, hint, evidence
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 
 from autograder.compare import close, show
 from autograder.exercise import Sampler
 from autograder.exercises.second_order import Verdict
+from autograder.modes import Watching
 from autograder.observation import Answer
 from autograder.structure import look_inside
 from autograder.trace import functions, storage_of
@@ -157,7 +156,7 @@ def judge_kept(data: dict[str, Any]) -> Verdict:
     return None
 
 
-class _Largest(TorchDispatchMode):
+class _Largest(Watching):
     """The largest result of any operation: elements in memory, shape, operation."""
 
     def __init__(self) -> None:
@@ -166,23 +165,16 @@ class _Largest(TorchDispatchMode):
         self.shape: tuple[int, ...] = ()
         self.operation = ""
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for value in tree_iter(result):
-            if isinstance(value, Tensor):
-                # An expanded tensor has many elements and few cells: what counts is memory.
-                cells = storage_of(value)[1] // value.element_size()
-                elements = min(value.numel(), cells)
-                if elements > self.elements:
-                    self.elements, self.shape = elements, tuple(value.shape)
-                    self.operation = str(func).removesuffix(".default")
-        return result
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
+            elements = tensor.numel()
+            if elements <= self.elements:
+                continue
+            # An expanded tensor has many elements and few cells: what counts is memory.
+            elements = min(elements, storage_of(tensor)[1] // tensor.element_size())
+            if elements > self.elements:
+                self.elements, self.shape = elements, tuple(tensor.shape)
+                self.operation = str(operation).removesuffix(".default")
 
 
 def run_largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:

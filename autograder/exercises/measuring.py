@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 
+from autograder.modes import Watching
 from autograder.trace import storage_of
 
 RANDOM_STATE_BYTES = 5056  # of the CPU generator, as torch.get_rng_state() gives it
 
 
-class Storages(TorchDispatchMode):
+class Storages(Watching):
     """Weak references to every storage that an operation made while the mode was on."""
 
     def __init__(self) -> None:
         super().__init__()
         self.made: dict[int, tuple[StorageWeakRef, int]] = {}
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for value in tree_iter(result):
-            if isinstance(value, Tensor):
-                key, size = storage_of(value)
-                # A key can come back after its storage was freed: the newer one counts.
-                if size and (key not in self.made or self.made[key][0].expired()):
-                    self.made[key] = (StorageWeakRef(value.untyped_storage()), size)
-        return result
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
+            key, size = storage_of(tensor)
+            if size and key not in self.made:  # a key that is referred to does not come back
+                self.made[key] = (StorageWeakRef(tensor.untyped_storage()), size)
 
     def alive(self, *without: Tensor) -> int:
         """Bytes of the storages that are still alive, those of ``without`` left out."""

@@ -6,16 +6,15 @@ every ``judge_…`` gets that data and returns None, or (message, hint, evidence
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_iter
 
 from autograder.compare import close, show
 from autograder.exercise import Sampler
+from autograder.modes import Watching
 
 Verdict = tuple[str, str, dict[str, Any]] | None
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth"}
@@ -177,7 +176,7 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
     return None
 
 
-class Operations(TorchDispatchMode):
+class Operations(Watching):
     """Names of the operations that ran, and the most elements that one of their results had."""
 
     def __init__(self) -> None:
@@ -185,19 +184,9 @@ class Operations(TorchDispatchMode):
         self.names: set[str] = set()
         self.largest = 0
 
-    def __torch_dispatch__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        self.names.add(str(func).split(".")[1])
-        for value in tree_iter(result):
-            if isinstance(value, Tensor):
-                self.largest = max(self.largest, value.numel())
-        return result
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        self.names.add(str(operation).split(".")[1])
+        self.largest = max([self.largest, *(tensor.numel() for tensor in tensors)])
 
 
 def run_operations(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.observation import LOOKED_FOR_WRITES
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 
 def _runs(ev: Evidence) -> list[Pair]:
-    return [
-        p
-        for p in ev.pairs("run", "function")
-        if p.question.variant in ("", "transposed", "expanded")
-    ]
+    return [p for p in ev.pairs("run", "function") if p.question.variant in LOOKED_FOR_WRITES]
 
 
 @rule("mutates-input", needs=("forward_runs",))

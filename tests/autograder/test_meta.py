@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from autograder.meta import _COMPARES, _REDUCES, _SAME_DTYPE, _SELECTS, QuickMeta
+from autograder.meta import _BY_HAND, _COMPARES, _FLIPS, _SAME_DTYPE, _SELECTS, QuickMeta, _reduced
 
 SHAPES = [(3, 4), (1, 4), (4,), (), (2, 1, 4)]
 DTYPES = [torch.float64, torch.float32, torch.bfloat16, torch.int64]
@@ -32,10 +32,23 @@ def calls():
         yield torch.ops.aten.masked_fill.Scalar, (tensors((2, 3, 4), dtype), mask, 0.0)
 
     dims = ([0], [-1], [1, 2], [0, 0], [3], [])
-    for func, shape, dtype in itertools.product(_REDUCES, [*SHAPES, (0, 3)], DTYPES[::3]):
+    reduces = [func for func, answer in _BY_HAND.items() if answer is _reduced]
+    for func, shape, dtype in itertools.product(reduces, [*SHAPES, (0, 3)], DTYPES[::3]):
         for dim, keepdim in itertools.product(dims, (True, False)):
             yield func, (tensors(shape, dtype), dim, keepdim)
             yield func, (tensors(shape, dtype), dim)
+
+    for shape, dtype in itertools.product(SHAPES, [torch.bool, torch.int64, torch.float64]):
+        yield _FLIPS, (tensors(shape, dtype),)
+    for shape, other, dtype in itertools.product(SHAPES, SHAPES, DTYPES):
+        yield torch.ops.aten.add_.Tensor, (tensors(shape, dtype), tensors(other, torch.float64))
+        yield torch.ops.aten.add_.Tensor, (tensors(shape, dtype), tensors(other, dtype))
+    for a, b, dtype in itertools.product([(3, 4), (0, 4), (4,)], [(4, 2), (4, 0), (3, 4)], DTYPES):
+        yield torch.ops.aten.mm.default, (tensors(a, dtype), tensors(b, dtype))
+        yield torch.ops.aten.mm.default, (tensors(a, dtype), tensors(b, torch.float64))
+        for batch in (2, 1):
+            pair = tensors((2, *a), dtype), tensors((batch, *b), dtype)
+            yield torch.ops.aten.bmm.default, pair
 
 
 def outcome(func, args):
@@ -53,7 +66,7 @@ def test_shapes_dtypes_and_errors_are_torchs():
         with QuickMeta():
             assert outcome(func, args) == expected, (func, [getattr(a, "shape", a) for a in args])
         covered.add(func)
-    assert covered == _SAME_DTYPE | _COMPARES | _SELECTS | _REDUCES
+    assert covered == _SAME_DTYPE | _COMPARES | _SELECTS | {_FLIPS} | set(_BY_HAND)
 
 
 @pytest.mark.parametrize("operation", [torch.add, torch.maximum, torch.gt])
