@@ -13,7 +13,7 @@ from autograder.grading.export import CSV, FORMATS, GRADESCOPE, NotFinal, export
 from autograder.grading.grade_command import add_course_options
 from autograder.grading.lesson import NoLesson
 from autograder.grading.standing import as_data, in_words, standings
-from autograder.grading.summary import write_summary
+from autograder.grading.summary_page import write_summary
 
 EXIT_DONE, EXIT_FAILED = 0, 1
 

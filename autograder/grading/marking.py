@@ -25,7 +25,7 @@ from autograder.grading.definition import (
 )
 from autograder.grading.judge import can_be_asked, examination, judge, question
 from autograder.grading.lesson import GradedCell, Lesson, grade_id_of
-from autograder.grading.policy import WHOLE_LIMIT, Concern, read_cells
+from autograder.grading.policy.reading import WHOLE_LIMIT, Concern, read_cells
 from autograder.grading.result import Mark
 from autograder.report import Report
 from autograder.source import Source

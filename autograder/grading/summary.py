@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
 from statistics import median
 
-from nbgrader.coursedir import CourseDirectory
-
-from autograder.grading.answers import read_answers, seen_by_all
-from autograder.grading.course import open_gradebook
-from autograder.grading.handed_in import lesson_files
 from autograder.grading.result import Mark
-from autograder.grading.similar import Alike, alike
-from autograder.grading.standing import CHANGED, GRADED, UNGRADED, WAITS, Standing, standings
-from autograder.grading.storage import replace_file
+from autograder.grading.similar import Alike
+from autograder.grading.standing import CHANGED, GRADED, UNGRADED, WAITS, Standing
 
 BINS = 10
 
@@ -95,31 +87,6 @@ def histogram(points: Iterable[float], most: float) -> tuple[int, ...]:
         share = one / most if most else 1.0
         counts[max(0, min(BINS - 1, int(share * BINS + 1e-9)))] += 1
     return tuple(counts)
-
-
-def write_summary(
-    course: CourseDirectory, lessons: Sequence[str] = (), output: Path | None = None
-) -> Path:
-    """Write the page, and give its path. Raises CannotWrite or NoLesson."""
-    from autograder.grading.summary_page import page
-
-    gradebook = open_gradebook(course)
-    try:
-        with gradebook.engine.connect() as connection:
-            found = list(standings(course, connection, lessons))
-    finally:
-        gradebook.close()
-    summaries = []
-    for name in dict.fromkeys(one.lesson for one in found):
-        of_lesson = [one for one in found if one.lesson == name]
-        graded = [one.student for one in of_lesson if one.state in (GRADED, WAITS)]
-        answers, seen = read_answers(course, name, graded), seen_by_all(lesson_files(course, name))
-        summaries.append(summarise(name, of_lesson, alike(answers, seen)))
-    path = output or Path(course.root, "grading", "summary.html")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    when = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
-    replace_file(path, page(summaries, when).encode("utf-8", "replace"), 0o600)
-    return path
 
 
 def _exercises(marks: Iterable[Sequence[Mark]]) -> tuple[ExerciseSummary, ...]:

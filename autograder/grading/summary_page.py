@@ -5,17 +5,49 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
+from nbgrader.coursedir import CourseDirectory
+
 from autograder.explanations import TITLES
 from autograder.explanations import page as explanation
+from autograder.grading.answers import read_answers, seen_by_all
+from autograder.grading.course import open_gradebook
+from autograder.grading.handed_in import lesson_files
 from autograder.grading.markdown import safe_html
-from autograder.grading.summary import BINS, ExerciseSummary, LessonSummary
+from autograder.grading.similar import alike
+from autograder.grading.standing import GRADED, WAITS, standings
+from autograder.grading.storage import replace_file
+from autograder.grading.summary import BINS, ExerciseSummary, LessonSummary, summarise
 
 _STYLE = Path(__file__).parent.parent / "static" / "summary.css"
 MOST_NAMED = 200
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 220, 10, 40  # of the diagram, in pixels
+
+
+def write_summary(
+    course: CourseDirectory, lessons: Sequence[str] = (), output: Path | None = None
+) -> Path:
+    """Write the page, and give its path. Raises CannotWrite or NoLesson."""
+    gradebook = open_gradebook(course)
+    try:
+        with gradebook.engine.connect() as connection:
+            found = list(standings(course, connection, lessons))
+    finally:
+        gradebook.close()
+    summaries = []
+    for name in dict.fromkeys(one.lesson for one in found):
+        of_lesson = [one for one in found if one.lesson == name]
+        graded = [one.student for one in of_lesson if one.state in (GRADED, WAITS)]
+        answers, seen = read_answers(course, name, graded), seen_by_all(lesson_files(course, name))
+        summaries.append(summarise(name, of_lesson, alike(answers, seen)))
+    path = output or Path(course.root, "grading", "summary.html")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    when = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
+    replace_file(path, page(summaries, when).encode("utf-8", "replace"), 0o600)
+    return path
 
 
 def page(summaries: Sequence[LessonSummary], when: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.axe import axe_violations
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("real-class")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("learner", ["ada", "ben", "carla"])

@@ -42,7 +42,7 @@ except ImportError:  # then this is said once, and loudly
 STUDENTS = 28
 PATIENCE = 120  # seconds after which something hangs
 
-pytestmark = [needs_walls, pytest.mark.slow, pytest.mark.xdist_group("cluster")]
+pytestmark = [needs_walls, pytest.mark.slow]
 
 
 @dataclass

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading.policy import Concern, read_cells
-from autograder.grading.policy_lists import KNOWN_NAMES
-from autograder.grading.policy_names import Names
-from autograder.grading.policy_paths import refusal
+from autograder.grading.policy.lists import KNOWN_NAMES
+from autograder.grading.policy.names import Names
+from autograder.grading.policy.paths import refusal
+from autograder.grading.policy.reading import Concern, read_cells
 from tests.grading.hostile import HOSTILE
 from tests.mistakes.gallery import answers
 

@@ -34,7 +34,7 @@ ROUNDS = int(os.environ.get("RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("RECOVERY_SEED", "0"))
 PATIENCE = 120  # seconds after which a process that should have ended hangs
 
-pytestmark = [needs_walls, pytest.mark.slow, pytest.mark.xdist_group("recovery")]
+pytestmark = [needs_walls, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

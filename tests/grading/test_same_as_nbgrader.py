@@ -15,7 +15,7 @@ from autograder.grading.result import Mark, Result
 from tests.build.mini_course import NAME
 from tests.grading.gradebooks import contents, tree
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("mini-class")]
+pytestmark = [pytest.mark.slow]
 
 
 def emptied_copy(course: Any, folder: Path) -> Any:

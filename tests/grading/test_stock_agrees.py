@@ -72,7 +72,6 @@ def graded_by_stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_walls
 @pytest.mark.slow
-@pytest.mark.xdist_group("stock-agrees")
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_stock_nbgrader_gives_the_same_points(graded_by_stock: Path, lesson: str) -> None:
     folder = graded_by_stock

@@ -16,8 +16,8 @@ from autograder.__main__ import main
 from autograder.explanations import TITLES
 from autograder.grading.course import open_gradebook
 from autograder.grading.standing import standings
-from autograder.grading.summary import histogram, summarise, write_summary
-from autograder.grading.summary_page import page
+from autograder.grading.summary import histogram, summarise
+from autograder.grading.summary_page import page, write_summary
 from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook
 
 PASSED = {"passed": True, "findings": []}

@@ -54,7 +54,6 @@ class Box:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._folder: folders.Folder | None = None
-        self.memory = 0  # bytes of the warm process, known once it has started
 
     # ---- building ---------------------------------------------------------------------------
     def start(self) -> None:
@@ -89,10 +88,9 @@ class Box:
         # A box nobody holds any more ends, whatever became of whoever held it.
         self._end = weakref.finalize(self, _end, self._process, self._control, self._folder)
         try:
-            _, data = frames.receive(self._control, 1 << 20, time.monotonic() + _START)
+            frames.receive(self._control, 1 << 20, time.monotonic() + _START)
         except (frames.Closed, frames.Late):
             return log.read_text(errors="replace").strip()[-2000:]
-        self.memory = int(json.loads(data)["memory"])
         return None
 
     def _build(self) -> Path:

@@ -14,7 +14,7 @@ from functools import cache
 from keyword import iskeyword
 from typing import Any
 
-from autograder.grading.policy_lists import (
+from autograder.grading.policy.lists import (
     CODE_MAGICS,
     LINE_MAGICS,
     MAGICS_WITH,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from autograder.grading.policy_lists import (
+from autograder.grading.policy.lists import (
     ALLOWED_PATHS,
     ANY,
     BUILTINS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from autograder.grading.policy_paths import object_at
-from autograder.grading.policy_remarks import CANNOT_READ, PATCHES, Remarks, is_guarded
+from autograder.grading.policy.paths import object_at
+from autograder.grading.policy.remarks import CANNOT_READ, PATCHES, Remarks, is_guarded
 
 NAMED_IN_TEXT = {"operator.attrgetter", "operator.methodcaller"}
 _MUTATORS = frozenset({

@@ -6,18 +6,18 @@ import ast
 import re
 from collections.abc import Iterable
 
-from autograder.grading.policy_calls import NAMED_IN_TEXT, Calls
-from autograder.grading.policy_lists import (
+from autograder.grading.policy.calls import NAMED_IN_TEXT, Calls
+from autograder.grading.policy.lists import (
     BY_NAME,
     DUNDERS_DEFINED,
     DUNDERS_READ,
     ENVIRONMENT,
     SETTINGS,
 )
-from autograder.grading.policy_magics import magic_of
-from autograder.grading.policy_names import imported_names
-from autograder.grading.policy_paths import THE_TYPE, object_at
-from autograder.grading.policy_remarks import (
+from autograder.grading.policy.magics import magic_of
+from autograder.grading.policy.names import imported_names
+from autograder.grading.policy.paths import THE_TYPE, object_at
+from autograder.grading.policy.remarks import (
     CANNOT_READ,
     DUNDER,
     HANDS_OUT,

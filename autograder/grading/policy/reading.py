@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from autograder.grading.definition import MOST_MAGICS, count_magics
-from autograder.grading.policy_magics import trees
-from autograder.grading.policy_names import Names
-from autograder.grading.policy_reader import Reader
-from autograder.grading.policy_remarks import MODES
+from autograder.grading.policy.magics import trees
+from autograder.grading.policy.names import Names
+from autograder.grading.policy.reader import Reader
+from autograder.grading.policy.remarks import MODES
 
 SIZE_LIMIT = 60_000  # characters a cell; the longest answer we know has 4 000
 WHOLE_LIMIT = 400_000  # characters of all cells

@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
 
-from autograder.grading.policy_lists import (
+from autograder.grading.policy.lists import (
     ATTRIBUTES,
     DUNDERS_DEFINED,
     DUNDERS_READ,
     MODE_METHODS,
     SETTINGS,
 )
-from autograder.grading.policy_names import Names, Scope
-from autograder.grading.policy_paths import THE_TYPE, object_at, refusal
+from autograder.grading.policy.names import Names, Scope
+from autograder.grading.policy.paths import THE_TYPE, object_at, refusal
 
 DUNDER = re.compile(r"__\w+__")
 _MODULES = frozenset({"sys", "_sys", "os", "_os", "builtins", "importlib", "_module", "subprocess"})

@@ -11,8 +11,8 @@ import builtins
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from autograder.grading.policy_lists import KNOWN_NAMES
-from autograder.grading.policy_paths import THE_TYPE, plain_path
+from autograder.grading.policy.lists import KNOWN_NAMES
+from autograder.grading.policy.paths import THE_TYPE, plain_path
 
 Binding = ast.expr | str | None  # a value to resolve, a dotted path, or unknown
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

@@ -1,0 +1,1 @@
+"""Which code of a submission a person has to look at before it gets points: ``reading.read_cells``."""
