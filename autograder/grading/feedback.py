@@ -76,6 +76,7 @@ class Overview(CoursePreprocessor):
                 }
             )
         resources["nbgrader"]["overview"] = rows
+        resources["nbgrader"]["check_names"] = {row["anchor"]: row["name"] for row in rows}
         return nb, resources
 
 
