@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.functions import named
+from autograder.named import named
 
 
 @named

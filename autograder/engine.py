@@ -12,16 +12,13 @@ import contextlib
 import functools
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.lineage import sequence_of
-
-if TYPE_CHECKING:
-    from autograder.trace import Trace
+from autograder.recorded import Event, Node, Trace
 
 COMPILED = (
     "what torch.compile compiled is not recorded, neither Functions in it nor their order: call the "
@@ -29,42 +26,6 @@ COMPILED = (
 )
 _OF_COMPILED = frozenset({"CompiledFunctionBackward", "ApplyTemplateBackward"})
 MOST_NODES = 400  # hooks on more would make a backward slow that somebody only wants to look at
-
-
-@dataclass
-class Node:
-    """One node of the graph that a backward walks.
-
-    application  index of the application (in Trace.applications) whose backward it calls, or None
-    next         (number of the next node, which of its outputs) per input; None: no gradient wanted
-    leaf         a weak reference to the tensor whose .grad it adds to, or None
-    sequence     the number autograd gave it when it was made; with the name, it says which node it is
-    """
-
-    number: int
-    name: str
-    application: int | None
-    next: list[tuple[int, int] | None] = field(default_factory=list)
-    leaf: weakref.ref[Tensor] | None = None
-    sequence: int = -1
-
-
-@dataclass
-class Event:
-    """One thing the engine did.
-
-    kind       "starts": gradients are the upstream gradients, nodes the roots
-               "receives", "sends": what a node was given and, repaired, what it handed on
-               "accumulates": gradients are a leaf's .grad before, what was added, .grad after
-               "ends" (gradients: what torch.autograd.grad returned), "error": text says which
-    """
-
-    order: int
-    kind: str
-    node: int | None = None
-    gradients: list[Any] = field(default_factory=list)
-    text: str = ""
-    roots: list[int] = field(default_factory=list)
 
 
 class Engine:

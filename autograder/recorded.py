@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.engine import Event, Node
+from torch import Tensor
+
 from autograder.lineage import Cut
 from autograder.snapshot import Snapshot
 
@@ -60,6 +62,42 @@ class Application:
     error: str | None = None
     context: int = 0
     marked_dirty: int = 0
+
+
+@dataclass
+class Node:
+    """One node of the graph that a backward walks.
+
+    application  index of the application (in Trace.applications) whose backward it calls, or None
+    next         (number of the next node, which of its outputs) per input; None: no gradient wanted
+    leaf         a weak reference to the tensor whose .grad it adds to, or None
+    sequence     the number autograd gave it when it was made; with the name, it says which node it is
+    """
+
+    number: int
+    name: str
+    application: int | None
+    next: list[tuple[int, int] | None] = field(default_factory=list)
+    leaf: weakref.ref[Tensor] | None = None
+    sequence: int = -1
+
+
+@dataclass
+class Event:
+    """One thing the engine did.
+
+    kind       "starts": gradients are the upstream gradients, nodes the roots
+               "receives", "sends": what a node was given and, repaired, what it handed on
+               "accumulates": gradients are a leaf's .grad before, what was added, .grad after
+               "ends" (gradients: what torch.autograd.grad returned), "error": text says which
+    """
+
+    order: int
+    kind: str
+    node: int | None = None
+    gradients: list[Any] = field(default_factory=list)
+    text: str = ""
+    roots: list[int] = field(default_factory=list)
 
 
 @dataclass

@@ -21,9 +21,9 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.calls import patched, same_parameters
-from autograder.engine import COMPILED, Engine, Event, Node
+from autograder.engine import COMPILED, Engine
 from autograder.lineage import Cut, Lineage
-from autograder.recorded import Application, Backward, Saved, Trace
+from autograder.recorded import Application, Backward, Event, Node, Saved, Trace
 from autograder.snapshot import (
     Snapshot,
     changed,
