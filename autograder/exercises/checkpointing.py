@@ -45,6 +45,7 @@ _RIGHT = ("output_value", "gradients_agree")
 _PARAMETERS = (*_RIGHT, "scenario the recomputation has a graph of its own")
 _STEP = (*_PARAMETERS, "scenario parameters that fn captures get gradients")
 _AGAIN = (*_RIGHT, "scenario fn runs again in backward")
+_TWICE = (*_AGAIN, *_STEP, "scenario a second derivative is right, or refused")
 
 CHECKPOINT = Exercise(
     name="Checkpoint",
@@ -178,6 +179,13 @@ CHECKPOINT = Exercise(
             needs=(*_AGAIN, "scenario the recomputation draws the same random numbers"),
         ),
         Scenario(
+            "the caller's random state is left as it was when fn raises",
+            "random-state",
+            experiments.run_interrupted,
+            experiments.judge_interrupted,
+            needs=(*_AGAIN, "scenario the caller's random state is left as it was"),
+        ),
+        Scenario(
             "once in forward and once in backward is enough",
             "too-many-passes",
             costs.run_memory,
@@ -205,6 +213,23 @@ CHECKPOINT = Exercise(
             costs.judge_curvature,
             visible=True,
             needs=(*_AGAIN, *_STEP),
+        ),
+        Scenario(
+            ".backward(create_graph=True) reaches parameters, or is refused",
+            "parameters-without-gradient",
+            costs.run_create_graph,
+            costs.judge_create_graph_reaches,
+            needs=_TWICE,
+        ),
+        Scenario(
+            ".backward(create_graph=True) gives right gradients, or is refused",
+            "gradient-value",
+            costs.run_create_graph,
+            costs.judge_create_graph,
+            needs=(
+                *_TWICE,
+                "scenario .backward(create_graph=True) reaches parameters, or is refused",
+            ),
         ),
     ),
 )

@@ -6,6 +6,7 @@ every ``judge_…`` gets that data and returns None, or (message, hint, evidence
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,14 @@ from torch import Tensor
 from autograder.compare import close, show
 from autograder.exercise import Sampler
 from autograder.exercises.measuring import RANDOM_STATE_BYTES, Storages, called_from
-from autograder.exercises.recomputing import explained, judge_graph
+from autograder.exercises.recomputing import (
+    NAMES,
+    expected,
+    explained,
+    judge_graph,
+    training_data,
+    training_step,
+)
 from autograder.exercises.second_order import Verdict
 
 # ---- what is kept, and how often fn runs -----------------------------------------------------
@@ -107,39 +115,41 @@ _LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def _curvature(
-    apply: Callable[..., Any], loss: str, x: Tensor, weight: Tensor
-) -> list[Tensor | None]:
-    """Σ (dL/dx)² differentiated by x and by a captured parameter, through .backward()."""
-    x, weight = (t.clone().requires_grad_(True) for t in (x, weight))
-    y = apply(lambda h: torch.sin(h @ weight), x)
-    (first,) = torch.autograd.grad(_LOSSES[loss](y, x), x, create_graph=True)
-    (first**2).sum().backward()
-    return [x.grad, weight.grad]
+def _curvature(apply: Callable[..., Any], loss: str, *tensors: Tensor) -> tuple[Tensor | None, ...]:
+    """Σ of the squared gradients of x and scale, differentiated by them and by a captured weight.
+
+    What the first backward adds to the weight's .grad is not part of it.
+    """
+    x, scale, weight = (t.clone().requires_grad_(True) for t in tensors)
+    y = apply(lambda h, factor, k: factor * torch.sin(h @ weight) * k**2, x, 1.5, scale)
+    first = torch.autograd.grad(_LOSSES[loss](y, x), (x, scale), create_graph=True)
+    weight.grad = None
+    ((first[0] ** 2).sum() + (first[1] ** 2).sum()).backward()
+    return x.grad, scale.grad, weight.grad
 
 
 def run_curvature(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """Second derivatives of several losses, or how they are refused."""
-    x, weight, outcomes = s.normal(2, 3), s.normal(3, 3), []
+    tensors = {"x": s.normal(2, 3), "scale": s.normal(3), "weight": s.normal(3, 3)}
+    outcomes = []
     for loss in _LOSSES:
         outcome: dict[str, Any] = {"loss": loss, "found": None, "error": "", "refused": False}
         try:
-            found = _curvature(checkpoint, loss, x, weight)
+            found = _curvature(checkpoint, loss, *tensors.values())
             outcome["found"] = [None if g is None else g.detach().clone() for g in found]
         except Exception as error:  # which kind of error it is, is what is judged
             outcome["error"] = f"{type(error).__name__}: {error}"[:300]
             outcome["refused"] = isinstance(error, RuntimeError)
         outcomes.append(outcome)
-    return {"x": x, "weight": weight, "outcomes": outcomes}
+    return {**tensors, "outcomes": outcomes}
 
 
 def judge_curvature(data: dict[str, Any]) -> Verdict:
     """Right, or RuntimeError; never a silent wrong number."""
     hint = (
-        "To the second derivative your detached arguments are constants. Refuse it: with "
-        "create_graph=True grad mode is on while backward runs, so let its first line be "
-        "`if torch.is_grad_enabled(): raise RuntimeError(…)`. once_differentiable alone is silent "
-        "in sums with other functions of x."
+        "Refuse it: your detached arguments are constants to a second derivative. Let backward begin "
+        "with `if torch.is_grad_enabled(): raise RuntimeError(…)`; it is True with create_graph=True. "
+        "once_differentiable alone is silent in sums."
     )
     for outcome in data["outcomes"]:
         if outcome["refused"]:
@@ -151,17 +161,67 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
                 hint,
                 {"original": outcome["error"]},
             )
-        right = _curvature(lambda fn, *args: fn(*args), outcome["loss"], data["x"], data["weight"])
-        names = ("x", "a captured parameter")
-        for got, expected, name in zip(outcome["found"], right, names, strict=True):
-            if not close(got, expected):
+        tensors = (data["x"], data["scale"], data["weight"])
+        right = _curvature(lambda fn, *args: fn(*args), outcome["loss"], *tensors)
+        names = ("the first argument", "the second argument", "a captured parameter")
+        for got, wanted, name in zip(outcome["found"], right, names, strict=True):
+            if not close(got, wanted):
                 return (
                     f"For the loss {outcome['loss']} a wrong second derivative with respect to {name} "
                     "comes out, and no error.",
                     hint,
                     {
                         "actual": "None" if got is None else show(got),
-                        "expected": f"{show(expected)}, or RuntimeError",
+                        "expected": f"{show(wanted)}, or RuntimeError",
                     },
                 )
+    return None
+
+
+# ---- .backward(create_graph=True) ------------------------------------------------------------
+
+
+def run_create_graph(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The first derivatives of a training step with create_graph=True, or that it is refused."""
+    data = training_data(s)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a reference cycle, which the step breaks
+            found = training_step(checkpoint, data, create_graph=True)
+    except RuntimeError:
+        return {**data, "refused": True, "found": None}
+    return {**data, "refused": False, "found": found}
+
+
+_REFUSE = "Simplest is to refuse: `if torch.is_grad_enabled(): raise RuntimeError(…)`."
+
+
+def judge_create_graph_reaches(data: dict[str, Any]) -> Verdict:
+    """Captured parameters get gradients, or there is an error."""
+    if data["refused"]:
+        return None
+    for got, right, name in zip(data["found"], expected(data), NAMES, strict=True):
+        if right is not None and got is None:
+            return (
+                f"After loss.backward(create_graph=True) {name} has no gradient, and there is no error.",
+                "With create_graph=True as well, torch.autograd.grad gives the gradients that you name "
+                f"and no others. {_REFUSE}",
+                {"actual": "None", "expected": f"{show(right)}, or RuntimeError"},
+            )
+    return None
+
+
+def judge_create_graph(data: dict[str, Any]) -> Verdict:
+    """All gradients are right, or there is an error."""
+    if data["refused"]:
+        return None
+    for got, right, name in zip(data["found"], expected(data), NAMES, strict=True):
+        if right is not None and not close(got, right):
+            return (
+                f"After loss.backward(create_graph=True) the gradient of {name} is wrong, and there is "
+                "no error.",
+                "An argument may have been made of another one: without detach the gradient of the one "
+                f"runs through the other. What is in .grad already stays. {_REFUSE}",
+                {"actual": show(got), "expected": f"{show(right)}, or RuntimeError"},
+            )
     return None

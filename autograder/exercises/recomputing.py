@@ -6,6 +6,7 @@ every ``judge_…`` gets that data and returns None, or (message, hint, evidence
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -34,26 +35,13 @@ def explained(run: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
 # ---- gradients through .backward() -----------------------------------------------------------
 
 
-def _layer(weight: Tensor, scale: Tensor, frozen: Tensor) -> Callable[[Tensor, float], Tensor]:
-    return lambda h, factor: torch.tanh(h @ weight) * scale * factor + frozen
+def _layer(weight: Tensor, scale: Tensor, frozen: Tensor) -> Callable[..., Tensor]:
+    return lambda h, factor, k: torch.tanh((h * k) @ weight) * scale * factor + frozen
 
 
-def _training_step(apply: Callable[..., Any], data: dict[str, Any]) -> list[Tensor | None]:
-    """One backward through two calls with shared parameters: gradients of x, weight, scale, frozen."""
-    leaves = [data[name].clone().requires_grad_(True) for name in ("x", "weight", "scale")]
-    x, weight, scale = leaves
-    frozen = data["frozen"].clone()
-    fn = _layer(weight, scale, frozen)
-    first = apply(fn, torch.exp(0.3 * x), 0.7)
-    second = apply(fn, x, -0.4)
-    ((first * data["g1"]).sum() + (second * data["g2"]).sum()).backward()
-    return [t.grad for t in (*leaves, frozen)]
-
-
-@explained
-def run_training(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """Gradients after loss.backward(): of a leaf argument and of captured parameters."""
-    data = {
+def training_data(s: Sampler) -> dict[str, Any]:
+    """What a training step is made of."""
+    return {
         "x": s.normal(3, 4),
         "weight": s.normal(4, 5) / 2,
         "scale": s.uniform(5, low=0.5, high=1.5),
@@ -61,12 +49,39 @@ def run_training(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         "g1": s.normal(3, 5),
         "g2": s.normal(3, 5),
     }
-    found = [None if g is None else g.clone() for g in _training_step(checkpoint, data)]
-    return {**data, "found": found}
 
 
-def _expected(data: dict[str, Any]) -> list[Tensor | None]:
-    return _training_step(lambda fn, *args: fn(*args), data)
+def training_step(
+    apply: Callable[..., Any], data: dict[str, Any], create_graph: bool = False
+) -> list[Tensor | None]:
+    """One backward through two calls with shared parameters: gradients of x, weight, scale, frozen."""
+    leaves = [data[name].clone().requires_grad_(True) for name in ("x", "weight", "scale")]
+    x, weight, scale = leaves
+    frozen = data["frozen"].clone()
+    fn = _layer(weight, scale, frozen)
+    first = apply(fn, torch.exp(0.3 * x), 0.7, x)  # one argument was made of the other
+    second = apply(fn, x, -0.4, torch.cos(x))
+    loss = (first * data["g1"]).sum() + (second * data["g2"]).sum()
+    loss.backward(create_graph=create_graph)
+    found = [None if t.grad is None else t.grad.detach().clone() for t in (*leaves, frozen)]
+    for t in leaves:
+        t.grad = None  # a gradient with a graph holds its leaf, which holds the gradient
+    return found
+
+
+@explained
+def run_training(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """Gradients after loss.backward(): of a leaf argument and of captured parameters."""
+    data = training_data(s)
+    return {**data, "found": training_step(checkpoint, data)}
+
+
+def expected(data: dict[str, Any]) -> list[Tensor | None]:
+    """The gradients of the step without a checkpoint."""
+    return training_step(lambda fn, *args: fn(*args), data)
+
+
+NAMES = ("the argument x", "a captured weight", "a captured scale", "a frozen parameter")
 
 
 def judge_graph(data: dict[str, Any]) -> Verdict:
@@ -106,8 +121,7 @@ def judge_parameters(data: dict[str, Any]) -> Verdict:
 
 def judge_training(data: dict[str, Any]) -> Verdict:
     """Right gradients arrive, each once."""
-    names = ("the argument x", "a captured weight", "a captured scale", "a frozen parameter")
-    for got, right, name in zip(data["found"], _expected(data), names, strict=True):
+    for got, right, name in zip(data["found"], expected(data), NAMES, strict=True):
         if right is None:
             if got is not None:
                 return (f"{name} gets a gradient although it does not require one.", "", {})
@@ -209,6 +223,42 @@ def judge_state(data: dict[str, Any]) -> Verdict:
             {},
         )
     return None
+
+
+class _Interrupted(Exception):
+    """What fn raises in an experiment."""
+
+
+def run_interrupted(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """fn draws random numbers and then raises, in the recomputation only."""
+    x = s.normal(3, 4).requires_grad_(True)
+    backward = [False]
+
+    def fails_later(h: Tensor) -> Tensor:
+        noise = torch.rand(h.shape, dtype=h.dtype)
+        if backward[0]:
+            raise _Interrupted("fn stops here")
+        return h * noise
+
+    torch.manual_seed(s.integer(0, 10_000))
+    y = checkpoint(fails_later, x)
+    torch.rand(7)
+    before, backward[0] = torch.get_rng_state(), True
+    with contextlib.suppress(_Interrupted):
+        torch.autograd.grad(y.sum(), x)
+    return {"untouched": torch.equal(torch.get_rng_state(), before)}
+
+
+def judge_interrupted(data: dict[str, Any]) -> Verdict:
+    """The caller's random state survives an error of fn."""
+    if data["untouched"]:
+        return None
+    return (
+        "When fn raises in backward, the caller's random state is not put back.",
+        "What stands after the call of fn does not run then. torch.random.fork_rng puts the state back "
+        "at the end of its with block, whatever happens in it; so does finally after try.",
+        {},
+    )
 
 
 # ---- an argument that fn does not use --------------------------------------------------------

@@ -12,7 +12,13 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.exercise import Exercise, Sampler, Scenario
 from autograder.exercises.measuring import hooks_cleared
-from autograder.exercises.saved_bytes_counts import SLIPS, distinct_bytes, packed_by
+from autograder.exercises.saved_bytes_counts import (
+    LEFT_OUT_HINT,
+    SLIPS,
+    distinct_bytes,
+    packed_by,
+    words_of_left_out,
+)
 from autograder.exercises.second_order import Verdict
 
 LESSON = "06_checkpointing"
@@ -40,6 +46,11 @@ Trial = Callable[[int, int], tuple[Callable[..., Any], tuple[Any, ...]]]
 
 def _x(n: int, m: int, dtype: torch.dtype = torch.float64) -> Tensor:
     return torch.ones(n, m, dtype=dtype, requires_grad=True)
+
+
+def _detached_slice(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    x = torch.ones(n, m, dtype=torch.float64)[:2].detach().requires_grad_(True)
+    return (lambda x: torch.sin(x) * x), (x,)
 
 
 def _masked(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -79,6 +90,7 @@ TRIALS: dict[str, Trial] = {
         lambda x: torch.sin(x[0].clone().expand(n, m)),
         (_x(n, m),),
     ),
+    "torch.sin(x) * x, where x is a detached slice": _detached_slice,
     "a mask and whole numbers": _masked,
     "a linear layer and tanh": _linear,
     "two tensors, a number, two outputs": _several,
@@ -146,6 +158,8 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
         for count, message, hint in SLIPS:
             if data["found"] == count(packed):
                 return message, hint, evidence
+        if left_out := words_of_left_out(packed, data["found"]):
+            return f"For {trial} {left_out}", LEFT_OUT_HINT, evidence
         return (
             f"For {trial} the result is {data['found']} bytes; {right} are kept.",
             "Call f(*args) inside the with block, note every tensor that the pack hook gets, and add "

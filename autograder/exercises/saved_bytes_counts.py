@@ -22,6 +22,9 @@ class Packed:
     elements: int
     element_bytes: int
     is_leaf: bool
+    dtype: str
+    base: int  # the address of the tensor that torch knows as the origin of this view, or its own
+    base_bytes: int
 
     @property
     def own_bytes(self) -> int:
@@ -34,11 +37,13 @@ def packed_by(f: Callable[..., Any], args: tuple[Any, ...]) -> list[Packed]:
 
     def pack(tensor: Tensor) -> Tensor:
         key, size = storage_of(tensor)
+        base = tensor if tensor._base is None else tensor._base
         found.append(
             Packed(
-                key, size, tensor.data_ptr(), tensor.numel(), tensor.element_size(), tensor.is_leaf
+                key, size, tensor.data_ptr(), tensor.numel(), tensor.element_size(), tensor.is_leaf,
+                str(tensor.dtype).removeprefix("torch."), base.data_ptr(), base.nbytes,
             )
-        )
+        )  # fmt: skip
         return tensor.detach()
 
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
@@ -73,6 +78,12 @@ SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
         "add up tensor.untyped_storage().nbytes() of the distinct storages.",
     ),
     (
+        lambda ps: sum({p.base: p.base_bytes for p in ps}.values()),
+        "A slice that was detached counts its own bytes only, but it keeps its whole storage alive.",
+        "_base says what a view looks at only until somebody detaches the view. Its memory stays the "
+        "same: tensor.untyped_storage() has data_ptr() and nbytes().",
+    ),
+    (
         lambda ps: sum({p.storage: p.own_bytes for p in ps}.values()),
         "The bytes of the tensor are counted, not those of the storage it keeps alive.",
         "A view of a row keeps the whole matrix alive, and an expanded tensor has fewer bytes than "
@@ -98,9 +109,27 @@ SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
         "Leaves are left out; what is asked for is every storage that the graph keeps.",
         "Count what the pack hook is given, inputs and parameters too.",
     ),
-    (
-        lambda ps: max((p.storage_bytes for p in ps), default=0),
-        "Only the largest tensor is counted.",
-        "Add up all distinct storages.",
-    ),
 )
+
+LEFT_OUT_HINT = (
+    "Add up every storage that the pack hook is given. It gets all that is saved; the attributes of a "
+    "node (_saved_…) are not all: indices are in a list there, and a Function's tensors elsewhere."
+)
+_SEARCHED = 12  # storages of which every choice is tried
+
+
+def words_of_left_out(packed: list[Packed], found: int | float) -> str:
+    """What a number says that is the bytes of some storages and not of all; "" where it is none."""
+    kept = {p.storage: (p.storage_bytes, p.dtype) for p in packed}
+    sizes = [size for size, _ in kept.values()]
+    right = sum(sizes)
+    sums = {0}
+    for size in sizes[:_SEARCHED]:
+        sums |= {total + size for total in sums}
+    if not 0 < found < right or found not in sums:
+        return ""
+    words = f"{found} of {right} bytes are counted"
+    alone = {dtype for size, dtype in kept.values() if size == right - found}
+    if len(alone) == 1:
+        return f"{words}: a storage of {right - found} bytes ({alone.pop()}) is left out."
+    return f"{words}: not every storage is."

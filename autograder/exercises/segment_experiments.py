@@ -142,6 +142,13 @@ def _working_segments(cut: dict[str, Any]) -> int:
 
 def judge_number_of_segments(data: dict[str, Any]) -> Verdict:
     """As many Checkpoints as segments were asked for, and none of them empty."""
+    if all(len(cut["nodes"]) == cut["count"] for cut in data["cuts"]):
+        return (
+            "Every layer is a Checkpoint of its own, however many segments are asked for.",
+            "A segment is several layers in one function: it keeps one input for all of them. Cut the "
+            "layers at i · count // segments for i = 0 … segments.",
+            {"layers": data["cuts"][0]["count"], "segments": data["cuts"][0]["segments"]},
+        )
     for cut in data["cuts"]:
         made, working = len(cut["nodes"]), _working_segments(cut)
         if made == working == cut["segments"]:

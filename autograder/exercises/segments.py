@@ -179,6 +179,7 @@ CHECKPOINT_SEQUENTIAL = Exercise(
             "saves-too-much",
             experiments.run_segments,
             experiments.judge_number_of_segments,
+            visible=True,
             needs=(*_SAME, "scenario x and all parameters get right gradients"),
         ),
         Scenario(

@@ -141,6 +141,52 @@ def Checkpoint(fn, *args):
     return Recompute.apply(run, *(args[i] for i in places))
 
 
+# %% right: second derivatives are right, with create_graph parameters get gradients too
+def parameters(node, seen):
+    if node is None or node in seen:
+        return []
+    seen.add(node)
+    if hasattr(node, "variable"):
+        return [node.variable]
+    return [p for below, _ in node.next_functions for p in parameters(below, seen)]
+
+
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        second = torch.is_grad_enabled()
+        args, needed = list(ctx.others), {}
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor
+            if ctx.needs_input_grad[place + 1]:
+                args[place] = tensor.view_as(tensor) if second else tensor.detach().requires_grad_()
+                needed[place] = args[place]
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        inside = {a.grad_fn for a in needed.values()}
+        captured = {id(p): p for p in parameters(output.grad_fn, inside)}
+        for a in needed.values():
+            captured.pop(id(a), None)
+        every = list(needed.values()) + list(captured.values())
+        found = torch.autograd.grad(
+            output, every, grad_output, create_graph=second, allow_unused=True
+        )
+        of_place = dict(zip(needed, found))
+        for parameter, gradient in zip(captured.values(), found[len(needed) :]):
+            parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        return None, *(of_place.get(i) for i in range(len(args)))
+
+
 # %% wrong[fails-special-point]: grad for all leaves, without allow_unused
 def leaves(node, found):
     if node is not None and node not in found:
@@ -459,6 +505,31 @@ class Checkpoint(Function):
                 leaf.grad = None
         ctx.pull(grad_output)
         return None, *(a.grad if n else None for a, n in zip(ctx.leaves, ctx.needs_input_grad[1:]))
+
+
+# %% wrong[no-recompute|gradient-value|raises]: the graph of forward is kept, for one backward
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        with torch.enable_grad():
+            ctx.args = [
+                a.detach().requires_grad_(a.is_floating_point())
+                if isinstance(a, torch.Tensor)
+                else a
+                for a in args
+            ]
+            ctx.output = fn(*ctx.args)
+        return ctx.output.detach()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        torch.autograd.backward(ctx.output, grad_output)
+        return None, *(
+            a.grad if isinstance(a, torch.Tensor) and n else None
+            for a, n in zip(ctx.args, ctx.needs_input_grad[1:])
+        )
 
 
 # %% wrong[double-backward-value]: no refusal
@@ -1096,3 +1167,156 @@ class Checkpoint(Function):
             output = ctx.fn(*args)
         torch.autograd.backward(output, grad_output)
         return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[parameters-without-gradient]: with create_graph the arguments get right second derivatives, parameters none
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        args = list(ctx.others)
+        if torch.is_grad_enabled():
+            for place, tensor in zip(ctx.places, ctx.saved_tensors):
+                args[place] = tensor
+            with torch.random.fork_rng(devices=[]):
+                torch.set_rng_state(ctx.state)
+                output = ctx.fn(*args)
+            need = [a for a, n in zip(args, ctx.needs_input_grad[1:]) if n]
+            found = iter(
+                torch.autograd.grad(output, need, grad_output, create_graph=True, allow_unused=True)
+            )
+            return None, *(next(found) if n else None for n in ctx.needs_input_grad[1:])
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[random-state]: the state is put back without finally
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        now = torch.get_rng_state()
+        torch.set_rng_state(ctx.state)
+        with torch.enable_grad():
+            output = ctx.fn(*args)
+        torch.set_rng_state(now)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[gradient-value]: with create_graph the arguments themselves, of which one is made of the other
+def parameters(node, seen):
+    if node is None or node in seen:
+        return []
+    seen.add(node)
+    if hasattr(node, "variable"):
+        return [node.variable]
+    return [p for below, _ in node.next_functions for p in parameters(below, seen)]
+
+
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        second = torch.is_grad_enabled()
+        args, needed = list(ctx.others), {}
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor
+            if ctx.needs_input_grad[place + 1]:
+                args[place] = tensor if second else tensor.detach().requires_grad_()
+                needed[place] = args[place]
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        inside = {a.grad_fn for a in needed.values()}
+        captured = {id(p): p for p in parameters(output.grad_fn, inside)}
+        for a in needed.values():
+            captured.pop(id(a), None)
+        every = list(needed.values()) + list(captured.values())
+        found = torch.autograd.grad(
+            output, every, grad_output, create_graph=second, allow_unused=True
+        )
+        of_place = dict(zip(needed, found))
+        for parameter, gradient in zip(captured.values(), found[len(needed) :]):
+            parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        return None, *(of_place.get(i) for i in range(len(args)))
+
+
+# %% wrong[gradient-value]: autograd.grad, the parameters' gradients overwrite what is there
+def parameters(node, seen):
+    if node is None or node in seen:
+        return []
+    seen.add(node)
+    if hasattr(node, "variable"):
+        return [node.variable]
+    return [p for below, _ in node.next_functions for p in parameters(below, seen)]
+
+
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        second = torch.is_grad_enabled()
+        args, needed = list(ctx.others), {}
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor
+            if ctx.needs_input_grad[place + 1]:
+                args[place] = tensor.view_as(tensor) if second else tensor.detach().requires_grad_()
+                needed[place] = args[place]
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        inside = {a.grad_fn for a in needed.values()}
+        captured = {id(p): p for p in parameters(output.grad_fn, inside)}
+        for a in needed.values():
+            captured.pop(id(a), None)
+        every = list(needed.values()) + list(captured.values())
+        found = torch.autograd.grad(
+            output, every, grad_output, create_graph=second, allow_unused=True
+        )
+        of_place = dict(zip(needed, found))
+        for parameter, gradient in zip(captured.values(), found[len(needed) :]):
+            parameter.grad = gradient
+        return None, *(of_place.get(i) for i in range(len(args)))

@@ -296,3 +296,38 @@ def saved_bytes(f, *args):
         result = f(*args)
     del result
     return sum(found.values())
+
+
+# %% wrong[value]: the storage of _base: a detached slice counts its own bytes
+def saved_bytes(f, *args):
+    seen = {}
+
+    def pack(t):
+        b = t if t._base is None else t._base
+        seen[b.data_ptr()] = b.numel() * b.element_size()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(seen.values())
+
+
+# %% wrong[value]: a walk over the _saved_ attributes of the graph
+def saved_bytes(f, *args):
+    found, queue, seen = {}, [], set()
+    result = f(*args)
+    for t in result if isinstance(result, tuple) else (result,):
+        queue.append(t.grad_fn)
+    while queue:
+        node = queue.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        for name in dir(node):
+            if name.startswith("_saved_"):
+                t = getattr(node, name)
+                if isinstance(t, torch.Tensor):
+                    s = t.untyped_storage()
+                    found[s.data_ptr()] = s.nbytes()
+        queue += [below for below, _ in node.next_functions]
+    return sum(found.values())
