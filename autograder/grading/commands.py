@@ -10,6 +10,7 @@ from typing import Any
 
 from autograder.grading.course import CannotWrite, open_course, open_gradebook
 from autograder.grading.export import CSV, FORMATS, GRADESCOPE, NotFinal, export
+from autograder.grading.feedback_command import add_feedback
 from autograder.grading.grade_command import add_course_options
 from autograder.grading.lesson import NoLesson
 from autograder.grading.standing import as_data, in_words, standings
@@ -20,6 +21,7 @@ EXIT_DONE, EXIT_FAILED = 0, 1
 
 def add_commands(commands: Any) -> None:
     """Add the commands to argparse's subparsers."""
+    add_feedback(commands)
     status = commands.add_parser(
         "status", help="say who is graded, who is not yet, and who needs a person and why"
     )
