@@ -169,7 +169,7 @@ ENVIRONMENT = ("KMP_", "OMP_", "MKL_", "CUDA_", "CUBLAS_", "PYTORCH_", "TORCH_",
 QUIET_MAGICS = frozenset({
     "matplotlib", "pinfo", "pinfo2", "autoreload", "who", "whos", "precision", "xmode", "pprint",
     "pip", "conda", "mamba", "pwd", "ls", "lsmagic", "tb", "psource", "pdoc", "pdef", "html",
-    "markdown", "latex", "svg", "colors",
+    "markdown", "latex", "svg", "colors", "sx", "system",
 })  # fmt: skip
 # Magics that are fine with what begins like this and nothing else.
 MAGICS_WITH = {"load_ext": "autoreload", "config": "InlineBackend"}
@@ -185,6 +185,8 @@ timeit unalias unload_ext uv who who_ls whos xdel xmode
 """
 LINE_MAGICS = frozenset(_LINE_MAGICS.split())
 CODE_MAGICS = frozenset({"time", "timeit", "capture", "prun"})
-SHELL_COMMANDS = ("pip", "pip3", "conda", "mamba", "uv pip", "python -m pip", "python3 -m pip",
-                  "nvidia-smi", "ls", "pwd", "echo", "python --version", "python -V", "date",
-                  "free", "lscpu", "nproc", "which python", "whoami", "uname")  # fmt: skip
+# Cells that are another program's text. No program is started in the box, so they do nothing.
+SCRIPT_MAGICS = frozenset({
+    "!", "bash", "cmd", "perl", "pypy", "python", "python2", "python3", "ruby", "script", "sh", "sx",
+    "system",
+})  # fmt: skip

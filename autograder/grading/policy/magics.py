@@ -19,12 +19,16 @@ from autograder.grading.policy.lists import (
     LINE_MAGICS,
     MAGICS_WITH,
     QUIET_MAGICS,
-    SHELL_COMMANDS,
+    SCRIPT_MAGICS,
 )
 
 _FIRST_WORD = re.compile(r"\s*([^\W\d][\w.]*)(?![\w.]|\s*=[^=])(.*)", re.DOTALL)
 _NESTED = 4  # magics inside magics that are followed
-_SHELL_METHODS = ("system", "getoutput", "getoutput_pexpect", "system_piped", "system_raw")
+# What `!command` and `x = !command` call. In the box they take the text and do nothing with it; the
+# shell's other ways to run a command (system_piped) would fill in what stands in braces.
+_SHELL_METHODS = ("system", "getoutput")
+# Options that give a script's output, which there is none of, to the cells below.
+_KEEPS_OUTPUT = re.compile(r"(?:^|\s)--(?:o|e|p)")
 
 
 @dataclass(frozen=True)
@@ -118,16 +122,18 @@ class Magic:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it shows, times or installs something and does nothing else."""
+        """Whether it shows, times or installs something, or would start a program, and nothing else."""
         if None in self.arguments or not self.arguments:
             return False
         rest = " ".join(a for a in self.arguments[1:2] if a)
         if self.method in _SHELL_METHODS:
-            return len(self.arguments) == 1 and _is_plain_command(self.name)
+            return len(self.arguments) == 1
         if self.method not in ("run_line_magic", "run_cell_magic"):
             return False
         if self.name in CODE_MAGICS:
             return True
+        if self.method == "run_cell_magic" and self.name in SCRIPT_MAGICS:
+            return not _KEEPS_OUTPUT.search(rest)
         if "{" in rest or "$" in rest:  # IPython would run what stands there
             return False
         if self.name in MAGICS_WITH:
@@ -153,14 +159,6 @@ def magic_of(node: ast.AST) -> Magic | None:
 def _text(node: ast.expr) -> str | None:
     constant = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return node.value if constant else None  # type: ignore[attr-defined]
-
-
-def _is_plain_command(command: str) -> bool:
-    for common in (">=", "<=", "> /dev/null", ">/dev/null", "2>&1"):
-        command = command.replace(common, "")
-    if any(sign in command for sign in ";|&`$<>(){}\n\\"):
-        return False
-    return any(command.strip() == c or command.strip().startswith(c + " ") for c in SHELL_COMMANDS)
 
 
 @cache

@@ -208,7 +208,7 @@ class Reader(Calls):
     def _visit_call(self, node: ast.Call, quiet: bool) -> None:
         magic = magic_of(node)
         if magic is not None:
-            if not magic.is_harmless:
+            if not magic.is_harmless or self._has_other_ipython():
                 self.remark(node, "reaches into the notebook's own machinery, or out of it")
             return
         callees = self.paths(node.func)
@@ -230,6 +230,11 @@ class Reader(Calls):
                 continue
             is_class = all(isinstance(object_at(p), type) for p in self.paths(argument))
             self._visit(argument, reading or (computing and is_class))
+
+    def _has_other_ipython(self) -> bool:
+        """Whether get_ipython may be the notebook's own: then magics are calls like all others."""
+        bound = {value for value, _ in self.scope.find("get_ipython")}
+        return bool(bound - {"builtins.get_ipython"})
 
     # ---- definitions -----------------------------------------------------------------------
 

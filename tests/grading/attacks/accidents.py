@@ -160,7 +160,11 @@ ACCIDENTS: tuple[Accident, ...] = (
     Accident("settings of the notebook", before="%load_ext autoreload\n%autoreload 2\n%config InlineBackend.figure_format = 'svg'"),
     Accident("a magic that is not there", before="%load_ext line_profiler\n%lprun -f f f()", waits=True),
     Accident("a command of the shell", before="!ls\n!nvidia-smi\n!pip install -q einops"),
-    Accident("the output of a command", before="files = !ls\nprint(files)"),
+    Accident("commands that reach out", before="!curl -sL https://example.org/a.csv -o a.csv\n!pip list | grep torch\n!wget -q https://example.org/a.zip && unzip a.zip\n!echo {1 / 0} $missing"),
+    Accident("a cell of the shell", before="%%bash\nls | sort > files.txt"),
+    Accident("a script", before="%%script bash --bg\nsleep 1000"),
+    Accident("a script that is Python", before="%%python3\nraise SystemExit(1)"),
+    Accident("the output of a command", before="files = !ls | sort\nprint(files, files.n, files.grep('x'))\nfiles = !!ls\nmore = %sx ls"),
     Accident("waiting at the top", before="import asyncio\nawait asyncio.sleep(0.01)"),
     # ---- how cells end
     Accident("an error before", before="1 / 0"),

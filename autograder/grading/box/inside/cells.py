@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.text import SList
 from traitlets.config import Config
 
 from autograder.containment import failure_from
@@ -33,6 +34,11 @@ _CELL = re.compile(r"^(<ipython-input-|/tmp/ipykernel)")
 _MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
 # Magics that need a page to draw on or a program to start: without one they would end their cell.
 _NOT_NEEDED = frozenset({"matplotlib", "conda", "mamba"})
+# Cell magics that give their text to another program.
+_SCRIPTS = frozenset({
+    "!", "bash", "cmd", "perl", "pypy", "python", "python2", "python3", "ruby", "script", "sh", "sx",
+    "system",
+})  # fmt: skip
 
 
 class Shell(InteractiveShell):
@@ -48,16 +54,22 @@ class Shell(InteractiveShell):
         """What `!command` does."""
         print("Commands of the shell are not run while a notebook is graded.")
 
-    def getoutput(self, cmd: str, *args: Any, **kwargs: Any) -> list[str]:
-        """What `x = !command` does."""
+    def getoutput(self, cmd: str, *args: Any, **kwargs: Any) -> SList:
+        """What `x = !command` does: x is as after a command that printed nothing."""
         self.system(cmd)
-        return []
+        return SList()
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
         """What `%magic` does; nothing where that is about the notebook's page or its environment."""
         if magic_name in _NOT_NEEDED:
             return None
         return super().run_line_magic(magic_name, line, _stack_depth + 1)
+
+    def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
+        """What `%%magic` does; nothing where the cell is another program's text."""
+        if magic_name in _SCRIPTS:
+            return self.system(cell)
+        return super().run_cell_magic(magic_name, line, cell)
 
 
 def make_shell() -> Shell:
