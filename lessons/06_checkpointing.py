@@ -433,8 +433,8 @@ print("y = 2x³ at 2: first derivative", first.item(), "  second", second.item()
 # * Kept for backward: the tensors among `args`, and one random state. Inside `fn` nothing. Backward runs `fn` again, once.
 # * `args` may mix tensors with numbers, bools, strings. Those pass through and get `None`; so does a tensor that needs no gradient (whole numbers cannot have one).
 # * With `.backward()`, parameters that `fn` captures get their gradients.
-# * The recomputation draws the random numbers of forward. Forward moves the caller's random state as `fn` does, backward leaves it as it found it.
-# * A second derivative is right, or raises RuntimeError.
+# * The recomputation draws the random numbers of forward. Forward moves the caller's random state as `fn` does, backward leaves it as it found it, also when `fn` raises.
+# * A second derivative is right, or raises RuntimeError. `.backward(create_graph=True)` may raise it too, but never leaves out a parameter.
 #
 # This is the one place in the course where autograd *inside* backward is the point. `torch.utils.checkpoint` is what you rebuild, so it stays out.
 
