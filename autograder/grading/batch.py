@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any, TypeVar
 
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
-from autograder.grading.box import Limits, Walls
-from autograder.grading.course import CannotWrite
+from autograder.grading.autograded import read_timestamp
+from autograder.grading.box import Limits, Lost, Walls
+from autograder.grading.course import CannotWrite, open_gradebook
 from autograder.grading.flow import Flow, Place, Task
 from autograder.grading.gradebook import Writer
 from autograder.grading.handed_in import HandedIn, find, lesson_files
 from autograder.grading.lesson import LessonFiles, read_lesson
 from autograder.grading.records import Records, Seeds
-from autograder.grading.result import Result
+from autograder.grading.result import Mark, Result
+from autograder.grading.scores import Known, Score, read_known, read_scores
+from autograder.grading.troubles import database_trouble, is_passing
 from autograder.grading.work import How, content_hash
+
+Given = TypeVar("Given")
+SECONDS_BETWEEN_TRIES = 0.2
 
 
 class Busy(RuntimeError):
@@ -52,11 +62,19 @@ class Order:
 
 @dataclass
 class Tally:
-    """How far a batch is. Of results only what is said at the end: a class may be a large one."""
+    """How far a batch is. Of results only what is said at the end: a class may be a large one.
+
+    waited  how many of those that have not changed wait for a person
+    late    how many of the others were handed in late
+    score   what stands in the gradebook of the last one
+    """
 
     total: int = 0
     unchanged: int = 0
+    waited: int = 0
     done: int = 0
+    late: int = 0
+    score: Score | None = None
     waiting: list[tuple[str, str, str]] = field(default_factory=list)  # student, lesson, why
     began: float = field(default_factory=time.monotonic)
 
@@ -64,9 +82,11 @@ class Tally:
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
-    def add(self, result: Result) -> None:
+    def add(self, result: Result, score: Score | None) -> None:
         """One more is graded."""
         self.done += 1
+        self.score = score
+        self.late += bool(score and score.late)
         if result.needs_person:
             why = result.reasons[0] if result.reasons else "a cell is graded by hand"
             self.waiting.append((result.student, result.lesson, why))
@@ -80,18 +100,54 @@ def grade_all(
     Raises Busy, NoLesson, NoCluster, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
     """
-    with _alone(Path(course.root)):
-        tasks, tally = _tasks(course, order)
+    with _alone(Path(course.root)), Reader(course) as reader:
+        tasks, tally = _tasks(course, order, reader)
         # Workers need seconds to get ready; meanwhile the gradebook is opened.
         with Flow(tasks, order.place) as flow, Writer(course) as writer:
             for lesson in {task.files.name for task in tasks}:
                 writer.check(lesson)
             told(tally, None)
-            for task, result in flow:
+            for task, graded in flow:
+                result = not_asked(graded, task.how.limits)
                 writer.write(result, task.handed_in.folder)
-                tally.add(result)
+                score = reader.score(result.student, result.lesson)
+                if score is not None and score.waits:
+                    result = replace(result, reasons=score.why_waiting(result.reasons))
+                tally.add(result, score)
                 told(tally, replace(result, notebook=""))
     return tally
+
+
+def not_asked(result: Result, limits: Limits) -> Result:
+    """The same result, but what the time of the whole notebook did not suffice for is for a person.
+
+    An exercise that used up its own time has been asked, and keeps its 0.
+    """
+    cut = [m for m in result.marks if _lost(m, Lost("time", "all time was used up before"))]
+    if result.seconds.get("box", 0.0) >= limits.seconds:
+        # Whichever was asked last was asked when time ran out.
+        last = [m for m in result.marks if _lost(m, Lost("time"))][-1:]
+        cut += [
+            m
+            for m in result.marks
+            if last and _lost(m, Lost("time")) and m.exercise == last[0].exercise
+        ]
+    if not cut:
+        return result
+    marks = tuple(replace(mark, points=None) if mark in cut else mark for mark in result.marks)
+    names = ", ".join(dict.fromkeys(mark.exercise for mark in cut))
+    reason = (
+        f"The time for the whole notebook ({limits.seconds:g} s) ran out before these had been asked: "
+        f"{names}. Grade it again with more: --seconds {2 * limits.seconds:g} --all --student."
+    )
+    return replace(result, marks=marks, reasons=(*result.reasons, reason))
+
+
+def _lost(mark: Mark, lost: Lost) -> bool:
+    """Whether a mark is 0 because its questions were lost so."""
+    findings = mark.report.get("findings") or [{}]
+    said = f"{mark.exercise} could not be checked: {lost}."  # see judge
+    return mark.points == 0 and findings[0].get("message") == said
 
 
 def how_to_grade(
@@ -102,17 +158,24 @@ def how_to_grade(
     return How(seed, order.device, order.limits, order.walls, prelude, order.tests)
 
 
-def _tasks(course: CourseDirectory, order: Order) -> tuple[list[Task], Tally]:
+def _tasks(course: CourseDirectory, order: Order, reader: Reader) -> tuple[list[Task], Tally]:
     """What is left to do: without what was graded before and has not changed since."""
     records, tally = Records(Path(course.root)), Tally()
     lessons = [lesson_files(course, name) for name in order.lessons]
+    known = reader.known(order.lessons)
     prelude = tuple(dict.fromkeys(cell for files in lessons for cell in read_lesson(files).prelude))
     tasks = []
     for files in lessons:
         how = how_to_grade(course, files.name, order, prelude)
         for one in find(course, files.name, order.student):
-            if not order.all_again and is_graded(course, records, one, files, how):
+            before = known.get((one.student, one.lesson))
+            if (
+                not order.all_again
+                and before is not None
+                and is_graded(course, records, one, files, how, before.handed_in)
+            ):
                 tally.unchanged += 1
+                tally.waited += before.waits
             else:
                 tasks.append(Task(one, files, how))
     tally.total = len(tasks)
@@ -120,14 +183,66 @@ def _tasks(course: CourseDirectory, order: Order) -> tuple[list[Task], Tally]:
 
 
 def is_graded(
-    course: CourseDirectory, records: Records, one: HandedIn, files: LessonFiles, how: How
+    course: CourseDirectory,
+    records: Records,
+    one: HandedIn,
+    files: LessonFiles,
+    how: How,
+    handed_in: datetime | None,
 ) -> bool:
-    """Whether a submission was graded as it is now, and the outcome is still there."""
+    """Whether a submission was graded as it is now, and the outcome is still there.
+
+    handed_in  when that was, as the gradebook has it
+    """
     record = records.read(one.student, one.lesson)
     if record is None or record.result.content != content_hash(one.read(), files, how):
         return False
+    try:
+        now = read_timestamp(one.folder)
+    except ValueError:
+        now = None  # the gradebook keeps what it has
     folder = Path(course.format_path(course.autograded_directory, one.student, one.lesson))
-    return (folder / f"{one.lesson}.ipynb").is_file()
+    return now in (None, handed_in) and (folder / f"{one.lesson}.ipynb").is_file()
+
+
+class Reader:
+    """Reads the gradebook beside the writer. Use it as a context manager; the gradebook is opened when it is first asked.
+
+    patience  seconds to wait where somebody else keeps the gradebook to themselves
+    Raises CannotWrite where the gradebook cannot be read.
+    """
+
+    def __init__(self, course: CourseDirectory, patience: float = 60.0):
+        self._course, self._patience = course, patience
+        self._gradebook: Any = None
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._gradebook is not None:
+            self._gradebook.close()
+
+    def known(self, lessons: Sequence[str]) -> dict[tuple[str, str], Known]:
+        """What the gradebook knows of each submission for these lessons."""
+        return self._read(lambda connection: read_known(connection, lessons))
+
+    def score(self, student: str, lesson: str) -> Score | None:
+        """What stands in the gradebook of one submission."""
+        return self._read(lambda connection: next(read_scores(connection, [lesson], student), None))
+
+    def _read(self, what: Callable[[Connection], Given]) -> Given:
+        began = time.monotonic()
+        while True:
+            try:
+                if self._gradebook is None:
+                    self._gradebook = open_gradebook(self._course)
+                with self._gradebook.engine.connect() as connection:
+                    return what(connection)
+            except DBAPIError as error:
+                if not is_passing(error) or time.monotonic() - began > self._patience:
+                    raise CannotWrite(database_trouble(error, self._course.db_url)) from error
+                time.sleep(SECONDS_BETWEEN_TRIES)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from autograder.grading.export import CSV, FORMATS, GRADESCOPE, NotFinal, export
 from autograder.grading.feedback_command import add_feedback
 from autograder.grading.grade_command import add_course_options
 from autograder.grading.lesson import NoLesson
-from autograder.grading.standing import as_data, in_words, standings
+from autograder.grading.standing import as_lines, in_words, overview
 from autograder.grading.summary_page import write_summary
 
 EXIT_DONE, EXIT_FAILED = 0, 1
@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
         "status", help="say who is graded, who is not yet, and who needs a person and why"
     )
     status.add_argument("lesson", nargs="*", help="lessons; without one, all that were handed in")
-    status.add_argument("--json", action="store_true", help="one JSON line a submission")
+    status.add_argument("--json", action="store_true", help="one JSON line a student and lesson")
     add_course_options(status)
     status.set_defaults(run=_run_status)
 
@@ -64,14 +64,14 @@ def _run_status(options: argparse.Namespace) -> int:
         gradebook = open_gradebook(course)
         try:
             with gradebook.engine.connect() as connection:
-                found = list(standings(course, connection, list(dict.fromkeys(options.lesson))))
+                found = overview(course, connection, list(dict.fromkeys(options.lesson)))
         finally:
             gradebook.close()
     except (CannotWrite, NoLesson) as error:
         return _failed(error)
     if options.json:
-        for one in found:
-            print(json.dumps(as_data(one)))
+        for line in as_lines(found):
+            print(json.dumps(line))
     else:
         print(in_words(found))
     return EXIT_DONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +16,12 @@ from autograder.grading.handed_in import lessons_handed_in
 from autograder.grading.lesson import NoLesson
 from autograder.grading.records import Records, file_name
 from autograder.grading.scores import (
-    Score,
     read_comments,
     read_lessons,
     read_scores,
     read_students,
 )
-from autograder.grading.standing import WAITS, Standing, standings
+from autograder.grading.standing import Standing, gone, standings
 from autograder.grading.storage import replace_file
 from autograder.grading.tables import canvas_csv, nbgrader_csv
 
@@ -79,7 +78,7 @@ def _export(
         raise NoLesson(f"The gradebook knows no {lesson or 'lesson at all'}: run `make gradebook`.")
     names = [one.name for one in lessons]
     scores = {(one.student, one.lesson): one for one in read_scores(connection, names)}
-    not_final = _not_final(course, connection, names, scores)
+    not_final = _not_final(course, connection, names)
     if not_final and not partial:
         raise NotFinal(_whose(not_final))
     left_out = frozenset((one.student, one.lesson) for one in not_final)
@@ -111,18 +110,12 @@ def _not_final(
     course: CourseDirectory,
     connection: Connection,
     names: Sequence[str],
-    scores: Mapping[tuple[str, str], Score],
 ) -> tuple[Standing, ...]:
     """What was handed in and has no final score; and what waits though it is no longer there."""
     in_use = [name for name in lessons_handed_in(course) if name in names]
     found = list(standings(course, connection, in_use)) if in_use else []
-    there = {(one.student, one.lesson) for one in found}
-    gone = [
-        Standing(score.student, score.lesson, WAITS, score, None)
-        for key, score in scores.items()
-        if key not in there and score.waits
-    ]
-    return tuple(one for one in [*found, *gone] if not one.is_final)
+    lost = gone(course, connection, found, names)
+    return tuple(one for one in [*found, *lost] if not one.is_final)
 
 
 def _whose(not_final: Sequence[Standing]) -> str:

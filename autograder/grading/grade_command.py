@@ -17,10 +17,12 @@ from autograder.grading.batch import Busy, Order, Tally, grade_all
 from autograder.grading.box import CannotStart, Limits, Walls
 from autograder.grading.course import CannotWrite, open_course
 from autograder.grading.flow import NoCluster, Place
-from autograder.grading.handed_in import lessons_handed_in
+from autograder.grading.handed_in import find_misplaced, lessons_handed_in, printable
 from autograder.grading.lesson import NoLesson
 from autograder.grading.pool import processors
 from autograder.grading.result import Result
+from autograder.grading.standing import misplaced_in_words
+from autograder.grading.troubles import refuse_without_gpu
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 _BAR = 24
@@ -43,8 +45,9 @@ def add_grade(commands: Any) -> None:
     parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="a Dask scheduler")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
-        "--seconds", type=float, default=Limits().seconds, help="at most, for one submission"
-    )
+        "--seconds", type=float, default=Limits().seconds,
+        help="at most, for one submission (default: %(default)g)",
+    )  # fmt: skip
     parser.add_argument(
         "--run-tests", action="store_true",
         help="also run graded cells that are no check(…), in the submission's own process",
@@ -89,6 +92,7 @@ def run_grade(options: argparse.Namespace) -> int:
         raise ValueError("--jobs is a number of processes, 1 or more.")
     if not options.seconds > 0:
         raise ValueError("--seconds is a time, more than 0.")
+    refuse_without_gpu(options.device, options.scheduler)
     course = course_of(options)
     lessons = tuple(dict.fromkeys(options.lesson)) or tuple(lessons_handed_in(course))
     if not lessons:
@@ -96,7 +100,7 @@ def run_grade(options: argparse.Namespace) -> int:
             f"Nothing was handed in: no lesson has a submission in {course.submitted_directory}/.",
             file=sys.stderr if options.json else sys.stdout,
         )
-        return EXIT_DONE
+        return _say_misplaced(course, options.student, options.json)
     limits = Limits(seconds=options.seconds)
     order = Order(
         lessons, options.student, options.all, Place(options.jobs, options.scheduler),
@@ -104,7 +108,24 @@ def run_grade(options: argparse.Namespace) -> int:
     )  # fmt: skip
     if options.unsafe:
         print("--unsafe: submissions run WITHOUT a sandbox, as you.", file=sys.stderr)
-    return _grade(course, order, Json(sys.stdout) if options.json else Bar(sys.stderr))
+    status = _grade(course, order, Json(sys.stdout) if options.json else Bar(sys.stderr))
+    if status == EXIT_INTERRUPTED:
+        return status
+    return max(status, _say_misplaced(course, options.student, options.json))
+
+
+def _say_misplaced(course: CourseDirectory, student: str | None, as_json: bool) -> int:
+    """Name the notebooks that nobody looks for; the exit status is 1 where one may be lost."""
+    found = [
+        one for one in find_misplaced(course, frozenset(filter(None, [student])))
+        if student in (None, one.student)
+    ]  # fmt: skip
+    if as_json:
+        for one in found:
+            print(json.dumps(one.as_data()), flush=True)
+    elif found:
+        print("\n".join(map(printable, misplaced_in_words(found)[1:])))
+    return EXIT_FAILED if any(not one.spare for one in found) else EXIT_DONE
 
 
 def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
@@ -173,24 +194,28 @@ def in_words(tally: Tally) -> str:
     lines = []
     if not tally.total and not tally.unchanged:
         return "Nothing was handed in for these lessons."
+    waited = f"; {_waiting(tally.waited)} for a person" if tally.waited else ""
     if tally.total:
         rate = tally.seconds / tally.total
         lines.append(
             f"Graded {tally.total} in {tally.seconds:.1f} s ({rate:.2f} s each)."
-            + (f" {tally.unchanged} had not changed." if tally.unchanged else "")
+            + (f" {tally.unchanged} had not changed{waited}." if tally.unchanged else "")
         )
     else:
-        lines.append(f"All {tally.unchanged} were graded before and have not changed.")
+        lines.append(f"All {tally.unchanged} were graded before and have not changed{waited}.")
+    if tally.late:
+        lines.append(f"Handed in late: {tally.late} (`autograder status` says by how much).")
     if tally.waiting:
         count = len(tally.waiting)
-        lines.append(
-            ("1 waits" if count == 1 else f"{count} wait")
-            + " for a person (`autograder status` says why):"
-        )
+        lines.append(f"{_waiting(count)} for a person (`autograder status` says why):")
         lines += [f"  {student}, {lesson}: {why}" for student, lesson, why in tally.waiting[:10]]
         if count > 10:
             lines.append(f"  … and {count - 10} more")
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in "\n".join(lines))
+    return "\n".join(map(printable, lines))
+
+
+def _waiting(count: int) -> str:
+    return "1 waits" if count == 1 else f"{count} wait"
 
 
 class Json:
@@ -201,10 +226,15 @@ class Json:
 
     def __call__(self, tally: Tally, result: Result | None) -> None:
         if result is None:
-            line: dict[str, Any] = {"to_grade": tally.total, "unchanged": tally.unchanged}
+            line: dict[str, Any] = {
+                "to_grade": tally.total, "unchanged": tally.unchanged, "waiting": tally.waited,
+            }  # fmt: skip
         else:
+            kept = tally.score
             line = {
-                "student": result.student, "lesson": result.lesson, "score": result.score,
+                "student": result.student, "lesson": result.lesson,
+                "score": kept.points if kept else result.score, "automatic": result.score,
+                "seconds_late": kept.late.total_seconds() if kept else 0.0,
                 "max_score": result.max_score, "needs_person": result.needs_person,
                 "reasons": list(result.reasons), "seconds": result.seconds,
                 "rules": {m.grade_id: m.rule for m in result.marks if m.rule},

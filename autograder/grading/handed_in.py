@@ -2,59 +2,160 @@
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.lesson import LessonFiles, NoLesson, read_files
-from autograder.grading.restoring import LARGEST
+from autograder.grading.recognising import Lessons
+from autograder.grading.restoring import LARGEST, texts_in
 from autograder.grading.storage import NotPlain, read_plain
 from autograder.grading.work import Submission
+
+MOST_LOOKED_AT = 2000  # entries of one folder of submitted/, with all that is in it
+DEEPEST = 5  # folders within one another
+MOST_NAMED = 5  # notebooks in one sentence
+LONGEST_NAME = 200  # characters shown of one
 
 
 @dataclass(frozen=True)
 class HandedIn:
-    """One student's folder for one lesson."""
+    """One student's folder for one lesson.
+
+    known  the course's lessons, to notice the notebook of another one; None: nobody looks
+    """
 
     student: str
     lesson: str
     folder: Path
+    known: Lessons | None = field(default=None, compare=False, repr=False)
 
     def read(self) -> Submission:
         """The notebook's bytes; an ordinary file only, so that a link leads to nobody else's work."""
         path = self.folder / f"{self.lesson}.ipynb"
         try:
-            return Submission(self.student, read_plain(path, LARGEST))
+            data = read_plain(path, LARGEST)
         except FileNotFoundError:
-            return Submission(self.student, None)
+            return Submission(self.student, None, self._instead())
         except NotPlain as error:
             size = error.size
             why = error.why if size is None else f"has {size / 1e6:.0f} million bytes"
             return Submission(self.student, None, f"{path.name} {why}.")
+        other = self.known.of(data) if self.known else ""
+        if other not in ("", self.lesson):
+            words = (
+                f"{path.name} is the notebook of {other}, not of {self.lesson}. Put the right one in "
+                "its place and grade again."
+            )
+            return Submission(self.student, None, words)
+        return Submission(self.student, data)
+
+    def _instead(self) -> str:
+        """What to do with the notebooks that are there in place of the lesson's own; "" for none."""
+        wanted = f"{self.lesson}.ipynb"
+        there = [path.relative_to(self.folder) for path in notebooks_in(self.folder)]
+        if not there:
+            return ""
+        missing = f"There is no {wanted} in what was handed in"
+        if len(there) > 1:
+            names = ", ".join(f"`{shown(path)}`" for path in there[:MOST_NAMED])
+            more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
+            return (
+                f"{missing}; there are {names}{more}. Make the right one {wanted} and grade again."
+            )
+        plainly = self.known and self.known.of(_read(self.folder / there[0])) == self.lesson
+        is_it = ", which is this lesson's notebook" if plainly else ""
+        step = "rename it" if len(there[0].parts) == 1 else "move it here"
+        return (
+            f"{missing}; there is `{shown(there[0])}`{is_it}: {step}, to {wanted}, and grade again."
+        )
+
+
+@dataclass(frozen=True)
+class Misplaced:
+    """A notebook in submitted/ where none is looked for.
+
+    path     from the course's folder
+    belongs  where it seems to belong, from there too; STUDENT or LESSON where that cannot be told
+    spare    it lies with the lesson's own notebook, which is graded: nothing is lost
+    """
+
+    path: str
+    student: str | None
+    lesson: str | None
+    belongs: str
+    spare: bool = False
+
+    def __str__(self) -> str:
+        if self.spare:
+            return f"{shown(self.path)}: not read; {shown(self.belongs)} is what is graded"
+        return f"{shown(self.path)}: belongs in {shown(self.belongs)}"
+
+    def as_data(self) -> dict[str, object]:
+        """For scripts."""
+        return {
+            "state": "spare" if self.spare else "misplaced", "path": self.path,
+            "belongs_in": self.belongs,
+        }  # fmt: skip
 
 
 def find(course: CourseDirectory, lesson: str, student: str | None = None) -> list[HandedIn]:
     """What was handed in for a lesson, by student; of one student only where one is named."""
-    pattern = course.format_path(
-        course.submitted_directory, "(?P<student>[^/]+)", lesson, escape=True
-    )
-    whole = re.compile(pattern)
+    whole = _pattern(course, re.escape(lesson))
+    known = known_lessons(course)
     found = []
     for folder in _folders(course, lesson):
         match = whole.fullmatch(str(folder))
         if match and student in (None, match["student"]):
-            found.append(HandedIn(match["student"], lesson, folder))
+            found.append(HandedIn(match["student"], lesson, folder, known))
     return sorted(found, key=lambda one: one.student)
+
+
+def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> list[Misplaced]:
+    """The notebooks in submitted/ that are at no place where one is looked for, by path.
+
+    students  names that may stand in the name of a file. Links are named and never followed.
+    """
+    lessons = lesson_names(course)
+    first = Path(course.format_path(course.submitted_directory, "*", "*"))
+    root = Path(*first.parts[: next(i for i, part in enumerate(first.parts) if "*" in part)])
+    if not lessons or not root.is_dir():
+        return []
+    whole, known = _pattern(course, "|".join(map(re.escape, lessons))), known_lessons(course)
+    found = []
+    for path in sorted(_all_notebooks(root)):
+        inside = next((m for p in path.parents if (m := whole.fullmatch(str(p)))), None)
+        student: str | None
+        lesson: str | None
+        if inside:
+            student, lesson = str(inside["student"]), str(inside["lesson"])
+            own = Path(inside[0], f"{lesson}.ipynb")
+            # Where the lesson's own is missing, reading says what is there in its place.
+            if _is_lessons(course, lesson, path, own.parent) or not os.path.lexists(own):
+                continue
+        else:
+            student, lesson = _guess(path.relative_to(root), lessons, students)
+            lesson = lesson or known.of(_read(path)) or None
+        found.append(_misplaced(course, path, student, lesson, inside is not None))
+    return found
 
 
 def lessons_handed_in(course: CourseDirectory) -> list[str]:
     """The lessons for which there is a source notebook and somebody handed something in."""
+    return [name for name in lesson_names(course) if any(True for _ in _folders(course, name))]
+
+
+def lesson_names(course: CourseDirectory) -> list[str]:
+    """The lessons there is a source folder of."""
     root = Path(course.format_path(course.source_directory, ".", "."))
-    names = sorted(p.name for p in root.iterdir() if p.is_dir()) if root.is_dir() else []
-    return [name for name in names if any(True for _ in _folders(course, name))]
+    return sorted(p.name for p in root.iterdir() if p.is_dir()) if root.is_dir() else []
 
 
 def lesson_files(course: CourseDirectory, name: str) -> LessonFiles:
@@ -65,7 +166,121 @@ def lesson_files(course: CourseDirectory, name: str) -> LessonFiles:
     )
     if "/" in name or name in ("", ".", ".."):
         raise NoLesson(f"{name!r} is no name of a lesson.")
+    others = lesson_names(course)
+    if others and name not in others:
+        raise NoLesson(f"There is no lesson {name}. {the_names('lessons', name, others)}")
     return read_files(name, source, released)
+
+
+def known_lessons(course: CourseDirectory) -> Lessons:
+    """What the course's lessons are known by."""
+    files = {}
+    for name in lesson_names(course):
+        path = Path(course.format_path(course.source_directory, ".", name), f"{name}.ipynb")
+        if path.is_file():
+            files[name] = path.read_bytes()
+    return Lessons(files, texts_in)
+
+
+def notebooks_in(folder: Path) -> list[Path]:
+    """The notebooks anywhere in a folder, within bounds; links are named, and never followed."""
+    found, waiting, left = [], [(folder, 0)], MOST_LOOKED_AT
+    while waiting and left > 0:
+        inside, depth = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(inside) as entries:
+            for entry in islice(entries, left):
+                left -= 1
+                if entry.name.startswith((".", "__")):  # checkpoints, and what archives leave
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < DEEPEST:
+                        waiting.append((Path(entry.path), depth + 1))
+                elif entry.name.lower().endswith(".ipynb"):
+                    found.append(Path(entry.path))
+    return sorted(found)
+
+
+def shown(name: object) -> str:
+    """A file's name as it can be shown: a student chose it."""
+    text = printable(str(name))
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
+
+
+def printable(text: str) -> str:
+    """A text in which nothing moves the cursor."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def the_names(what: str, wanted: str, names: Sequence[str]) -> str:
+    """Which names there are, those most like a wrong one first."""
+    like = difflib.get_close_matches(wanted.casefold(), names, n=3, cutoff=0.5)
+    return f"The {what}: {', '.join(dict.fromkeys([*like, *names]))}."
+
+
+def _all_notebooks(root: Path) -> Iterator[Path]:
+    for entry in root.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            yield from notebooks_in(entry)
+        elif entry.name.lower().endswith(".ipynb") and not entry.name.startswith("."):
+            yield entry
+
+
+def _is_lessons(course: CourseDirectory, lesson: str, path: Path, folder: Path) -> bool:
+    """Whether a notebook is one of the lesson's, in its place."""
+    source = course.format_path(course.source_directory, ".", lesson)
+    return path.parent == folder and Path(source, path.name).is_file()
+
+
+def _misplaced(
+    course: CourseDirectory, path: Path, student: str | None, lesson: str | None, spare: bool
+) -> Misplaced:
+    folder = course.format_path(
+        course.submitted_directory, student or "STUDENT", lesson or "LESSON"
+    )
+    place = Path(folder, f"{lesson or 'LESSON'}.ipynb")
+    from_course = [os.path.relpath(one, course.root) for one in (path, place)]
+    return Misplaced(from_course[0], student, lesson, from_course[1], spare)
+
+
+def _guess(
+    path: Path, lessons: Sequence[str], students: Collection[str]
+) -> tuple[str | None, str | None]:
+    """Whose notebook for which lesson that may be, by the names of its folders and its own."""
+    parts = [*path.parent.parts, path.stem]
+    of = {part: _lesson_like(part, lessons) for part in parts}
+    lesson = next((n for n, exact in of.values() if exact), None) or next(
+        (n for n, _ in of.values() if n), None
+    )
+    for folder in parts[:-1]:
+        if not of[folder][0]:
+            return folder, lesson
+    rest = path.stem.replace(lesson or "\0", "").strip(" _-.()")
+    named = [name for name in (rest, path.stem, *re.split(r"[^\w-]+|_", rest)) if name in students]
+    return (named[0] if named else None), lesson
+
+
+def _lesson_like(name: str, lessons: Sequence[str]) -> tuple[str | None, bool]:
+    """The lesson of a name or of one much like it, and whether it is exactly that."""
+    low = {lesson.casefold(): lesson for lesson in lessons}
+    if name.casefold() in low:
+        return low[name.casefold()], True
+    inside = [lesson for one, lesson in low.items() if one in name.casefold()]
+    like = difflib.get_close_matches(name.casefold(), low, n=1, cutoff=0.75)
+    return (inside[0] if inside else low[like[0]] if like else None), False
+
+
+def _read(path: Path) -> bytes:
+    """What stands in a notebook; nothing where that cannot be read."""
+    try:
+        return read_plain(path, LARGEST)
+    except (OSError, NotPlain):
+        return b""
+
+
+def _pattern(course: CourseDirectory, lessons: str) -> re.Pattern[str]:
+    """The folders of submissions, as a pattern with the groups student and lesson."""
+    student, lesson = "(?P<student>[^/]+)", f"(?P<lesson>{lessons})"
+    return re.compile(course.format_path(course.submitted_directory, student, lesson, escape=True))
 
 
 def _folders(course: CourseDirectory, lesson: str) -> Iterator[Path]:

@@ -18,6 +18,7 @@ from autograder.grading.recognising import by_text
 
 LARGEST = 64 * 2**20  # bytes of a notebook file; released ones have about 100 kB
 MOST_CELLS = 5000
+MOST_TO_RECOGNISE = 4 * 2**20  # bytes of a notebook whose texts are compared with the lessons'
 _ENCODINGS = ("utf-8-sig", "utf-16", "latin-1")
 
 
@@ -52,6 +53,16 @@ def read_notebook(data: bytes) -> NotebookNode:
     kept = [_cell(cell) for cell in cells if isinstance(cell, dict)]
     metadata = _plain(found.get("metadata"))
     return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=kept)
+
+
+def texts_in(data: bytes) -> list[str]:
+    """The texts of a notebook's cells; none for what is no notebook, or a large one."""
+    if len(data) > MOST_TO_RECOGNISE:
+        return []
+    try:
+        return [str(cell.source) for cell in read_notebook(data).cells]
+    except UnreadableNotebook:
+        return []
 
 
 def _json(data: bytes) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from nbgrader import api
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 _assignment = api.Assignment.__table__
 _notebook = api.Notebook.__table__
@@ -20,6 +20,8 @@ _submitted = api.SubmittedNotebook.__table__
 _grade = api.Grade.__table__
 _comment = api.Comment.__table__
 _student = api.Student.__table__
+
+MOST_NAMED = 3  # cells in one sentence
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class LessonScore:
 class CellScore:
     """What one cell got: a person's points first, extra credit on top.
 
-    waits  a person has to give points, or to look again at those they gave
+    waits      a person has to give points, or to look again at those they gave
+    automatic  what the grader gave; None where it gave none
+    by_hand    a person gave the points that count
     """
 
     name: str
@@ -59,6 +63,8 @@ class CellScore:
     points: float
     max_points: float
     waits: bool
+    automatic: float | None = None
+    by_hand: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ class Score:
 
     handed_in  when, in UTC; None where nobody knows
     penalty    what is taken off for handing in late
+    due        until when this student had time, in UTC; None where nothing is due
     """
 
     student: str
@@ -74,6 +81,14 @@ class Score:
     handed_in: datetime | None
     penalty: float
     cells: tuple[CellScore, ...] = field(default=())
+    due: datetime | None = None
+
+    @property
+    def late(self) -> timedelta:
+        """By how much it was handed in late; nothing where it was not, or nobody knows."""
+        if self.handed_in is None or self.due is None:
+            return timedelta(0)
+        return max(timedelta(0), self.handed_in - self.due)
 
     @property
     def before_penalty(self) -> float:
@@ -90,6 +105,41 @@ class Score:
     @property
     def waits(self) -> bool:
         return any(cell.waits for cell in self.cells)
+
+    def why_waiting(self, reasons: Sequence[str] = ()) -> tuple[str, ...]:
+        """Why a person has to look at it. ``reasons`` are the grader's own, which come first."""
+        waiting = [cell for cell in self.cells if cell.waits]
+        by_hand = [cell for cell in waiting if cell.by_hand]
+        words = list(reasons)
+        if by_hand:
+            words.append(_kept(by_hand))
+        left = [cell.name for cell in waiting if not cell.by_hand]
+        if left and not reasons:
+            words.append(f"{_named(left)}: graded by hand.")
+        return tuple(words)
+
+
+def _kept(cells: Sequence[CellScore]) -> str:
+    """What is to be decided where points were given by hand, and something was handed in since."""
+    given, most = sum(cell.points for cell in cells), sum(cell.max_points for cell in cells)
+    automatic = [cell.automatic for cell in cells if cell.automatic is not None]
+    now = f"would give {sum(automatic):g}" if automatic else "would give none by itself"
+    return (
+        f"Points given by hand are kept: {given:g} of {most:g} in {_named([c.name for c in cells])}. "
+        f"For what is handed in now the grader {now}. A person decides."
+    )
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= MOST_NAMED else f"{len(names)} cells"
+
+
+def in_days(time: timedelta) -> str:
+    """A time in words, as exactly as anybody needs it."""
+    minutes = max(1, round(time.total_seconds() / 60))
+    days, hours = divmod(minutes // 60, 24)
+    parts = [(days, "day"), (hours, "hour"), (0 if days else minutes % 60, "minute")]
+    return " ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in parts if n)
 
 
 def read_students(connection: Connection) -> list[Student]:
@@ -116,18 +166,21 @@ def read_lessons(connection: Connection) -> list[LessonScore]:
     return [LessonScore(name, float(total), due) for name, total, due in connection.execute(found)]
 
 
-def read_scores(connection: Connection, lessons: Sequence[str] | None = None) -> Iterator[Score]:
-    """Every submission in the gradebook, by lesson and student; of these lessons only, if given."""
+def read_scores(
+    connection: Connection, lessons: Sequence[str] | None = None, student: str | None = None
+) -> Iterator[Score]:
+    """Every submission in the gradebook, by lesson and student; of these only, if given."""
     points = func.coalesce(_grade.c.manual_score, _grade.c.auto_score, 0.0)
     scored = _grade.c.manual_score.is_not(None) | _grade.c.auto_score.is_not(None)
     found = (
         select(
             _assignment.c.name.label("lesson"), _submission.c.student_id.label("student"),
-            _submission.c.timestamp, _notebook.c.name.label("notebook"),
+            _submission.c.timestamp, _submission.c.extension, _assignment.c.duedate, _notebook.c.name.label("notebook"),
             _submitted.c.late_submission_penalty.label("penalty"), _cell.c.name.label("cell"),
             points.label("points"), scored.label("scored"), _grade.c.extra_credit,
             _grade.c.needs_manual_grade.label("waits"),
             func.coalesce(_grade_cell.c.max_score, _task_cell.c.max_score, 0.0).label("most"),
+            _grade.c.auto_score.label("automatic"), _grade.c.manual_score.label("by_hand"),
         )
         .select_from(
             _submission.join(_assignment, _assignment.c.id == _submission.c.assignment_id)
@@ -142,6 +195,8 @@ def read_scores(connection: Connection, lessons: Sequence[str] | None = None) ->
     )  # fmt: skip
     if lessons is not None:
         found = found.where(_assignment.c.name.in_(list(lessons)))
+    if student is not None:
+        found = found.where(_submission.c.student_id == student)
     rows = connection.execute(found)
     for (lesson, student), group in groupby(rows, key=lambda row: (row.lesson, row.student)):
         same = list(group)
@@ -150,12 +205,41 @@ def read_scores(connection: Connection, lessons: Sequence[str] | None = None) ->
             CellScore(
                 # nbgrader counts extra credit only beside points
                 row.cell, row.notebook, row.points + ((row.extra_credit or 0.0) * row.scored),
-                row.most, bool(row.waits),
+                row.most, bool(row.waits), row.automatic, row.by_hand is not None,
             )
             for row in same
             if row.cell is not None
         )  # fmt: skip
-        yield Score(student, lesson, same[0].timestamp, sum(penalties.values()), cells)
+        first = same[0]
+        due = first.duedate and first.duedate + (first.extension or timedelta(0))
+        yield Score(student, lesson, first.timestamp, sum(penalties.values()), cells, due)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the gradebook knows of a submission, in short: when it was handed in, and if it waits."""
+
+    handed_in: datetime | None
+    waits: bool
+
+
+def read_known(connection: Connection, lessons: Sequence[str]) -> dict[tuple[str, str], Known]:
+    """What the gradebook knows of each submission for these lessons, by student and lesson."""
+    waiting = func.count(case((_grade.c.needs_manual_grade, 1)))
+    found = (
+        select(_submission.c.student_id, _assignment.c.name, _submission.c.timestamp, waiting)
+        .select_from(
+            _submission.join(_assignment, _assignment.c.id == _submission.c.assignment_id)
+            .outerjoin(_submitted, _submitted.c.assignment_id == _submission.c.id)
+            .outerjoin(_grade, _grade.c.notebook_id == _submitted.c.id)
+        )
+        .where(_assignment.c.name.in_(list(lessons)))
+        .group_by(_submission.c.student_id, _assignment.c.name, _submission.c.timestamp)
+    )
+    return {
+        (student, lesson): Known(when, bool(count))
+        for student, lesson, when, count in connection.execute(found)
+    }
 
 
 def read_comments(connection: Connection, lesson: str) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Why something could not be written, in sentences that say what to do."""
+"""Why something cannot be done or written, in sentences that say what to do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
+SECONDS_TO_ANSWER = 10
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 # What SQLite and PostgreSQL say where somebody else is writing, or was a moment ago.
@@ -67,3 +68,32 @@ def name_trouble(student: str) -> str:
         f"The name of student {student!r} is no valid text. Rename the folder in submitted/, then "
         "grade again."
     )
+
+
+def refuse_without_gpu(device: str, scheduler: str = "") -> None:
+    """Raise ValueError where a GPU is asked for, and none of those who work has one."""
+    if device == "cuda" and not any(_gpus(scheduler)):
+        where = f"no worker of {scheduler} has a" if scheduler else "this machine has no"
+        raise ValueError(
+            f"--device cuda: {where} GPU that torch can use (`autograder doctor` says more). "
+            "Without --device everything is asked on the CPU."
+        )
+
+
+def _gpus(scheduler: str) -> list[bool]:
+    """Whether each worker has a GPU that computes."""
+    if not scheduler:
+        return [_has_gpu()]
+    try:
+        from distributed import Client
+
+        with Client(scheduler, timeout=SECONDS_TO_ANSWER) as client:
+            return [found is True for found in client.run(_has_gpu, on_error="return").values()]
+    except Exception:  # whatever is wrong with the cluster is said when the batch starts
+        return [True]
+
+
+def _has_gpu() -> bool:
+    from autograder.devices import find_device
+
+    return len(find_device().names) > 1

@@ -55,7 +55,7 @@ def said(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tup
         (["--jobs", "0"], 2, "--jobs is a number of processes, 1 or more."),
         (["--jobs", "-3"], 2, "--jobs is a number of processes, 1 or more."),
         (["--seconds", "0"], 2, "--seconds is a time, more than 0."),
-        (["09_nothing"], 1, "There is no source notebook of 09_nothing"),
+        (["09_nothing"], 1, "There is no lesson 09_nothing. The lessons: 01_two."),
         (["../../etc"], 1, "'../../etc' is no name of a lesson."),
         (["--student", "zoe"], 1, "zoe handed nothing in for these lessons."),
         (["--db", "mysterious://x"], 1, "The gradebook's address cannot be used"),

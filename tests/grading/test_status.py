@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,18 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.grading.course import open_gradebook
 from autograder.grading.records import Records, Seeds
-from autograder.grading.standing import CHANGED, GRADED, UNGRADED, WAITS, Standing, standings
-from tests.grading.gradebooks import LESSON, grade_as, hand_in
+from autograder.grading.standing import (
+    CHANGED,
+    GRADED,
+    UNGRADED,
+    WAITS,
+    Overview,
+    Standing,
+    in_words,
+    overview,
+    standings,
+)
+from tests.grading.gradebooks import CONFIG, DUE, LESSON, grade_as, hand_in, make_course
 
 
 def standing(course: Any, *lessons: str) -> dict[str, Standing]:
@@ -23,6 +34,20 @@ def standing(course: Any, *lessons: str) -> dict[str, Standing]:
         found = {one.student: one for one in standings(course, connection, lessons)}
     gradebook.close()
     return found
+
+
+def look(course: Any, *lessons: str) -> Overview:
+    gradebook = open_gradebook(course)
+    with gradebook.engine.connect() as connection:
+        found = overview(course, connection, lessons)
+    gradebook.close()
+    return found
+
+
+def lines_for_scripts(course: Any, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["status", "--json", "--course", course.root, "--db", course.db_url]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def test_each_state(course: Any) -> None:
@@ -51,7 +76,10 @@ def test_a_person_who_looked_ends_the_waiting(small_course: Any) -> None:
     grade_as(small_course, "dan", (2.0, 0.0))
     again = standing(small_course)["dan"]
     assert again.state == WAITS
-    assert "looked at again" in again.reasons[0]
+    assert again.reasons == (
+        "Points given by hand are kept: 3 of 3 in double-hidden. For what is handed in now the "
+        "grader would give 0. A person decides.",
+    )
 
 
 @pytest.mark.parametrize("lost", ["record", "autograded", "seeds", "lesson"])
@@ -109,3 +137,95 @@ def test_in_words_and_for_scripts(small_course: Any, capsys: pytest.CaptureFixtu
 def test_a_course_without_gradebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--course", str(tmp_path)]) == 1
     assert "make gradebook" in capsys.readouterr().err
+
+
+def add_students(course: Any, *names: str) -> None:
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        for name in names:
+            gradebook.add_student(name)
+
+
+def test_who_handed_nothing_in_is_named(course: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    add_students(course, "ada", "dan", "eve")
+    grade_as(course, "ada")
+    hand_in(course, "ben")
+    found = look(course)
+    assert found.without == {LESSON: ("dan", "eve")}
+    assert f"In the gradebook, and handed nothing in:\n  {LESSON}: 2 (dan, eve)" in in_words(found)
+    nothing = [
+        one for one in lines_for_scripts(course, capsys) if one["state"] == "nothing handed in"
+    ]
+    assert [(one["student"], one["lesson"], one["score"]) for one in nothing] == [
+        ("dan", LESSON, None), ("eve", LESSON, None),
+    ]  # fmt: skip
+    add_students(course, *(f"more-{n:02}" for n in range(30)))
+    said = in_words(look(course))
+    assert f"  {LESSON}: 32 (dan, eve, more-00" in said
+    assert "… and 12 more)" in said
+
+
+def test_what_is_no_longer_handed_in_is_shown(
+    course: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade_as(course, "ada")
+    grade_as(course, "ben")
+    grade_as(course, "dan", (2.0, None), reasons=("Line 3 opens a file.",))
+    for student in ("ben", "dan"):
+        shutil.rmtree(Path(course.root, "submitted", student))
+    found = look(course)
+    assert [(one.student, one.state) for one in found.gone] == [("ben", GRADED), ("dan", WAITS)]
+    said = in_words(found)
+    assert f"  dan, {LESSON}\n      Line 3 opens a file.\n      It is in the gradebook;" in said
+    assert f"Graded, and no longer in the folder of submissions:\n  {LESSON}: 1 (ben)" in said
+    (row,) = [line.split() for line in said.splitlines() if line.startswith(f"{LESSON}  ")]
+    assert row[1:] == ["1", "1", "1", "0", "0"]
+    there = {
+        one["student"]: (one["state"], one["gone"]) for one in lines_for_scripts(course, capsys)
+    }
+    assert there == {
+        "ada": ("graded", False), "ben": ("graded", True), "dan": ("waits for a person", True),
+    }  # fmt: skip
+    shutil.rmtree(Path(course.root, "submitted"))  # what was the last hand-in of all
+    assert "dan, 01_doubling" in in_words(look(course))
+
+
+def test_many_cells_are_counted_not_named(small_course: Any) -> None:
+    from autograder.grading.scores import CellScore, Score
+
+    cells = tuple(CellScore(f"cell-{n}", LESSON, 1.0, 2.0, True, 0.0, True) for n in range(12))
+    (why,) = Score("ada", LESSON, None, 0.0, cells).why_waiting()
+    assert "12 of 24 in 12 cells." in why
+
+
+def test_lateness_is_said_and_what_it_costs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    penalty = 'c.LateSubmissionPlugin.penalty_method = "zero"\n'
+    for name, config, cost in (
+        ("a", CONFIG, "nothing is"),
+        ("b", CONFIG + penalty, "5 points are"),
+    ):
+        course = make_course(tmp_path / name, config=config)
+        hand_in(course, "ada", f"{DUE + timedelta(days=1, hours=2)} UTC")
+        hand_in(course, "ben", f"{DUE} UTC")
+        grade_as(course, "ada")
+        grade_as(course, "ben")
+        said = in_words(look(course))
+        assert f"Handed in late:\n  ada, {LESSON}: late by 1 day 2 hours; {cost} taken off" in said
+        assert "ben, " not in said
+        late = {one["student"]: one["seconds_late"] for one in lines_for_scripts(course, capsys)}
+        assert late == {"ada": 26 * 3600.0, "ben": 0.0}
+
+
+def test_another_timestamp_is_a_change(course: Any) -> None:
+    hand_in(course, "ada", "2026-02-28 10:00:00 UTC")
+    grade_as(course, "ada")
+    assert standing(course)["ada"].state == GRADED
+    hand_in(course, "ada", "2026-02-28 11:00:00 UTC")
+    assert standing(course)["ada"].state == CHANGED
+    grade_as(course, "ada")
+    assert standing(course)["ada"].state == GRADED
+    # What says nothing changes nothing: the gradebook keeps what it has.
+    for said in ("", "yesterday"):
+        hand_in(course, "ada", said)
+        assert standing(course)["ada"].state == GRADED
