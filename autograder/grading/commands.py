@@ -90,6 +90,12 @@ def _run_export(options: argparse.Namespace) -> int:
             f"Left out, as they are not final: {len(done.left_out)}. `autograder status` names them.",
             file=sys.stderr,
         )
+    if done.misplaced:
+        print(
+            f"Not in it, as nobody looks for a notebook there: {len(done.misplaced)}. "
+            "`autograder status` names them.",
+            file=sys.stderr,
+        )
     return EXIT_DONE
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from autograder.grading.course import open_gradebook
 from autograder.grading.gradescope import results
-from autograder.grading.handed_in import lessons_handed_in
+from autograder.grading.handed_in import Misplaced, find_misplaced, lessons_handed_in, the_names
 from autograder.grading.lesson import NoLesson
 from autograder.grading.records import Records, file_name
 from autograder.grading.scores import (
@@ -35,11 +35,15 @@ class NotFinal(ValueError):
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and which submissions are not in it because they are not final."""
+    """What was written, and which submissions are not in it because they are not final.
+
+    misplaced  notebooks that nobody looks for: their students may have handed something in
+    """
 
     path: Path
     files: int
     left_out: tuple[Standing, ...]
+    misplaced: tuple[Misplaced, ...] = ()
 
 
 def export(
@@ -60,9 +64,12 @@ def export(
     gradebook = open_gradebook(course)
     try:
         with gradebook.engine.connect() as connection:
-            return _export(course, connection, kind, lesson, output, partial)
+            done = _export(course, connection, kind, lesson, output, partial)
+            students = {one.id for one in read_students(connection)}
     finally:
         gradebook.close()
+    lost = tuple(one for one in find_misplaced(course, students) if not one.spare)
+    return replace(done, misplaced=lost)
 
 
 def _export(
@@ -73,9 +80,13 @@ def _export(
     output: Path | None,
     partial: bool,
 ) -> Exported:
-    lessons = [one for one in read_lessons(connection) if lesson in (None, one.name)]
-    if not lessons:
-        raise NoLesson(f"The gradebook knows no {lesson or 'lesson at all'}: run `make gradebook`.")
+    every = read_lessons(connection)
+    lessons = [one for one in every if lesson in (None, one.name)]
+    if not every:
+        raise NoLesson("The gradebook knows no lesson at all: run `make gradebook`.")
+    if not lessons and lesson is not None:
+        every_name = the_names("lessons", lesson, [one.name for one in every])
+        raise NoLesson(f"There is no lesson {lesson}. {every_name}")
     names = [one.name for one in lessons]
     scores = {(one.student, one.lesson): one for one in read_scores(connection, names)}
     not_final = _not_final(course, connection, names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,23 @@ def test_the_command_says_what_it_did(
     said = capsys.readouterr()
     assert said.out == f"Written: {small_course.root}/canvas.csv\n"
     assert "Left out, as they are not final: 1." in said.err
+
+
+def test_a_misplaced_notebook_is_said_beside_the_scores(
+    small_course: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade_as(small_course, "ada")
+    Path(small_course.root, "submitted", f"{LESSON}.ipynb").write_text("{}")
+    assert main(["export", "--course", small_course.root]) == 0
+    assert "as nobody looks for a notebook there: 1." in capsys.readouterr().err
+
+
+def test_what_waits_and_is_gone_is_named_by_status_too(
+    small_course: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grade_as(small_course, "eve", (2.0, None), reasons=("Line 3 opens a file.",))
+    shutil.rmtree(Path(small_course.root, "submitted"))
+    with pytest.raises(NotFinal, match="eve, 01_doubling: waits for a person"):
+        export(small_course, CSV)
+    assert main(["status", "--course", small_course.root]) == 0
+    assert "  eve, 01_doubling\n      Line 3 opens a file.\n" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
@@ -21,6 +22,7 @@ from tests.grading.batches import (
     LESSON,
     REPOSITORY,
     SETUP,
+    SIGMOID,
     SQUARE,
     WRONG,
     add_lesson,
@@ -214,3 +216,153 @@ def test_an_appeal_is_replayed(tmp_path: Path, said: Any) -> None:
     status, out, err = said("replay", "student-000", LESSON, "--exercise", "Square")
     assert status == 0
     assert out.count("Square, ") == 2
+
+
+def by_hand(course: Any, student: str, **points: float) -> None:
+    """A person gives points in formgrader."""
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        for cell, given in points.items():
+            found = gradebook.find_grade(cell.replace("_", "-"), LESSON, LESSON, student)
+            found.manual_score, found.needs_manual_grade = given, False
+        gradebook.db.commit()
+
+
+def test_after_points_by_hand_all_commands_tell_the_same(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 1)
+    root, ada = Path(course.root), "student-000"
+    assert said("grade", "--jobs", "1")[0] == 0
+    by_hand(course, ada, square_check=1.5, square_hidden=2.5)
+    hand_in(root, ada, notebook({"Square": WRONG}))
+    story = (
+        "Points given by hand are kept: 4 of 5 in square-check, square-hidden. For what is handed in "
+        "now the grader would give 0. A person decides."
+    )
+    status, out, _ = said("grade", "--jobs", "1", "--json")
+    graded = json.loads(out.splitlines()[1])
+    assert (status, graded["needs_person"], graded["reasons"]) == (0, True, [story])
+    assert (graded["score"], graded["automatic"]) == (4.0, 0.0)
+    (stands,) = [json.loads(line) for line in said("status", "--json")[1].splitlines()]
+    assert (stands["state"], stands["reasons"]) == ("waits for a person", [story])
+    assert stands["score"] == graded["score"]
+    _, out, _ = said("grade", "--jobs", "1", "--all")
+    assert (
+        f"1 waits for a person (`autograder status` says why):\n  {ada}, {LESSON}: {story}" in out
+    )
+    status, out, _ = said("replay", ada, LESSON)
+    assert status == 0
+    assert "All 2 marks are as recorded." in out
+    assert "which are kept and count:\n  square-check: 1.5 of 2\n  square-hidden: 2.5 of 3\n" in out
+    assert "a person decides what counts." in out
+    by_hand(course, ada, square_check=1.5, square_hidden=2.5)  # looked at
+    assert json.loads(said("status", "--json")[1])["state"] == "graded"
+    assert "a person decides" not in said("replay", ada, LESSON)[1]
+
+
+def test_those_who_wait_are_counted_again(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 7)  # one suspicious, one unreadable
+    assert "2 wait for a person" in said("grade", "--jobs", "2")[1]
+    again = "All 7 were graded before and have not changed; 2 wait for a person.\n"
+    assert said("grade")[1] == again
+    assert json.loads(said("grade", "--json")[1]) == {"to_grade": 0, "unchanged": 7, "waiting": 2}
+    hand_in(Path(course.root), "student-000", notebook({"Square": WRONG}))
+    assert " 6 had not changed; 2 wait for a person.\n" in said("grade", "--jobs", "1")[1]
+    by_hand(course, "student-005", square_check=0.0, square_hidden=0.0)
+    assert "; 1 waits for a person." in said("grade")[1]
+
+
+def test_another_time_is_graded_again_and_lateness_is_said(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 0)
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        gradebook.update_or_create_assignment(LESSON, duedate="2026-03-01 12:00:00")
+    folder = hand_in(Path(course.root), "ada", notebook({"Square": SQUARE})).parent
+    assert "late" not in said("grade", "--jobs", "1")[1]
+    (folder / "timestamp.txt").write_text("2026-03-01 13:30:00 UTC")
+    _, out, _ = said("grade", "--jobs", "1", "--json")
+    assert json.loads(out.splitlines()[1])["seconds_late"] == 5400.0
+    assert f"ada, {LESSON}: late by 1 hour 30 minutes; nothing is taken off" in said("status")[1]
+    assert "All 1 were graded before" in said("grade")[1]
+    assert "Handed in late: 1" in said("grade", "--jobs", "1", "--all")[1]
+
+
+@pytest.mark.parametrize("command", ["grade", "status", "replay", "summary", "export"])
+def test_a_mistyped_lesson_is_answered_with_the_names(
+    tmp_path: Path, said: Any, command: str
+) -> None:
+    course = make_course(tmp_path / "course", 1)
+    for name in ("00_first", "02_sigmoid"):
+        add_lesson(Path(course.root), name, notebook({"Square": SQUARE}))
+    words = {"replay": ["student-000", "2_sigmoid"], "export": ["--lesson", "2_sigmoid"]}
+    status, _, err = said(command, *words.get(command, ["2_sigmoid"]))
+    assert status
+    assert "no lesson 2_sigmoid. The lessons: 02_sigmoid, 00_first, 01_two." in err
+    assert "make gradebook" not in err
+
+
+def test_replay_asks_for_a_name_that_is_there(tmp_path: Path, said: Any) -> None:
+    make_course(tmp_path / "course", 7)
+    assert said("grade", "--jobs", "2")[0] == 0
+    for name in ("square", "Nonsense", ""):
+        status, out, err = said("replay", "student-000", LESSON, "--exercise", name)
+        assert (status, out) == (2, "")
+        assert f"{LESSON} has no exercise {name}. The names: Square" in err
+        assert "square-check, square-hidden." in err
+    status, out, _ = said("replay", "student-000", LESSON, "--exercise", "square-hidden")
+    assert status == 0
+    assert out.count("Square, ") == 1
+    assert "The mark is as recorded." in out
+    assert "A person decides: The file is empty." in said("replay", "student-006", LESSON)[1]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here is a GPU")
+@pytest.mark.parametrize("words", [["grade"], ["replay", "student-000", LESSON]])
+def test_no_gpu_is_said_before_anything_is_done(
+    tmp_path: Path, said: Any, words: list[str]
+) -> None:
+    course = make_course(tmp_path / "course", 1)
+    status, out, err = said(*words, "--device", "cuda")
+    assert (status, out) == (2, "")
+    assert err.startswith("autograder: --device cuda: this machine has no GPU that torch can use")
+    assert recorded(course) == set()
+
+
+SLOW = "import time\ntime.sleep({seconds})\n"
+
+
+def test_time_that_ran_out_is_no_final_nothing(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 0, exercises=("Square", "MySigmoid"))
+    root = Path(course.root)
+    # Before the first exercise is asked all of it is gone; or while the last one is asked.
+    forward = "        ctx.save_for_backward(y)\n"
+    asked = SIGMOID.replace(forward, forward + "        import time\n        time.sleep(8)\n")
+    handed_in = {
+        "ada": {"Square": SLOW.format(seconds=9) + SQUARE, "MySigmoid": SIGMOID},
+        "ben": {"Square": SQUARE, "MySigmoid": asked},
+        "carla": {"Square": WRONG, "MySigmoid": SIGMOID},
+    }
+    for student, answers in handed_in.items():
+        hand_in(root, student, notebook(answers))
+    status, out, _ = said("grade", "--jobs", "3", "--seconds", "1", "--json")
+    assert status == 0
+    found = {line["student"]: line for line in map(json.loads, out.splitlines()[1:])}
+    assert not found["carla"]["needs_person"]
+    for student, names in (("ada", "Square, MySigmoid"), ("ben", "MySigmoid")):
+        (reason,) = found[student]["reasons"]
+        assert f"(1 s) ran out before these had been asked: {names}." in reason
+        assert "--seconds 2" in reason
+    assert found["ben"]["automatic"] == 5.0
+    kept = contents(course)
+    assert kept["grade", "ben", LESSON, LESSON, "mysigmoid-check"][::3] == (None, True)
+    assert kept["grade", "ben", LESSON, LESSON, "square-check"][::3] == (2.0, False)
+
+
+ENDLESS = "        while True:\n            pass\n"
+
+
+def test_an_exercise_without_end_gets_nothing(tmp_path: Path, said: Any) -> None:
+    course = make_course(tmp_path / "course", 0, exercises=("Square", "MySigmoid"))
+    endless = SQUARE.replace("        return x * x\n", ENDLESS)
+    assert endless != SQUARE
+    hand_in(Path(course.root), "ada", notebook({"Square": endless, "MySigmoid": SIGMOID}))
+    _, out, _ = said("grade", "--jobs", "1", "--json")
+    line = json.loads(out.splitlines()[1])
+    assert (line["score"], line["needs_person"]) == (5.0, False)
