@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from autograder.grading.accept_command import add_accept
 from autograder.grading.course import CannotWrite, open_course, open_gradebook
 from autograder.grading.export import CSV, FORMATS, GRADESCOPE, NotFinal, export
 from autograder.grading.feedback_command import add_feedback
@@ -22,6 +23,7 @@ EXIT_DONE, EXIT_FAILED = 0, 1
 def add_commands(commands: Any) -> None:
     """Add the commands to argparse's subparsers."""
     add_feedback(commands)
+    add_accept(commands)
     status = commands.add_parser(
         "status", help="say who is graded, who is not yet, and who needs a person and why"
     )

@@ -29,6 +29,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DataError, DBAPIError
 
 from autograder.grading import rows
+from autograder.grading.accepting import with_verdicts
 from autograder.grading.autograded import fill, placeholder, read_timestamp
 from autograder.grading.course import (
     CannotWrite,
@@ -38,7 +39,7 @@ from autograder.grading.course import (
     log,
     open_gradebook,
 )
-from autograder.grading.records import Draft, Records, new_record
+from autograder.grading.records import Acceptance, Draft, Records, new_record
 from autograder.grading.result import Result
 from autograder.grading.storage import Replacement
 from autograder.grading.troubles import database_trouble, file_trouble, is_passing, name_trouble
@@ -85,24 +86,27 @@ class Writer:
 
         self._patiently(look)
 
-    def write(self, result: Result, submitted: Path) -> None:
+    def write(self, result: Result, submitted: Path, accepted: Acceptance | None = None) -> Result:
         """Put one result into the gradebook and autograded/, and remember that it was graded.
 
         submitted  the folder that was handed in, from which data files are taken
-        Raises CannotWrite where that does not work; then nothing has changed. Raises ValueError for
+        accepted   by whom it is accepted just now; else what was accepted before still holds
+        Gives what was entered: with the points of an accepted submission. Raises CannotWrite where that does not work; then nothing has changed. Raises ValueError for
         points that no cell can have, and for names that no folder can have.
         """
-        _check_points(result)
         student, lesson = result.student, result.lesson
         place = folder_of(self.course, self.course.autograded_directory, student, lesson)
-        result, handed_in = _with_time(result, submitted)
+        found, handed_in = _with_time(result, submitted)
+        accepted = accepted or self.records.acceptance(found)
+        result = with_verdicts(found) if accepted else found
+        _check_points(result)
         try:
             notebook = result.notebook or self._patiently(lambda: self._placeholder(result))
             with _undone_on_failure() as undo:
                 folder = Replacement(place)
                 undo.append(folder.undo)
                 fill(folder.new, notebook, lesson, submitted, self._converter)
-                record = self.records.draft(new_record(result, self._version))
+                record = self.records.draft(new_record(found, self._version, accepted))
                 undo.append(record.undo)
                 places = _Places(folder, record)
                 self._patiently(lambda: self._transact(result, submitted, handed_in, places))
@@ -113,6 +117,7 @@ class Writer:
             raise NameTrouble(name_trouble(student)) from error
         except OSError as error:
             raise CannotWrite(file_trouble(error, student, lesson)) from error
+        return result
 
     def _transact(
         self, result: Result, submitted: Path, handed_in: datetime | None, places: _Places
@@ -265,7 +270,8 @@ def _with_time(result: Result, submitted: Path) -> tuple[Result, datetime | None
         return result, read_timestamp(submitted)
     except ValueError as error:
         reason = f"Whether it was handed in late cannot be said: {error}."
-        return replace(result, reasons=(*result.reasons, reason)), None
+        reasons = dict.fromkeys((*result.reasons, reason))
+        return replace(result, reasons=tuple(reasons)), None
 
 
 def _check_points(result: Result) -> None:

@@ -284,5 +284,11 @@ def _show_report(cell: NotebookNode, report: Report, concerns: list[Concern]) ->
         words = "A person looks at this notebook before it gets points."
         cell.outputs.append(_error(NOT_GRADED, words))
     elif not report.passed:
-        line = f"{report.mark} {report.headline}"
-        cell.outputs.append(_error("CheckFailed", report.headline, [line]))
+        cell.outputs.append(failed_check(report.for_instructors()))
+
+
+def failed_check(report: dict[str, Any]) -> NotebookNode:
+    """The error that says of a report (as plain data) that the check failed."""
+    headline = report["headline"]
+    line = f"{'○' if report['not_started'] else '✗'} {headline}"
+    return _error("CheckFailed", headline, [line])

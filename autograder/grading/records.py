@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from autograder.grading.course import CannotWrite, checked_name
+from autograder.grading.policy.reading import names_a_line
 from autograder.grading.result import Result
 from autograder.grading.storage import replace_file, sync_folder, write_new
 
@@ -31,23 +32,50 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@+-][A-Za-z0-9._@+-]{0,150}")
 
 
 @dataclass(frozen=True)
+class Acceptance:
+    """A person's word that the lines which hold a submission back are harmless.
+
+    content  of the result they looked at (``Result.content``)
+    lines    the lines they were shown
+    who      who it was
+    when     in UTC, as ISO 8601
+    """
+
+    content: str
+    lines: tuple[str, ...]
+    who: str
+    when: str
+
+    def covers(self, result: Result) -> bool:
+        """Whether it is about this very work, and nothing more was found in it since."""
+        found = {reason for reason in result.reasons if names_a_line(reason)}
+        return bool(self.content) and self.content == result.content and found <= {*self.lines}
+
+
+@dataclass(frozen=True)
 class Record:
     """One graded submission.
 
-    result   the outcome, without the notebook (that is in autograded/)
-    graded   when, in UTC, as ISO 8601
-    version  the course's version that graded it
+    result    the outcome, without the notebook (that is in autograded/), as the grader found it
+    graded    when, in UTC, as ISO 8601
+    version   the course's version that graded it
+    accepted  whose word the points in the gradebook rest on, where the grader alone gave none
     """
 
     result: Result
     graded: str
     version: str
+    accepted: Acceptance | None = None
 
 
-def new_record(result: Result, version: str) -> Record:
+def new_record(result: Result, version: str, accepted: Acceptance | None = None) -> Record:
     """The record of a result obtained now."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Record(replace(result, notebook=""), now, version)
+    return Record(replace(result, notebook=""), now(), version, accepted)
+
+
+def now() -> str:
+    """The time, as records have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Records:
@@ -65,6 +93,12 @@ class Records:
         found = _read(self.path(student, lesson))
         same = found and (found.result.student, found.result.lesson) == (student, lesson)
         return found if same else None
+
+    def acceptance(self, result: Result) -> Acceptance | None:
+        """The acceptance that holds for a new result; None where a person has to look (again)."""
+        before = self.read(result.student, result.lesson)
+        given = before.accepted if before is not None else None
+        return given if given is not None and given.covers(result) else None
 
     def all(self, lesson: str | None = None) -> Iterator[Record]:
         """Every record that can be read, by lesson and student."""
@@ -181,6 +215,7 @@ def _to_json(record: Record) -> str:
         "graded": record.graded,
         "version": record.version,
         "result": asdict(record.result),
+        "accepted": record.accepted and asdict(record.accepted),
     }
     return json.dumps(data, indent=1, default=str)
 
@@ -196,6 +231,18 @@ def _read(path: Path) -> Record | None:
         given = [number for mark in result.marks for number in (mark.points, mark.max_points)]
         if not all(number is None or math.isfinite(number) for number in given):
             return None
-        return Record(result, str(data["graded"]), str(data["version"]))
+        accepted = _acceptance(data.get("accepted"))
+        return Record(result, str(data["graded"]), str(data["version"]), accepted)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _acceptance(given: Any) -> Acceptance | None:
+    """What is not whole is none: then a person looks again."""
+    names = ("content", "who", "when")
+    if not isinstance(given, dict) or not all(isinstance(given.get(name), str) for name in names):
+        return None
+    lines = given.get("lines")
+    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+        return None
+    return Acceptance(given["content"], tuple(lines), given["who"], given["when"])

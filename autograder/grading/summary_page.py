@@ -17,6 +17,7 @@ from autograder.grading.answers import read_answers, seen_by_all
 from autograder.grading.course import open_gradebook
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.markdown import safe_html
+from autograder.grading.said import said_as_html
 from autograder.grading.similar import alike
 from autograder.grading.standing import GRADED, WAITS, standings
 from autograder.grading.storage import replace_file
@@ -196,9 +197,10 @@ def _waiting(one: LessonSummary) -> str:
 
 def _reasons(reasons: Sequence[str]) -> str:
     """One reason behind the name, several below it."""
-    if len(reasons) < 2:
-        return ": " + _text("".join(reasons))
-    return "<ul>" + "".join(f"<li>{_text(reason)}</li>" for reason in reasons) + "</ul>"
+    said = [said_as_html(_printable(reason)) for reason in reasons]
+    if len(said) < 2:
+        return ": " + "".join(said)
+    return "<ul>" + "".join(f"<li>{one}</li>" for one in said) + "</ul>"
 
 
 def _alike(one: LessonSummary) -> str:
@@ -242,4 +244,8 @@ def _learners(count: int) -> str:
 
 
 def _text(text: str) -> str:
-    return escape("".join(c if c.isprintable() else "�" for c in text))
+    return escape(_printable(text))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "�" for c in text)

@@ -25,7 +25,10 @@ from autograder.grading.lesson import Lesson, LessonFiles, grade_id_of, read_les
 from autograder.grading.marking import Marked, mark
 from autograder.grading.restoring import UnreadableNotebook, overwrite, read_notebook, restore
 from autograder.grading.result import Mark, Result
+from autograder.grading.said import said_as_markdown
 from autograder.grading.submission import sanitise
+
+NOTE = "autograder-note"  # the id of the cell that says why a notebook waits
 
 
 @dataclass(frozen=True)
@@ -153,14 +156,17 @@ def not_graded(submission: Submission, files: LessonFiles, how: How, reason: str
 
 def note_for_person(reasons: Sequence[str]) -> NotebookNode:
     """A cell for the top of a notebook that waits for a person."""
-    words = "\n".join(f"- {_quoted(reason)}" for reason in reasons)
-    note = f"**A person looks at this notebook before it gets points.**\n\n{words}"
-    return new_markdown_cell(note, id="autograder-note")
+    return _note("A person looks at this notebook before it gets points.", reasons)
 
 
-def _quoted(text: str) -> str:
-    """Text of a submission's in Markdown, as it is: nothing in it is markup."""
-    return "".join("\\" + c if c in r"\`*_{}[]()#+-.!|<>~$&" else c for c in text)
+def note_of_acceptance(lines: Sequence[str]) -> NotebookNode:
+    """The cell that takes its place where a person has looked."""
+    return _note("A person looked at this notebook: its points are what the checks found.", lines)
+
+
+def _note(beginning: str, reasons: Sequence[str]) -> NotebookNode:
+    words = "\n".join(f"- {said_as_markdown(reason)}" for reason in reasons)
+    return new_markdown_cell(f"**{beginning}**\n\n{words}", id=NOTE)
 
 
 # ---- the worker's box ----------------------------------------------------------------------

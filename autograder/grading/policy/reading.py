@@ -9,6 +9,7 @@ it never makes a submission fail.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,10 +18,13 @@ from autograder.grading.policy.magics import trees
 from autograder.grading.policy.names import Names
 from autograder.grading.policy.reader import Reader
 from autograder.grading.policy.remarks import MODES
+from autograder.grading.said import as_code
 
 SIZE_LIMIT = 60_000  # characters a cell; the longest answer we know has 4 000
 WHOLE_LIMIT = 400_000  # characters of all cells
-MOST = 20  # concerns of one submission; nobody reads more
+MOST = 20  # concerns of one submission that are named
+_BEYOND = "Beyond these"
+_NAMED = re.compile(rf"(?:cell \d+(?: \([\w-]+\))?, line \d+|{_BEYOND}): ")
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Concern:
     """One line that a person has to look at.
 
     cell    the cell's name for people, such as "cell 7 (sigmoid)"
-    line    its line in the cell, from 1
+    line    its line in the cell, from 1; 0 where no line is meant
     source  the text of that line
     what    what stands there: "import ctypes"
     why     what that can do
@@ -41,8 +45,15 @@ class Concern:
     why: str
 
     def __str__(self) -> str:
-        shown = f" (`{self.source}`)" if self.source and self.source != self.what else ""
-        return f"{self.cell}, line {self.line}: `{self.what}`{shown} – {self.why}."
+        if not self.line:
+            return f"{self.cell}: {self.what} – {self.why}."
+        shown = f" ({as_code(self.source)})" if self.source not in ("", self.what) else ""
+        return f"{self.cell}, line {self.line}: {as_code(self.what)}{shown} – {self.why}."
+
+
+def names_a_line(reason: str) -> bool:
+    """Whether a reason to wait is a concern: code to be looked at, and no other trouble."""
+    return _NAMED.match(reason) is not None
 
 
 def read_cells(
@@ -88,7 +99,11 @@ def read_cells(
     concerns += [Concern(*remark) for remark in reader.remarks]
     order = {cell: i for i, (cell, _) in enumerate(cells)}
     concerns.sort(key=lambda c: (order[c.cell], c.line))
-    return _without_repeats(concerns)[:MOST]
+    kept = _without_repeats(concerns)
+    if len(kept) <= MOST:
+        return kept
+    more = f"{len(kept) - MOST} more"  # nobody may think that the twenty are all there is
+    return [*kept[:MOST], Concern(_BEYOND, 0, "", more, "read the whole notebook")]
 
 
 def _unreadable(cell: str, error: Exception) -> Concern:
@@ -98,10 +113,11 @@ def _unreadable(cell: str, error: Exception) -> Concern:
 
 def _without_repeats(concerns: Iterable[Concern]) -> list[Concern]:
     """One concern for each thing in each cell: the first line that has it."""
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, ...]] = set()
     kept = []
     for concern in concerns:
-        if (concern.cell, concern.what) not in seen:
-            seen.add((concern.cell, concern.what))
+        cut = concern.source if concern.what.endswith("…") else ""  # what alone says not all
+        if (thing := (concern.cell, concern.what, cut)) not in seen:
+            seen.add(thing)
             kept.append(concern)
     return kept
