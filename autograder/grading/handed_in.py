@@ -142,7 +142,8 @@ def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> l
                 continue
         else:
             student, lesson = _guess(path.relative_to(root), lessons, students)
-            lesson = lesson or known.of(_read(path)) or None
+            of = lesson or known.of(_read(path))
+            lesson = of if of in lessons else None
         found.append(_misplaced(course, path, student, lesson, inside is not None))
     return found
 
@@ -173,12 +174,13 @@ def lesson_files(course: CourseDirectory, name: str) -> LessonFiles:
 
 
 def known_lessons(course: CourseDirectory) -> Lessons:
-    """What the course's lessons are known by."""
+    """What the course's lessons are known by; a first one without exercises is only released."""
     files = {}
-    for name in lesson_names(course):
-        path = Path(course.format_path(course.source_directory, ".", name), f"{name}.ipynb")
-        if path.is_file():
-            files[name] = path.read_bytes()
+    for step in (course.release_directory, course.source_directory):
+        root = Path(course.format_path(step, ".", "."))
+        for path in root.glob("*/*.ipynb"):
+            if path.stem == path.parent.name and path.is_file():
+                files[path.stem] = path.read_bytes()
     return Lessons(files, texts_in)
 
 

@@ -196,6 +196,17 @@ def test_another_lessons_notebook_waits_for_a_person(course: Any, lost: tuple[st
     assert trouble(course, "ben") == "read"
 
 
+def test_a_lesson_without_exercises_is_known_too(course: Any) -> None:
+    text = of_lesson(OTHER).replace(OTHER, "00_start_here")
+    folder = Path(course.root, "course/00_start_here")
+    folder.mkdir(parents=True)
+    (folder / "00_start_here.ipynb").write_text(text)
+    put(course, f"ada/{LESSON}/{LESSON}.ipynb", text)
+    assert "is the notebook of 00_start_here" in trouble(course, "ada")
+    put(course, "ben/start.ipynb", text)
+    assert [one.lesson for one in find_misplaced(course)] == [None]
+
+
 def _emptied() -> str:
     made = json.loads(of_lesson(OTHER))
     return json.dumps(made | {"cells": []})
