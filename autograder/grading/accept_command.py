@@ -15,8 +15,7 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import DBAPIError
 
 from autograder.grading.accepting import lines_of, was_read, with_verdicts
-from autograder.grading.batch import Busy
-from autograder.grading.batch import _alone as alone
+from autograder.grading.batch import Busy, alone
 from autograder.grading.course import CannotWrite, folder_of, open_gradebook
 from autograder.grading.grade_command import add_course_options, course_of
 from autograder.grading.gradebook import Writer
@@ -146,7 +145,7 @@ def _waiting(course: CourseDirectory, student: str, lesson: str) -> _Waiting:
             f"`autograder grade {lesson} --student {student}` first."
         )
     if record.accepted is not None:
-        by = f"{who} was accepted by {record.accepted.who} at {record.accepted.when}."
+        by = f"{who} was {record.accepted}."
         raise NotAccepted(" ".join([by, *standing.reasons]))
     if standing.state == GRADED:
         raise NotAccepted(f"{who} does not wait: it has its points.")

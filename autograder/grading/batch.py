@@ -100,7 +100,7 @@ def grade_all(
     Raises Busy, NoLesson, NoCluster, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
     """
-    with _alone(Path(course.root)), Reader(course) as reader:
+    with alone(Path(course.root)), Reader(course) as reader:
         tasks, tally = _tasks(course, order, reader)
         # Workers need seconds to get ready; meanwhile the gradebook is opened.
         with Flow(tasks, order.place) as flow, Writer(course) as writer:
@@ -109,7 +109,7 @@ def grade_all(
             told(tally, None)
             for task, graded in flow:
                 result = not_asked(graded, task.how.limits)
-                writer.write(result, task.handed_in.folder)
+                result = writer.write(result, task.handed_in.folder)
                 score = reader.score(result.student, result.lesson)
                 if score is not None and score.waits:
                     result = replace(result, reasons=score.why_waiting(result.reasons))
@@ -246,7 +246,7 @@ class Reader:
 
 
 @contextmanager
-def _alone(root: Path) -> Iterator[None]:
+def alone(root: Path) -> Iterator[None]:
     """Nobody else grades the course at the same time. Raises Busy."""
     folder = root / "grading"
     try:

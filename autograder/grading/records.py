@@ -46,6 +46,9 @@ class Acceptance:
     who: str
     when: str
 
+    def __str__(self) -> str:
+        return f"accepted by {self.who}, {self.when[:16].replace('T', ' ')} UTC"
+
     def covers(self, result: Result) -> bool:
         """Whether it is about this very work, and nothing more was found in it since."""
         found = {reason for reason in result.reasons if names_a_line(reason)}
@@ -66,6 +69,12 @@ class Record:
     graded: str
     version: str
     accepted: Acceptance | None = None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why a person has to look: of what is accepted only what is left."""
+        left = self.result.reasons
+        return tuple(one for one in left if self.accepted is None or not names_a_line(one))
 
 
 def new_record(result: Result, version: str, accepted: Acceptance | None = None) -> Record:

@@ -77,6 +77,9 @@ def run_replay(options: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         status = _compare(record.result, marks)
+        if record.accepted is not None:
+            words = f"The points of what a person decides were {record.accepted}: what the checks found."
+            print(printable(words))
     try:
         with Reader(course) as reader:
             _say_kept(reader.score(options.student, options.lesson), marks)

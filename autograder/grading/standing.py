@@ -55,8 +55,13 @@ class Standing:
         """Why a person has to look at it; empty where nobody has to."""
         if self.state != WAITS or self.score is None:
             return ()
-        given = self.record.result.reasons if self.record is not None else ()
+        given = self.record.reasons if self.record is not None else ()
         return self.score.why_waiting((*given, GONE) if self.gone else given)
+
+    @property
+    def accepted(self) -> str:
+        """Who let it pass, in words; "" where nobody had to."""
+        return str(self.record.accepted or "") if self.record is not None else ""
 
     @property
     def late(self) -> timedelta:
@@ -190,6 +195,10 @@ def in_words(look: Overview) -> str:
     if late:
         lines += ["", "Handed in late:"]
         lines += [f"  {one.student}, {one.lesson}: {lateness(one.score)}" for one in late]
+    accepted = [one for one in look.found if one.accepted and one.state in (GRADED, WAITS)]
+    if accepted:
+        lines += ["", "Accepted by a person (`autograder accept`):"]
+        lines += [f"  {one.student}, {one.lesson}: {one.accepted}" for one in accepted]
     return "\n".join(printable(line) for line in lines)
 
 
@@ -263,5 +272,6 @@ def _as_data(one: Standing) -> dict[str, object]:
         "reasons": list(one.reasons),
         "graded": one.record.graded if one.record else None,
         "gone": one.gone,
+        "accepted": one.accepted,
         "seconds_late": one.late.total_seconds(),
     }

@@ -113,6 +113,21 @@ def test_graded_again_the_same_work_stays_accepted(small_course: Any) -> None:
     assert "A person looked at this notebook" in path.read_text()
 
 
+def test_status_says_who_accepted_it(small_course: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    wait(small_course, reports=(RIGHT, {}))
+    assert accept(small_course, "ada", LESSON, "--yes", "--by", "Gra\x1bce") == 0
+    capsys.readouterr()
+    assert main(["status", "--course", small_course.root]) == 0
+    said = capsys.readouterr().out
+    assert "Accepted by a person (`autograder accept`):" in said
+    assert f"ada, {LESSON}: accepted by Gra�ce, 20" in said
+    assert "import pandas" not in said  # that no longer holds it back
+    assert "double-hidden: graded by hand" in said
+    assert main(["status", "--json", "--course", small_course.root]) == 0
+    (line,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert line["accepted"].startswith("accepted by Gra")
+
+
 def test_changed_work_waits_again(small_course: Any) -> None:
     wait(small_course)
     assert accept(small_course, "ada", LESSON, "--yes") == 0
@@ -296,5 +311,9 @@ def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert (score(course).points, score(course).waits) == (5.0, False)
     capsys.readouterr()
     assert main(grade) == 0
+    assert "wait" not in capsys.readouterr().out
     assert (score(course).points, score(course).waits) == (5.0, False)
     assert main(["replay", "ada", batches.LESSON, "--course", course.root]) == 0
+    said = capsys.readouterr().out
+    assert "All 2 marks are as recorded." in said
+    assert "were accepted by" in said
