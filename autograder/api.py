@@ -14,9 +14,10 @@ from torch.autograd import Function
 from autograder.anywhere import VALUES, exercise_for
 from autograder.containment import contained
 from autograder.exercise import Exercise
-from autograder.exercises import all_exercises, find, is_exercise
+from autograder.exercises import all_exercises, find
 from autograder.plan import make_plan
 from autograder.probe import probe
+from autograder.refusal import refusal
 from autograder.report import Report
 from autograder.seen import remember
 from autograder.source import Source
@@ -137,8 +138,12 @@ def _name_of(submission: Any) -> str:
     name = getattr(submission, "__name__", None)
     if isinstance(submission, Function):
         return type(submission).__name__
+    if isinstance(submission, str) and submission.isidentifier():
+        raise refusal(
+            f"check needs {submission} itself, without quotation marks: check({submission})."
+        )
     if not isinstance(name, str):
-        raise ValueError(
+        raise refusal(
             f"check needs your class, for example check(Square); it was given {type(submission).__name__}."
         )
     return name
@@ -184,28 +189,3 @@ def _show(report: Report) -> None:
     from IPython.display import display
 
     display({"text/plain": str(report), "text/html": report._repr_html_()}, raw=True)
-
-
-_installed: Callable[..., Any] | None = None
-
-
-def install_name_help() -> None:
-    """In a notebook, a NameError for an exercise that is not defined yet gets a friendly sentence."""
-    global _installed
-    shell = _shell()
-    if shell is None or _installed is not None:
-        return
-
-    def friendly(shell: Any, etype: Any, value: Any, tb: Any, tb_offset: Any = None) -> Any:
-        name = getattr(value, "name", None)
-        if isinstance(name, str) and is_exercise(name):
-            lines = [
-                f"{name} is not there yet: run the cell above first (the one with `class {name}` or "
-                f"`def {name}`), then this one again."
-            ]
-            value._render_traceback_ = lambda: lines
-        shell.showtraceback((etype, value, tb), tb_offset=tb_offset)
-        return None
-
-    shell.set_custom_exc((NameError,), friendly)
-    _installed = friendly

@@ -8,6 +8,7 @@ from functools import cache
 
 from autograder.exercise import Exercise
 from autograder.exercises.start import WARM_UP
+from autograder.refusal import refusal
 
 # Lesson name → module that holds its exercises. The order is the order of the course.
 MODULES = {
@@ -75,7 +76,7 @@ def find(name: str) -> Exercise:
     folded = {known.lower(): known for known in exercises}
     close = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.4)
     names = ", ".join(folded[c] for c in close) or ", ".join(exercises)
-    raise ValueError(
+    raise refusal(
         f"There is no exercise called {name!r}. Closest names: {names}. "
         f"If your class has another name, say which exercise it solves: "
         f'check({name}, exercise="…").'

@@ -9,6 +9,7 @@ import sys
 import textwrap
 
 from autograder.explanations import TITLES, page
+from autograder.refusal import refusal
 
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _FENCE = "```"
@@ -35,7 +36,7 @@ def known(rule: str) -> str:
         return name
     close = difflib.get_close_matches(name, list(TITLES), n=3, cutoff=0.4)
     names = ", ".join(close) or ", ".join(TITLES)
-    raise ValueError(f"There is no rule called {rule!r}. Closest names: {names}.")
+    raise refusal(f"There is no rule called {rule!r}. Closest names: {names}.")
 
 
 def as_text(markdown: str, width: int = 88) -> str:

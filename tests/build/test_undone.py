@@ -1,0 +1,33 @@
+"""Released notebooks in a real kernel, from top to bottom, with nothing done: no cell shows a traceback."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from lessons.convert import notebook_path
+from tests.build.real_course import REPOSITORY, copy_of_the_course, exercise_lessons
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", exercise_lessons())
+def test_what_needs_an_exercise_says_so_in_one_sentence(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    path = notebook_path(copy_of_the_course(tmp_path / "course") / "course", name)
+    notebook = nbformat.read(path, as_version=4)
+    where = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, allow_errors=True, timeout=300, resources=where).execute()
+    said = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                said[cell.metadata.nbgrader.grade_id] = output.traceback
+    demonstrations = {cell for cell in said if not cell.endswith("-check")}
+    assert demonstrations, "some cells need an exercise"
+    for cell, lines in said.items():
+        assert len(lines) == 1, f"{cell} shows a traceback"
+        assert "\n" not in lines[0], cell
+        if cell in demonstrations:
+            assert " is not written yet: " in lines[0] or " is not ready yet" in lines[0], cell
