@@ -40,6 +40,8 @@ from torch.autograd import Function, gradcheck, gradgradcheck
 from autograder import check, explain, hint, progress
 from widgets import default_operations, function_builder, gradient_flow, palette, quiz, show, xray
 
+torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
+
 # %% [markdown]
 # Some cells below make mistakes on purpose. This little helper prints the error and lets the notebook go on.
 

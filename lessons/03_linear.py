@@ -36,6 +36,7 @@ from torch.autograd import Function, gradcheck, gradgradcheck
 from autograder import check, explain, hint, progress
 from widgets import Operation, gradient_flow, palette, quiz, saved_ledger, show, xray
 
+torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
 _ = torch.manual_seed(3)
 
 # %% [markdown]

@@ -39,6 +39,8 @@ from torch.autograd import Function, gradcheck, gradgradcheck
 from autograder import check, hint, progress
 from widgets import palette, quiz, show, ste_explorer, xray
 
+torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
+
 # %% [markdown]
 # ## Why it matters
 #

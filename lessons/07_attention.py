@@ -43,6 +43,7 @@ from autograder import check, hint, progress
 from widgets import attention_map, palette, quiz, saved_ledger, show, xray
 from widgets.data import poems
 
+torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # larger finales: 2, 5, …
 SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
 
@@ -1040,7 +1041,7 @@ show(
 # %% [markdown]
 # ## Finale, part two: time and memory over length
 #
-# One head of width 32, causal, float32, forward and backward. Memory is the peak of everything made on the way. On the CPU always, on a GPU where there is one.
+# One head of width 32, causal, float32, forward and backward. Memory is the peak of everything made on the way. On the CPU always, on one core; on a GPU where there is one.
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-measure", "locked": true, "schema_version": 3, "solution": false, "task": false}
