@@ -45,7 +45,7 @@ SIGN_STE = Exercise(
         "grad_x = grad_output.",
     ),
     misconceptions=(
-        true_derivative("sign is flat wherever it has a slope"),
+        true_derivative("sign is flat wherever it has a derivative"),
         Misconception(
             "The gradient passes only where |x| ≤ 1: that is the clipped estimator.",
             "SignSTE is the plain one. The clipped one is the next exercise, Binarize.",
