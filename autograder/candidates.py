@@ -83,6 +83,13 @@ def _shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
     other = _equals_other_argument(ev, i, odd)
     if other is not None:
         return other
+    if got.dim() == 0 and ev.source.mentions("backward", "sum"):
+        return Finding(
+            "gradient-shape",
+            f"The gradient for {name} is summed up to a single number: {shapes}.",
+            "With no dimension named, and with an empty tuple of dimensions too, sum adds up everything. "
+            "Where there is no dimension to sum, do not sum.",
+        )
     return Finding(
         "gradient-shape",
         f"The gradient for {name} has shape {shapes}.",

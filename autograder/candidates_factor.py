@@ -38,7 +38,8 @@ def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
         "gradient-scale",
         f"The gradient for {name} is the right one times a factor that changes from case to case "
         f"({sizes}){source}.",
-        "A factor of the forward pass is missing in backward, or is there twice.",
+        "A factor of the forward pass is missing in backward, or is there twice. If it is a size: of the "
+        "input, of the output, or of what was reduced?",
         {"ratio": found[0]},
     )
 
@@ -57,10 +58,21 @@ def _size_source(pairs: list[Pair], factors: list[float]) -> str:
         "the size of the last dimension": lambda x: float(x.shape[-1]) if x.dim() else 1.0,
         "the number of elements": lambda x: float(x.numel()),
     }
-    for words, measure in measures.items():
-        sizes = [measure(next(a for a in p.question.args if isinstance(a, Tensor))) for p in pairs]
+    firsts = [next(a for a in p.question.args if isinstance(a, Tensor)) for p in pairs]
+    sizes_by_words = {words: [measure(x) for x in firsts] for words, measure in measures.items()}
+    outputs = [next((o for o in p.expected.outputs if isinstance(o, Tensor)), None) for p in pairs]
+    if all(o is not None and o.numel() for o in outputs):
+        counts = [float(o.numel()) for o in outputs if o is not None]
+        sizes_by_words["the number of elements of the output"] = counts
+        sizes_by_words["the number of elements that make up one output"] = [
+            x.numel() / count for x, count in zip(firsts, counts, strict=True)
+        ]
+    for words, sizes in sizes_by_words.items():
         for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
-            if all(abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):
+            if all(
+                s and abs(f - s**power) <= 1e-6 * abs(f)
+                for f, s in zip(factors, sizes, strict=True)
+            ):
                 return form
     return ""
 

@@ -68,11 +68,11 @@ def _with_evidence(
         difference = first_difference(got, right)
         if difference is not None:
             evidence["index"] = difference[0]
-    line = ev.source.returned_expression("backward", position) or ev.source.returned_expression(
-        "vjp", position
-    )
-    if line is not None:
-        evidence["line"], evidence["source"] = line
+    ended = pair.answer.returned_at
+    for method in ("backward", "vjp"):
+        if line := ev.source.returned_expression(method, position, ended):
+            evidence["line"], evidence["source"] = line
+            break
     evidence["wrong_arguments"] = [ev.argument(i) for i in wrong]
     return Finding(finding.rule, finding.message, finding.hint, {**evidence, **finding.evidence})
 

@@ -152,6 +152,7 @@ class Scenario:
     judge  gets that data outside; returns None when it is right, or ``(message, hint, evidence)``
     rule   the rule that a verdict of this scenario carries
     needs  rules that must hold before this one is judged
+    cause  judged before gradcheck and before what is kept where: its finding explains theirs
     """
 
     name: str
@@ -160,6 +161,7 @@ class Scenario:
     judge: Callable[[dict[str, Any]], tuple[str, str, dict[str, Any]] | None]
     visible: bool = False
     needs: tuple[str, ...] = ("raises",)
+    cause: bool = False
 
 
 @dataclass(frozen=True)

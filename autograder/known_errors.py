@@ -8,6 +8,13 @@ from __future__ import annotations
 from autograder.known_tensor_errors import ABOUT_TENSORS
 from autograder.reentry import ENDLESS
 
+# A tuple where a tensor was meant: most often ctx.saved_tensors.
+TUPLES = (
+    r"unsupported operand type\(s\) for .*'tuple'|can't multiply sequence by non-int of type|"
+    r"bad operand type for unary -: 'tuple'|'(?:tuple|torch\.Size)' object has no attribute|"
+    r"must be Tensor, not tuple"
+)
+
 # (pattern in the original message, headline, next step); {0} is the first group of the pattern.
 KNOWN: tuple[tuple[str, str, str], ...] = (
     (
@@ -27,7 +34,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "Hand over each tensor by itself: save_for_backward(a, b), or save_for_backward(*tensors).",
     ),
     (
-        r"save_for_backward can only save variables, but argument (\d+) is of type (\w+)",
+        r"save_for_backward can only save variables, but argument (\d+) is of type ([\w.]*\w)",
         "save_for_backward takes tensors only; it was given a value of type {1}.",
         "Keep plain Python values as attributes: ctx.name = value.",
     ),
@@ -48,9 +55,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "ctx.saved_tensors is always a tuple. Unpack it, with a comma: (x,) = ctx.saved_tensors.",
     ),
     (
-        r"unsupported operand type\(s\) for .*'tuple'|can't multiply sequence by non-int of type|"
-        r"bad operand type for unary -: 'tuple'|'tuple' object has no attribute|"
-        r"must be Tensor, not tuple",
+        TUPLES,
         "A tuple was used where a tensor is needed.",
         "ctx.saved_tensors is always a tuple. Unpack it, with a comma: (x,) = ctx.saved_tensors.",
     ),
@@ -111,6 +116,17 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "ctx.saved_tensors has as many entries as tensors were saved, ctx.needs_input_grad as many as "
         "arguments were passed.",
     ),
+    (
+        r"operand type\(s\) for .*'(?:builtin_function_or_method|method|function)'|"
+        r"not (?:builtin_function_or_method|method)$",
+        "{method} computes with a function itself, where what it gives was meant.",
+        "Call it: parentheses are missing behind its name, as in x.numel().",
+    ),
+    (
+        r"type Tensor doesn't define __(round|floor|ceil|trunc)__ method",
+        "{method} uses Python's {0} on a tensor; it is for plain numbers.",
+        "torch has its own for tensors: torch.{0}(x).",
+    ),
     *ABOUT_TENSORS,
     (
         r"name '(math|np|numpy|F|nn|scipy)' is not defined",
@@ -166,6 +182,22 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
 
 # Plain functions call autograd themselves, so the same words have another cause.
 KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
+    (
+        r"is not a Module subclass",
+        "{method} puts plain functions into nn.Sequential, which takes modules only.",
+        "Call them one after the other: for f in part: x = f(x).",
+    ),
+    (
+        r"shape '\[(.*?)\]' is invalid for input of size 1$",
+        "{method} reshapes 1 element to ({0}), which holds another number of them.",
+        "If a sum came before it: with an empty tuple of dimensions sum adds up everything. Sum only where "
+        "there is a dimension to sum.",
+    ),
+    (
+        r"expanded size of the tensor|number of sizes provided \(\d+\) must be greater",
+        "{method} expands a tensor to a shape it does not fit.",
+        "expand repeats numbers, it never adds them up: it can make a shape larger, not smaller.",
+    ),
     (
         r"only integer tensors of a single element can be converted to an index",
         "{method} uses a whole tensor where one whole number is needed.",

@@ -95,7 +95,10 @@ class BackwardCall:
 
 @dataclass
 class Answer:
-    """What was seen when one question was asked. Tensors are detached copies on the CPU."""
+    """What was seen when one question was asked. Tensors are detached copies on the CPU.
+
+    returned_at  the line in which a method ended, of those that have several return statements
+    """
 
     outputs: tuple[Any, ...] | None = None
     single: bool = True
@@ -112,6 +115,7 @@ class Answer:
     upstream_changed: bool = False
     forward_ops: tuple[str, ...] = ()
     backward_ops: tuple[str, ...] = ()
+    returned_at: dict[str, int] = field(default_factory=dict)
     failure: Failure | None = None
     interrupted: bool = False
     data: dict[str, Any] = field(default_factory=dict)

@@ -45,14 +45,14 @@ class _Planner(Asking):
         if not self.exercise.is_function:
             main = [(i, c) for i, c in cases if c.role == "main"]
             if main:
-                made += self.first_case(*main[0])
+                made += self.first_case(*main[0], main)
                 chosen = self.one_of_each_kind(main)
                 for place, (i, case) in enumerate(main):
                     if place == 0 or i in chosen:
-                        made += self.structure_and_variants(i, case)
-                    made += self.each_case(i, case, devices)
+                        made += self.structure_and_variants(i, case, first=place == 0)
+                    made += self.each_device(i, case, devices)
                     if i in chosen or (case.visible and self.exercise.visible_second):
-                        made += self.each_kind(i, case)
+                        made += self.each_kind(i, case, whole=i == min(chosen))
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
                 made += self.grown(main) if self.exercise.any_size else []
@@ -61,8 +61,9 @@ class _Planner(Asking):
             for i, case in cases:
                 if i in chosen and case.role == "batch":
                     made += self.layouts(i, case)
+                    made += self.second_order(i, case, pure=True)
                 if case.role == "special" and case.second:
-                    made += self.second_order(i, case, self.question("", "run", i, case))
+                    made += self.second_order(i, case)
         for i, refusal in enumerate(self.exercise.refusals):
             args = refusal.make(self.sampler(f"refusal:{i}"))
             made.append(
@@ -97,8 +98,8 @@ class _Planner(Asking):
             made.append(self.laid_out(i, case, "transposed", "function"))
         return made
 
-    def first_case(self, i: int, case: Case) -> list[Question]:
-        """What is asked once: linearity in the upstream gradient, shared state, structure."""
+    def first_case(self, i: int, case: Case, main: list[tuple[int, Case]]) -> list[Question]:
+        """What is asked once: linearity in the upstream gradient, shared state, frozen inputs."""
         exercise = self.exercise
         made = []
         base = self.question(f"linear:{i}", "run", i, case, visible=case.visible, upstream="g2")
@@ -114,9 +115,24 @@ class _Planner(Asking):
             q = self.question(f"interleave:{i}:{int(later)}", "interleave", i, case, later=later)
             q.more["args"] = self.another(i, case, q) if not later else made[-1].more["args"]
             made.append(q)
+        if (args := self.unlike(i, main)) is not None:
+            name = f"interleave:{i}:unlike"
+            made.append(self.question(name, "interleave", i, case, later=False, args=args))
         if exercise.expanded:
             made.append(self.laid_out(i, case, "expanded"))
-        return made
+        return [*made, *self.second_order_elsewhere(i, case)]
+
+    def unlike(self, i: int, main: list[tuple[int, Case]]) -> tuple[Any, ...] | None:
+        """The arguments of a main case whose plain values are others: a dim, a scale, a flag.
+
+        What a call leaves on its class about them is wrong for another call.
+        """
+        mine = _plain_values(self.arguments(i, main[0][1], torch.float64))
+        for other, case in main[1:]:
+            args = self.arguments(other, case, torch.float64)
+            if _plain_values(args) != mine:
+                return args
+        return None
 
     def another(self, i: int, case: Case, like: Question) -> tuple[Any, ...]:
         """Other arguments for the same case, with other gradients: two equal masks hide shared state."""
@@ -143,31 +159,29 @@ class _Planner(Asking):
             made.append(self.laid_out(i, case, "expanded"))
         return made
 
-    def structure_and_variants(self, i: int, case: Case) -> list[Question]:
-        """What is kept and which operations run; other strides and dtypes.
+    def structure_and_variants(self, i: int, case: Case, first: bool) -> list[Question]:
+        """What is kept and which operations run; other strides and dtypes; second derivatives.
 
-        Asked where each_kind is, and in the first case, of which the findings are simplest.
+        Asked where each_kind is, and in the first case, of which the findings are simplest. Of the two
+        other dtypes bfloat16 is the one that shows what is made in a fixed dtype.
         """
         exercise, ask = self.exercise, self.question
         made = [ask(f"structure:{i}", "structure", i, case)]
         if exercise.noncontiguous:
             made.append(self.laid_out(i, case, "transposed"))
-        if exercise.float32:
+        if exercise.float32 and (first or not exercise.half):
             made.append(ask(f"float32:{i}", "run", i, case, torch.float32, variant="float32"))
         if exercise.half:
             made.append(ask(f"bfloat16:{i}", "run", i, case, torch.bfloat16, variant="bfloat16"))
-        return made
+        return [*made, *self.second_order(i, case)]
 
-    def each_case(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
-        """The hidden questions of one main case that are asked of every one."""
-        made = [
+    def each_device(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
+        """One main case on every device but the CPU."""
+        return [
             self.question(f"{device}:{i}", "run", i, case, device=device, variant=device)
             for device in devices
             if device != "cpu"
         ]
-        if self.exercise.second_order in ("right", "right-or-refused"):
-            made += self.second_order(i, case, self.question("", "run", i, case))
-        return made
 
     def grown(self, main: list[tuple[int, Case]]) -> list[Question]:
         """One case with more rows than any has: right answers, and no more operations."""
@@ -183,18 +197,18 @@ class _Planner(Asking):
             return [many]
         return []
 
-    def each_kind(self, i: int, case: Case) -> list[Question]:
+    def each_kind(self, i: int, case: Case, whole: bool) -> list[Question]:
         """What depends on which branches run and not on sizes or values: once for each kind of case.
 
-        meta is slow: torch's own kernels for it are written in Python.
+        meta is slow: torch's own kernels for it are written in Python. With ``whole``, backward for all
+        inputs is asked beside those for one: it should take more work.
         """
         made = []
         if self.exercise.meta:
             made.append(self.question(f"meta:{i}", "run", i, case, device="meta", variant="meta"))
-        first = self.question(f"needs:{i}", "needs", i, case)
-        if self.exercise.second_order == "refused":
-            made += self.second_order(i, case, first)
+        first = self.question(f"needs:{i}", "needs", i, case, counted=whole)
         if len(first.wants) > 1:
+            made += [first] if whole else []
             made += [
                 replace(first, id=f"needs:{i}:{place}", wants=(place,)) for place in first.wants
             ]
@@ -221,16 +235,49 @@ class _Planner(Asking):
             made.append(ask(f"gradgradcheck:{i}", "gradcheck", i, case, order=2))
         return made
 
-    def second_order(self, i: int, case: Case, like: Question) -> list[Question]:
-        """The second derivative alone, and in a loss that adds another function of the input."""
-        made = []
-        finite = all(bool(torch.isfinite(a).all()) for a in like.args if isinstance(a, Tensor))
-        # x³, which the mixed loss adds, has no second derivative where x is infinite.
-        for mixed in (False, True) if finite else (False,):
-            name = f"second:{i}:{'mixed' if mixed else 'pure'}"
-            visible = case.visible and self.exercise.visible_second
-            q = self.question(name, "second", i, case, visible=visible, mixed=mixed)
-            draw = self.sampler(f"directions:{i}")
-            q.directions = tuple(draw.normal(*like.args[p].shape) for p in like.wants)
-            made.append(q)
+    def second_order(self, i: int, case: Case, pure: bool = False) -> list[Question]:
+        """The second derivative alone, and (not if ``pure``) in a loss that adds x³."""
+        if self.exercise.second_order not in JUDGED:
+            return []
+        args = self.arguments(i, case, torch.float64)
+        finite = all(bool(torch.isfinite(a).all()) for a in args if isinstance(a, Tensor))
+        # x³ has no second derivative where x is infinite.
+        return [
+            self.second(f"second:{i}:{'mixed' if mixed else 'pure'}", i, case, mixed)
+            for mixed in ((False, True) if finite and not pure else (False,))
+        ]
+
+    def second(self, name: str, i: int, case: Case, mixed: bool, **more: Any) -> Question:
+        visible = case.visible and self.exercise.visible_second and not more
+        made = self.question(name, "second", i, case, visible=visible, mixed=mixed, **more)
+        draw = self.sampler(f"directions:{i}")
+        made.directions = tuple(draw.normal(*made.args[p].shape) for p in made.wants)
         return made
+
+    def second_order_elsewhere(self, i: int, case: Case) -> list[Question]:
+        """The second derivative with other strides, and with each of several inputs frozen."""
+        if self.exercise.second_order not in JUDGED:
+            return []
+        made = []
+        if self.exercise.noncontiguous:
+            name, layout = f"second:{i}:transposed", "transposed"
+            made.append(self.second(name, i, case, False, layout=layout, variant=layout))
+        whole = self.second(f"second:{i}:frozen", i, case, False)
+        for frozen in whole.wants if len(whole.wants) > 1 else ():
+            places = [place for place, p in enumerate(whole.wants) if p != frozen]
+            made.append(
+                replace(
+                    whole, id=f"second:{i}:frozen:{frozen}", visible=False,
+                    case=f"{case.name}, {self.exercise.argument(frozen)} frozen",
+                    wants=tuple(whole.wants[place] for place in places),
+                    directions=tuple(whole.directions[place] for place in places),
+                )
+            )  # fmt: skip
+        return made
+
+
+JUDGED = ("right", "right-or-refused", "refused")  # by questions about second derivatives
+
+
+def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(None if isinstance(a, Tensor) else a for a in args)

@@ -18,6 +18,7 @@ from autograder.containment import contained, failure_from
 from autograder.meta import QuickMeta
 from autograder.observation import LOOKED_FOR_WRITES, Answer, BackwardCall, Observation, Question
 from autograder.procedures import PROCEDURES, Stage
+from autograder.returning import last_returns
 from autograder.snapshot import Moment
 from autograder.submission import Submission
 from autograder.trace import Trace, record
@@ -59,7 +60,13 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
     recording = record(*submission.classes, keep=None, hold=holds, details=False)
     try:
         quick = QuickMeta() if meta else contextlib.nullcontext()
-        with quick, recording if watching else contextlib.nullcontext(trace) as trace:
+        ends = last_returns(submission.several_returns if watching else frozenset())
+        with (
+            quick,
+            ends as lines,
+            recording if watching else contextlib.nullcontext(trace) as trace,
+        ):
+            answer.returned_at = lines
             PROCEDURES[question.kind](submission, question, answer, stage, scenarios)
     except (
         BaseException

@@ -5,6 +5,7 @@ A procedure gets the submission, the question, an answer to fill in, and the sta
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,7 @@ from autograder.observation import Answer, Question
 from autograder.structure import look_inside
 from autograder.submission import Submission
 from autograder.trace import functions
-from autograder.work import counted
+from autograder.work import counted, operations_counted
 
 
 class Stage:
@@ -77,11 +78,17 @@ def _second(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) 
 
 
 def _needs(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:
-    """Backward when only the argument in ``wants`` needs a gradient."""
+    """Backward when only the arguments in ``wants`` need a gradient, and how many operations it takes."""
     args = fresh_arguments(q)
     outputs, wanted = call(sub, args, answer)
     stage.name = "backward"
-    answer.gradients = tuple(map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted)))
+    upstream = fresh_upstream(q, outputs)
+    counting = operations_counted() if q.more.get("counted") else contextlib.nullcontext()
+    with counting as work:
+        found = gradients_of(outputs, upstream, wanted)
+    answer.gradients = tuple(map(copied, found))
+    if work is not None:
+        answer.data["operations"] = work.operations
 
 
 def _interleave(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:

@@ -6,6 +6,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,37 +60,47 @@ class Source:
         text = self.lines[number - 1].strip() if number <= len(self.lines) else ""
         return number + self.offset, text
 
-    def returned(self, method: str) -> tuple[int, str] | None:
-        """The line of the last ``return`` of a method."""
-        node = self.methods.get(method)
-        if node is None:
-            return None
-        returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
-        return self.line_of(max(returns, key=lambda n: n.lineno)) if returns else None
+    def returned(self, method: str, ended: Mapping[str, int]) -> tuple[int, str] | None:
+        """The line of the ``return`` of a method that ran; None if nobody knows which.
 
-    def returned_expression(self, method: str, position: int) -> tuple[int, str] | None:
-        """The line where the value returned at ``position`` is made: followed through one name."""
+        ended  the lines in which methods with several of them ended (``Answer.returned_at``)
+        """
+        statement = self._return(method, ended)
+        return None if statement is None else self.line_of(statement)
+
+    def _return(self, method: str, ended: Mapping[str, int]) -> ast.Return | None:
         node = self.methods.get(method)
-        if node is None:
+        within = _without_inner_functions(node) if node is not None else ()
+        returns = [n for n in within if isinstance(n, ast.Return) and n.value is not None]
+        if method in ended:
+            line = ended[method] - self.offset
+            returns = [n for n in returns if n.lineno <= line <= (n.end_lineno or n.lineno)]
+        return returns[0] if len(returns) == 1 else None
+
+    def returned_expression(
+        self, method: str, position: int, ended: Mapping[str, int]
+    ) -> tuple[int, str] | None:
+        """The line where the value returned at ``position`` is made: followed through one name."""
+        last = self._return(method, ended)
+        if last is None:
             return None
-        returns = [n for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
-        if not returns:
-            return None
-        last = max(returns, key=lambda n: n.lineno)
         value = last.value
         if isinstance(value, ast.Tuple) and position < len(value.elts):
             value = value.elts[position]
-        if isinstance(value, ast.Name):
-            for statement in ast.walk(node):
-                if isinstance(statement, ast.Assign | ast.AugAssign):
-                    targets = (
-                        statement.targets
-                        if isinstance(statement, ast.Assign)
-                        else [statement.target]
-                    )
-                    if any(isinstance(t, ast.Name) and t.id == value.id for t in targets):
-                        last = statement  # type: ignore[assignment]
+        made = self._assignments(method, value.id) if isinstance(value, ast.Name) else []
+        # Of several the last one made it, unless they stand in branches: then nobody knows which.
+        if len(made) == 1 or all(each in self.methods[method].body for each in made):
+            return self.line_of(max((last, *made), key=lambda n: (n is not last, n.lineno)))
         return self.line_of(last)
+
+    def _assignments(self, method: str, name: str) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for node in ast.walk(self.methods[method]):
+            if isinstance(node, ast.Assign | ast.AugAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+                    found.append(node)
+        return found
 
     def same_code(self, other: Source, *methods: str) -> bool:
         """Whether the methods' bodies are the same code; comments, docstrings and layout do not count."""
@@ -138,6 +149,10 @@ class Source:
             or (isinstance(n, ast.Attribute) and n.attr == name)
             for n in ast.walk(node)
         )
+
+    def mentions_anywhere(self, name: str) -> bool:
+        """Whether any method uses a name."""
+        return any(self.mentions(method, name) for method in self.methods)
 
     def reads_needs_from_the_start(self, method: str) -> bool:
         """Whether ctx.needs_input_grad is indexed by a bare variable, or walked over from position 0."""
@@ -221,6 +236,16 @@ _CUTS = {
     "inference_mode": "torch.inference_mode()", "numpy": "numpy()", "item": "item()",
     "once_differentiable": "once_differentiable",
 }  # fmt: skip
+
+
+def _without_inner_functions(node: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Every node of a function, without those of functions that are defined in it."""
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        current = waiting.pop(0)
+        yield current
+        if not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(current)
 
 
 def _body(node: ast.FunctionDef) -> list[str]:

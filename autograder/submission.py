@@ -8,6 +8,7 @@ from typing import Any
 from torch.autograd import Function
 
 from autograder.containment import files_of
+from autograder.returning import with_several_returns
 
 FUNCTION_CLASS, OTHER_CLASS, INSTANCE, OTHER = "function-class", "class", "instance", "other"
 
@@ -46,6 +47,7 @@ class Submission:
             value, self.is_class = owner, True  # MySigmoid.apply says as much as MySigmoid
         self.target = value
         self.files = files_of(value)
+        self.several_returns = with_several_returns(value)
 
     def __call__(self, *args: Any) -> Any:
         return self.target.apply(*args) if self.is_class else self.target(*args)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from autograder.evidence import Evidence, Pair
 from autograder.exercises import is_exercise
-from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS
+from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
 from autograder.misspelt import closest, misspelt
 from autograder.observation import Failure
 
@@ -144,6 +144,19 @@ def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[s
             f"{method} uses {unknown[1]}, an exercise of this course that is not there yet.",
             f"Run the cell that defines {unknown[1]} (and solve it first), then this one again.",
         )
+    if unknown and (value := _plain_argument(ev, pair, unknown[1])) is not None:
+        return (
+            f"{method} uses {unknown[1]}, which only forward was given.",
+            f"It is a plain value ({value}): keep it in forward, ctx.{unknown[1]} = {unknown[1]}, and read "
+            f"ctx.{unknown[1]} in {method}. save_for_backward is for tensors.",
+        )
+    if re.search(TUPLES, failure.message) and not ev.source.mentions_anywhere("saved_tensors"):
+        return (
+            f"{ev.exercise.name if ev.exercise.is_function else method} uses a tuple where a tensor or a "
+            "number is needed.",
+            "A shape is a tuple of numbers, and a function with several outputs gives a tuple: take the entry "
+            "that is meant. math.prod(shape) is the number of elements.",
+        )
     unpacks = "to unpack" in failure.message
     if unpacks and "save_for_backward" in ev.source.attributes_set("forward"):
         return (
@@ -161,3 +174,15 @@ def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[s
             "len(ctx.needs_input_grad), or a note that forward leaves on ctx.",
         )
     return None
+
+
+def _plain_argument(ev: Evidence, pair: Pair, name: str) -> str | None:
+    """The kind of an argument of forward that is no tensor, by its name in the source; else None."""
+    forward = ev.source.methods.get("forward")
+    if forward is None or ev.exercise.is_function:
+        return None
+    names = [a.arg for a in (*forward.args.posonlyargs, *forward.args.args)]
+    names = names if "setup_context" in ev.source.methods else names[1:]
+    position = names.index(name) if name in names else len(pair.question.args)
+    value = pair.question.args[position] if position < len(pair.question.args) else None
+    return None if value is None or isinstance(value, Tensor) else type(value).__name__

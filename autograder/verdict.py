@@ -16,7 +16,7 @@ from autograder.expected import References
 from autograder.observation import Answer, Observation, Question
 from autograder.plan import make_plan
 from autograder.report import Report
-from autograder.rules import NOT_ASKED, ORDER, judge, special
+from autograder.rules import NOT_ASKED, in_order, judge
 from autograder.source import Source
 from autograder.submission import FUNCTION_CLASS, INSTANCE, OTHER_CLASS, Kind
 
@@ -128,7 +128,7 @@ def rules_asked(exercise: Exercise, questions: Sequence[Question]) -> dict[str, 
     blank = Observation({q.id: Answer(data={"passed": True}) for q in questions}, {})
     evidence = Evidence(exercise, list(questions), blank, Source())
     asked: dict[str, str] = {}
-    for rule in (*ORDER, *special.scenario_rules(evidence)):
+    for rule in in_order(evidence):
         try:
             if rule.judge(evidence) is NOT_ASKED:
                 continue

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from autograder.modes import Watching
@@ -25,13 +26,24 @@ class Work:
     lines: int = 0
 
 
+_COPIES = frozenset([torch.ops.aten.detach.default, torch.ops.aten.clone.default])
+
+
 class _Operations(Watching):
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: Work, without: frozenset[Any] = frozenset()) -> None:
         super().__init__()
-        self.work = work
+        self.work, self.without = work, without
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        self.work.operations += 1
+        self.work.operations += operation not in self.without
+
+
+@contextlib.contextmanager
+def operations_counted() -> Iterator[Work]:
+    """Count the operations that run in the block, without copies, which a trace makes as well."""
+    work = Work()
+    with _Operations(work, _COPIES):
+        yield work
 
 
 @contextlib.contextmanager

@@ -56,6 +56,12 @@ def _nothing_to_attend_to(s: Sampler) -> tuple[Any, ...]:
     return *heads(s, (), 4, 5, 3, 2), mask
 
 
+def _nothing_in_one_entry(s: Sampler) -> tuple[Any, ...]:
+    mask = some_mask(s, 2, 3, 4)
+    mask[1, 2] = False
+    return *heads(s, (2,), 3, 4, 2, 5), mask
+
+
 def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
     """A mask of one column: each query attends to all keys or to none."""
     mask = torch.tensor([[True], [False], [True]])
@@ -106,11 +112,16 @@ _CASES = (
     _whole("a batch with a mask", (3, 5, 4, 2), batch=(2,), mask=(2, 3, 5), visible=True),
     _whole("scale given", (3, 4, 2, 5), batch=(2,), scale=(0.7,), visible=True),
     _whole("one mask for all heads of a batch", (4, 3, 5, 2), batch=(2, 3), mask=(4, 3)),
+    _whole("a mask for each head", (3, 4, 2, 5), batch=(2, 3), mask=(3, 3, 4)),
     _whole(
         "a mask of keys, and a scale", (3, 4, 2, 5), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
     ),
     Case(
         "rows with nothing to attend to", _nothing_to_attend_to, role="special", visible=True,
+        advice=_EMPTY_ROW,
+    ),
+    Case(
+        "a row with nothing to attend to in one batch entry only", _nothing_in_one_entry, role="special",
         advice=_EMPTY_ROW,
     ),
     Case(

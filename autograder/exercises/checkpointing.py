@@ -129,6 +129,7 @@ CHECKPOINT = Exercise(
             costs.judge_ready_made,
             visible=True,
             needs=_RIGHT,
+            cause=True,
         ),
         Scenario(
             "fn runs again in backward",
@@ -137,6 +138,7 @@ CHECKPOINT = Exercise(
             costs.judge_recompute,
             visible=True,
             needs=(*_RIGHT, "scenario torch's own checkpoint is not called"),
+            cause=True,
         ),
         Scenario(
             "the recomputation has a graph of its own",

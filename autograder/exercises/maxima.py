@@ -46,6 +46,8 @@ MAX = Exercise(
         _distinct("a matrix, dim=1", 3, 4, dim=1, visible=True),
         _distinct("a matrix, dim=0", 5, 2, dim=0, visible=True),
         _distinct("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
+        _distinct("a batch of matrices, dim=-1", 3, 2, 4, dim=-1),
+        _distinct("a batch of matrices, dim=0", 3, 4, 2, dim=0),
         Case(
             "ties: the first of equal elements is chosen",
             _ties,
@@ -176,6 +178,7 @@ LOG_SUM_EXP = Exercise(
         _soft("a matrix, dim=1", 3, 4, dim=1, visible=True),
         _soft("a matrix, dim=0", 5, 2, dim=0, visible=True),
         _soft("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
+        _soft("a single row, dim=1", 1, 3, dim=1),
         Case(
             "rows with −inf",
             _with_infinities,

@@ -58,7 +58,7 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         weights = [s.uniform(16, low=0.5, high=1.5) for _ in range(count)]
         log: list[list[int]] = []
         made = [_Watched(i, w, log) for i, w in enumerate(weights)]
-        layers = made if count % 2 else torch.nn.Sequential(*made)
+        layers = list(made) if count % 2 else torch.nn.Sequential(*made)
         x, g = s.normal(64, 16), s.normal(64, 16)
         leaf = x.clone().requires_grad_(True)
         with Storages() as storages:
@@ -72,8 +72,9 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
                 "count": count, "segments": segments, "x": x, "g": g, "weights": weights,
                 "forward": log[:forward], "backward": log[forward:], "nodes": _nodes(y),
                 "custom": has_custom_node(y), "kept": kept, "one": x.numel() * x.element_size(),
-                "ready_made": any(layer.ready_made for layer in layers),
-                "gradients": [leaf.grad, *(layer.weight.grad for layer in layers)],
+                "ready_made": any(layer.ready_made for layer in made),
+                "gradients": [leaf.grad, *(layer.weight.grad for layer in made)],
+                "left": len(layers),
             }
         )  # fmt: skip
     return {"cuts": cuts}
@@ -95,6 +96,19 @@ def judge_runs(data: dict[str, Any]) -> Verdict:
             {"original": error},
         )
     return judge_graph(data)
+
+
+def judge_layers_left(data: dict[str, Any]) -> Verdict:
+    """The caller's layers are left as they were."""
+    for cut in data["cuts"]:
+        if cut["left"] != cut["count"]:
+            return (
+                f"Of the {cut['count']} layers that were passed {cut['left']} are left afterwards: the "
+                "caller's own list was changed.",
+                "pop, del and append change the list that the caller holds. Take slices: layers[a:b].",
+                {},
+            )
+    return None
 
 
 def judge_own(data: dict[str, Any]) -> Verdict:

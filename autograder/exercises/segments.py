@@ -143,6 +143,14 @@ CHECKPOINT_SEQUENTIAL = Exercise(
             needs=("output_value",),
         ),
         Scenario(
+            "the caller's layers are left as they were",
+            "mutates-input",
+            experiments.run_segments,
+            experiments.judge_layers_left,
+            visible=True,
+            needs=_RUNS,
+        ),
+        Scenario(
             "the Checkpoint is your own",
             "uses-builtin",
             experiments.run_segments,

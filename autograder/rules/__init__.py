@@ -62,11 +62,20 @@ ORDER: tuple[Rule, ...] = (
 )
 
 
+def in_order(evidence: Evidence) -> tuple[Rule, ...]:
+    """All rules and the exercise's own experiments, causes before consequences."""
+    early, late = special.scenario_rules(evidence)
+    consequences = (i for i, each in enumerate(ORDER) if each is gradient.gradcheck_passes)
+    place = next(consequences, 0)
+    return *ORDER[:place], *early, *ORDER[place:], *late
+
+
 def judge(evidence: Evidence) -> Verdicts:
     """Judge everything that was observed; the first finding is the root cause."""
-    return judge_all((*ORDER, *special.scenario_rules(evidence)), evidence)
+    return judge_all(in_order(evidence), evidence)
 
 
 __all__ = [
-    "NOT_ASKED", "ORDER", "Rule", "Undecided", "Verdict", "Verdicts", "judge", "judge_all", "rule",
+    "NOT_ASKED", "ORDER", "Rule", "Undecided", "Verdict", "Verdicts", "in_order", "judge", "judge_all",
+    "rule",
 ]  # fmt: skip

@@ -70,10 +70,19 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
             return Finding(
                 "saves-on-ctx",
                 f"{holder} holds {view}{what}. {danger}",
-                "Pass it to ctx.save_for_backward and read it from ctx.saved_tensors.",
+                "Pass it to ctx.save_for_backward and read it from ctx.saved_tensors."
+                if _may_keep_tensors(ev, pair)
+                else "backward needs no tensor here: keep what it needs of it, such as "
+                "ctx.shape = x.shape.",
                 {"case": pair.where, "holder": holder},
             )
     return _silent_after_write(ev)
+
+
+def _may_keep_tensors(ev: Evidence, pair: Pair) -> bool:
+    budget = ev.exercise.budget
+    outputs = tuple(o for o in pair.expected.outputs if isinstance(o, Tensor))
+    return budget is None or budget(pair.question.args, outputs) > 0
 
 
 def _silent_after_write(ev: Evidence) -> Verdict:
@@ -171,7 +180,7 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
     asked = list(ev.pairs("needs"))
     if not asked:
         return NOT_ASKED
-    for pair in asked:
+    for pair in (p for p in asked if len(p.question.wants) == 1):
         wanted = pair.question.wants[0]
         failure = pair.answer.failure
         if failure is not None:
@@ -182,9 +191,10 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                 {"case": pair.where, "original": f"{failure.kind}: {failure.message[:300]}"},
             )
         if not _agrees(pair, wanted):
+            missing = pair.reached(wanted) is None
             return Finding(
-                "gradient-missing" if pair.reached(wanted) is None else "gradient-value",
-                f"When only {ev.argument(wanted)} needs a gradient, it gets a wrong one.",
+                "gradient-missing" if missing else "gradient-value",
+                f"When only {ev.argument(wanted)} needs a gradient, it gets {'none' if missing else 'a wrong one'}.",
                 "ctx.needs_input_grad has one entry for each argument, in order: check the positions you "
                 "test.",
                 {
@@ -202,7 +212,34 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                     "False.",
                     {"case": pair.where},
                 )
-    return None
+    return _computes_for_nothing(ev, asked)
+
+
+def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:
+    """None where it is asked for, but as much work as for all gradients."""
+    whole = next((p for p in asked if len(p.question.wants) > 1), None)
+    if whole is None:
+        return None
+    alone = [p for p in asked if p.question.args is whole.question.args and p is not whole]
+    work = whole.answer.data.get("operations")
+    same = all(p.answer.data.get("operations") == work for p in alone)
+    gradients = [g for g in whole.answer.gradients or () if isinstance(g, Tensor)]
+    # One tensor for two arguments takes no more work than for one.
+    shared = any(
+        close(a, b)
+        for i, a in enumerate(gradients)
+        for b in gradients[i + 1 :]
+        if a.shape == b.shape
+    )
+    if not alone or not isinstance(work, int) or not same or shared:
+        return None
+    return Finding(
+        "ignores-needs-input-grad",
+        f"backward takes {work} operations when all inputs need a gradient, and just as many when one does: "
+        "the gradients that nobody needs are computed and thrown away.",
+        "Ask ctx.needs_input_grad[i] before you compute gradient i, not when you return it.",
+        {"case": whole.where},
+    )
 
 
 RULES: tuple[Rule, ...] = (

@@ -17,6 +17,7 @@ from autograder.compare import (
     where_wrong,
 )
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.exercises import is_exercise
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
 
 
@@ -25,14 +26,14 @@ def _value_rule(ev: Evidence, name: str) -> str:
     return "value" if ev.exercise.is_function else name
 
 
-def _line(ev: Evidence, call: str = "") -> dict[str, object]:
-    """The line of ``call``, else the one that returns; of a longer plain function only the former."""
+def _line(ev: Evidence, pair: Pair, call: str = "") -> dict[str, object]:
+    """The line of ``call``, else the one that returned; of a longer plain function only the former."""
     method = ev.exercise.name if ev.exercise.is_function else "forward"
     if view := ev.source.view_put_back(method):
         return {"line": view[0][0], "source": view[0][1]}
     place = ev.source.first_call(method, call) if call else None
     if place is None and (not ev.exercise.is_function or ev.source.is_one_return(method)):
-        place = ev.source.returned(method)
+        place = ev.source.returned(method, pair.answer.returned_at)
     return {"line": place[0], "source": place[1]} if place else {}
 
 
@@ -72,15 +73,18 @@ def output_has_value(ev: Evidence) -> Verdict:
                 "forward returns a list; torch takes it for one value that is no tensor, and cuts it off "
                 "the graph.",
                 "Return the outputs as a tuple: return a, b.",
-                {"case": pair.where, **_line(ev)},
+                {"case": pair.where, **_line(ev, pair)},
             )
         for output, expected in zip(outputs, right, strict=True):
             if isinstance(expected, Tensor) and not isinstance(output, Tensor | float | int):
                 kind = output if isinstance(output, str) else type(output).__name__
+                name = kind.strip("<>")
                 return Finding(
                     _value_rule(ev, "forward-value"),
                     f"The result is no tensor but {kind}.",
-                    "Return a tensor.",
+                    f"A Function is called through apply: {name}.apply(…) gives its output, {name}(…) does not."
+                    if is_exercise(name)
+                    else "Return a tensor.",
                     {"case": pair.where},
                 )
             if isinstance(expected, Tensor) and not isinstance(output, Tensor):
@@ -106,7 +110,7 @@ def output_shape(ev: Evidence) -> Verdict:
                     f"The output has shape {shape_words(output.shape)}; it should have "
                     f"{shape_words(right.shape)}.",
                     "Compare the shapes of input and output on paper before you look at values.",
-                    {"case": pair.where, **_inputs(ev, pair), **_line(ev)},
+                    {"case": pair.where, **_inputs(ev, pair), **_line(ev, pair)},
                 )
     return None
 
@@ -123,8 +127,9 @@ def output_dtype(ev: Evidence) -> Verdict:
                     _value_rule(ev, "forward-dtype"),
                     f"The output is {_dtype(output)}; the input asks for {_dtype(right)}.",
                     "Make new tensors from the input (x.new_zeros, torch.zeros_like). What is made of Python "
-                    "numbers alone, as by torch.where with two numbers, needs .to(x.dtype).",
-                    {"case": pair.where, **_line(ev)},
+                    "numbers alone, as by torch.where with two numbers, and what counts or compares "
+                    "(F.one_hot, x > 0) needs .to(x.dtype).",
+                    {"case": pair.where, **_line(ev, pair)},
                 )
     return None
 
@@ -134,11 +139,13 @@ def output_value(ev: Evidence) -> Verdict:
     """The output values agree with the reference."""
     if not ev.plain:
         return NOT_ASKED
+    odd_dtype = False
     for pair in sorted(ev.plain, key=_size):
         for output, right in _outputs(pair):
+            odd_dtype = odd_dtype or output.dtype != right.dtype
             if output.dtype == right.dtype and not close(output, right):
                 return _wrong_value(ev, pair, output, right)
-    return None
+    return NOT_ASKED if odd_dtype else None  # what was cut off or rounded with the dtype is unknown
 
 
 def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Finding:
@@ -152,7 +159,7 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     mine, good = show_apart(output, right)
     evidence = {
         "case": pair.where, **_inputs(ev, pair), "actual": mine, "expected": good,
-        **_line(ev, slip.call if slip is not None else ""),
+        **_line(ev, pair, slip.call if slip is not None else ""),
     }  # fmt: skip
     difference = first_difference(output, right)
     if difference is not None:
@@ -258,13 +265,21 @@ def _unstable(ev: Evidence, pair: Pair, output: Tensor, right: Tensor, bad: Tens
         if value.shape == bad.shape:
             at = f" at {ev.argument(position)} = {show(value[bad][0])}"
             break
+    hint = (
+        "exp overflows above about 88 in float32, and log of something that underflowed to 0 is -inf. "
+        "Rewrite the formula so that exp only ever sees numbers that are not positive."
+    )
+    if bool((output[bad] == -torch.inf).any()):
+        hint = (
+            "Every exp of that sum underflowed to 0, and log(0) is -inf. Subtract the maximum of the very "
+            "numbers that are summed (a row's own, not that of the whole tensor): then one of them is exp(0)."
+        )
     return Finding(
         "forward-unstable",
         f"In float32 the output is {show(output[bad][0])}{at}, where the exact value is "
         f"{show(right[bad][0])}.",
-        "exp overflows above about 88 in float32, and log of something that underflowed to 0 is -inf. "
-        "Rewrite the formula so that exp only ever sees numbers that are not positive.",
-        {"case": pair.where, **both(output, right, torch.float32), **_line(ev)},
+        hint,
+        {"case": pair.where, **both(output, right, torch.float32), **_line(ev, pair)},
     )
 
 

@@ -11,8 +11,10 @@ from torch import Tensor
 
 from autograder.compare import both, close, mismatch, show
 from autograder.diagnosis import diagnose
-from autograder.evidence import Evidence, Finding
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
+from autograder.translate import translate
 
 _BEFORE = (
     "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
@@ -63,6 +65,8 @@ def gradcheck_passes(ev: Evidence) -> Verdict:
         return NOT_ASKED
     for pair in pairs:
         failure = pair.answer.failure
+        if failure is not None and failure.own_frame:
+            return _stops_under_gradcheck(ev, pair, failure)
         if failure is not None:
             first = failure.message.splitlines()[0][:200] if failure.message else failure.kind
             return Finding(
@@ -73,6 +77,21 @@ def gradcheck_passes(ev: Evidence) -> Verdict:
                 {"case": pair.where, "original": f"{failure.kind}: {first}"},
             )
     return None
+
+
+def _stops_under_gradcheck(ev: Evidence, pair: Pair, failure: Failure) -> Finding:
+    """An error of the learner's own code, which ordinary upstream gradients do not bring about."""
+    said = translate(failure, ev, pair, failure.function or "backward")
+    message, hint = f"When gradcheck calls it: {said.message}", said.hint
+    if "NoneType" in failure.message and ev.source.mentions_anywhere("set_materialize_grads"):
+        message = "backward cannot take an upstream gradient that is None."
+        hint = (
+            "After ctx.set_materialize_grads(False) torch passes None for an output that the loss does not "
+            "use, and gradcheck tries that: give None back for the inputs then."
+        )
+    place = {} if failure.line is None else {"line": failure.line, "source": failure.source}
+    original = f"{failure.kind}: {failure.message}"[:300]
+    return Finding("raises", message, hint, {"case": pair.where, "original": original, **place})
 
 
 @rule("gradient-unstable", needs=(*_BEFORE, "output_stable", "gradients_agree"))

@@ -30,7 +30,7 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         if called or kernels or pair.answer.data.get("grad_enabled_in_backward"):
             what = (called or kernels or ["torch.enable_grad"])[0]
             name = what.rsplit(".", 1)[-1]
-            place = ev.source.first_call("backward", name) or ev.source.returned("backward")
+            place = ev.source.first_call("backward", name) or ev.source.returned("backward", {})
             line = {"line": place[0], "source": place[1]} if place else {}
             words = (
                 f"backward calls torch's own derivative ({what})"

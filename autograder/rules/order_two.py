@@ -10,6 +10,8 @@ from torch import Tensor
 from autograder.compare import both, close, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expect
+from autograder.rules.context import honours_needs_input_grad
+from autograder.rules.ranges import expanded_upstream, other_strides
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 from autograder.source import Source
 
@@ -32,7 +34,7 @@ def _wrong(pair: Pair) -> tuple[int, object, object] | None:
 @rule("double-backward-value", needs=(*_RIGHT, "writes_it_by_hand"))
 def second_derivatives(ev: Evidence) -> Verdict:
     """Second derivatives are right (or refused where that is allowed)."""
-    pairs = list(ev.pairs("second"))
+    pairs = [p for p in ev.pairs("second") if not _first_is_wrong(ev, p)]
     if not pairs:
         return NOT_ASKED
     if ev.exercise.second_order == "refused":
@@ -55,6 +57,15 @@ def second_derivatives(ev: Evidence) -> Verdict:
             return _missing(ev, pair, place)
         return _silent(ev, pair, place, got, right, mixed, may_refuse)
     return None
+
+
+def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
+    """Whether the first derivative already fails with these strides, or with an input frozen."""
+    if pair.question.variant == "transposed":
+        return any(isinstance(r.judge(ev), Finding) for r in (other_strides, expanded_upstream))
+    if pair.question.id.partition(":frozen:")[1]:
+        return isinstance(honours_needs_input_grad.judge(ev), Finding)
+    return False
 
 
 def _name(ev: Evidence, pair: Pair, place: int) -> str:
@@ -244,7 +255,8 @@ def _saving_line(ev: Evidence) -> dict[str, object]:
 
 
 def _backward_line(ev: Evidence) -> dict[str, object]:
-    place = ev.source.first_call("backward", "saved_tensors") or ev.source.returned("backward")
+    place = ev.source.first_call("backward", "saved_tensors")
+    place = place or ev.source.returned("backward", {})
     return {"line": place[0], "source": place[1]} if place else {}
 
 

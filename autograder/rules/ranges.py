@@ -182,6 +182,11 @@ def batch_dimensions(ev: Evidence) -> Verdict:
         "Use operations that work on the last dimensions (@, transpose(-1, -2)), and sum over all batch "
         "dimensions where one tensor serves the whole batch.",
     )  # fmt: skip
+    if isinstance(verdict, Finding) and "- got [] but expected" in verdict.message:
+        verdict.hint = (
+            "A gradient is summed up to one number here. With an empty tuple of dimensions sum adds up "
+            "everything: where there is no batch dimension, do not sum."
+        )
     if isinstance(verdict, Finding) and "(0-d)" in str(verdict.evidence["case"]):
         verdict.hint = (
             "A single number has no dimensions: avoid len(), x[0] and dim=0. NumPy makes a plain number of "

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from torch import Tensor
+
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
@@ -106,7 +110,9 @@ def backward_runs(ev: Evidence) -> Verdict:
         ):
             continue
         return _finding(ev, pair, failure, "backward")
-    return None
+    answers = [pair.answer for pair in ev.plain]
+    arrived = any(g is not None for a in answers for g in a.gradients or ())
+    return None if arrived or any(a.backward for a in answers) else NOT_ASKED
 
 
 @rule("gradient-count", needs=("forward_runs", "output_is_connected", "backward_runs"))
@@ -157,11 +163,22 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                 {"case": pair.where, "original": text[:300]},
             )
         if _NOT_VARIABLE in text:
+            odd = [i for i, v in enumerate(a.raw or ()) if not isinstance(v, Tensor | None)]
+            which = f" for {ev.argument(odd[0])}" if odd else ""
+            kind = re.search(r"\(got (.*?)\)", text)
+            what = f"({kind[1]}) " if kind else ""
+            ended = a.returned_at
+            place = ev.source.returned_expression("backward", odd[0], ended) if odd else None
             return Finding(
                 "gradient-count",
-                "backward returns something that is neither a tensor nor None.",
-                "Each returned value must be a tensor (the gradient) or None.",
-                {"case": pair.where, "original": text[:300]},
+                f"backward returns something{which} {what}that is neither a tensor nor None.",
+                "Each returned value must be a tensor (the gradient) or None. Stay with torch's operations: "
+                "float(), .item() and numpy() leave torch.",
+                {
+                    "case": pair.where,
+                    "original": text[:300],
+                    **({"line": place[0], "source": place[1]} if place else {}),
+                },
             )
     return None
 

@@ -78,9 +78,17 @@ def leaves_torch_alone(ev: Evidence) -> Verdict:
     )
 
 
-def scenario_rules(ev: Evidence) -> tuple[Rule, ...]:
-    """One rule for each scenario of the exercise, made when the exercise is judged."""
-    return tuple(_scenario_rule(s.name, s.rule, s.needs) for s in ev.exercise.scenarios)
+def scenario_rules(ev: Evidence) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """A rule for each scenario of the exercise, made when it is judged: the causes, and the others."""
+    early, late = (
+        tuple(
+            _scenario_rule(s.name, s.rule, s.needs)
+            for s in ev.exercise.scenarios
+            if s.cause is early
+        )
+        for early in (True, False)
+    )
+    return early, late
 
 
 def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:

@@ -583,3 +583,21 @@ class LogSumExp(Function):
         x, out = ctx.saved_tensors
         safe = torch.nan_to_num(out, nan=torch.nan, neginf=0.0)
         return grad_output.unsqueeze(ctx.dim) * (x - safe.unsqueeze(ctx.dim)).exp(), None
+
+
+# %% wrong[forward-shape|fails-special-point]: squeeze removes every dimension of size 1
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.amax(dim, keepdim=True)
+        top = torch.where(top == -torch.inf, 0.0, top)
+        out = ((x - top).exp().sum(dim, keepdim=True).log() + top).squeeze()
+        ctx.save_for_backward(x, out)
+        ctx.dim = dim
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None

@@ -617,3 +617,22 @@ class Max(Function):
         (indices,) = ctx.saved_tensors
         zeros = grad_values.new_zeros(ctx.shape)
         return zeros.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)), None
+
+
+# %% wrong[raises]: the dimension is put back by slices of the shape, which a negative dim breaks
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        (indices,) = ctx.saved_tensors
+        grad_x = grad_values.new_zeros(ctx.shape)
+        kept = [*ctx.shape[: ctx.dim], 1, *ctx.shape[ctx.dim + 1 :]]
+        grad_x = grad_x.scatter(ctx.dim, indices.reshape(kept), grad_values.reshape(kept))
+        return grad_x, None

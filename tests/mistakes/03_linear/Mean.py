@@ -462,3 +462,17 @@ class Mean(Function):
         part = {2: 1 / 2, 3: 1 / 3, 4: 1 / 4, 5: 1 / 5}
         g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
         return g.expand(ctx.shape) * part[ctx.shape[ctx.dim]], None, None
+
+
+# %% wrong[shared-state]: the divisor is kept on the class
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        Mean.count = x.shape[dim]
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / Mean.count, None, None

@@ -560,3 +560,19 @@ class Product(Function):
 
 def Multiply(a, b):
     return Product.apply(a, b)
+
+
+# %% wrong[ignores-needs-input-grad]: both products are computed, whichever is asked for
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = (grad_output * b).sum_to_size(a.shape)
+        grad_b = (grad_output * a).sum_to_size(b.shape)
+        need_a, need_b = ctx.needs_input_grad
+        return grad_a if need_a else None, grad_b if need_b else None

@@ -967,3 +967,69 @@ class MyLinear(Function):
         x = x.reshape(-1, weight.shape[1])
         ways = (lambda: grad_output @ weight, lambda: flat.T @ x, lambda: flat.sum(0))
         return tuple(way() if need else None for way, need in zip(ways, ctx.needs_input_grad))
+
+
+# %% wrong[double-backward-value|double-backward-missing]: x is saved flattened
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x.reshape(-1, x.shape[-1]) if x.dim() > 2 else x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[shared-state]: whether there is a bias is kept on the class
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        MyLinear.has_bias = bias is not None
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if MyLinear.has_bias and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[gradient-sign]: the sign is wrong in the return for a bias, and right in the other
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        flat = grad_output.reshape(-1, weight.shape[0])
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output @ weight
+        if ctx.needs_input_grad[1]:
+            grad_weight = flat.T @ x.reshape(-1, weight.shape[1])
+        if len(ctx.needs_input_grad) > 2 and ctx.needs_input_grad[2]:
+            grad_bias = flat.sum(0)
+        if grad_bias is not None:
+            return grad_x, -grad_weight if grad_weight is not None else None, grad_bias
+        return grad_x, grad_weight

@@ -941,3 +941,26 @@ class GumbelSoftmax(Function):
         soft = torch.softmax((logits + gumbels) / ctx.tau, dim=-1)
         mean = (grad_output * soft).sum(-1, keepdim=True)
         return soft * (grad_output - mean) / ctx.tau, None, None, None
+
+
+# %% wrong[forward-value]: the hard version takes the largest logit, without the noise
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        if not hard:
+            return p
+        return torch.zeros_like(p).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        return (
+            p * (grad_output - (grad_output * p).sum(-1, keepdim=True)) / ctx.tau,
+            None,
+            None,
+            None,
+        )

@@ -458,3 +458,44 @@ class SwishTwice(Function):
         if ctx.needs_input_grad[1]:
             grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
         return grad_x, grad_beta
+
+
+# %% wrong[double-backward-value|double-backward-missing]: s is computed under no_grad unless both inputs need a gradient
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        with torch.set_grad_enabled(torch.is_grad_enabled() and all(ctx.needs_input_grad)):
+            s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+# %% wrong[double-backward-missing|double-backward-value]: a contiguous copy of x is saved
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x.contiguous(), beta)
+        return x * s
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta

@@ -457,7 +457,7 @@ class Checkpoint(Function):
         return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
 
 
-# %% wrong[no-recompute|saves-on-ctx]: the graph of forward is kept
+# %% wrong[no-recompute]: the graph of forward is kept
 class Checkpoint(Function):
     @staticmethod
     def forward(ctx, fn, *args):
@@ -481,7 +481,7 @@ class Checkpoint(Function):
         return None, *(next(found) if n else None for n in ctx.needs_input_grad[1:])
 
 
-# %% wrong[no-recompute|saves-on-ctx]: the graph is kept with the arguments themselves
+# %% wrong[no-recompute]: the graph is kept with the arguments themselves
 class Checkpoint(Function):
     @staticmethod
     def forward(ctx, fn, *args):
@@ -507,7 +507,7 @@ class Checkpoint(Function):
         return None, *(a.grad if n else None for a, n in zip(ctx.leaves, ctx.needs_input_grad[1:]))
 
 
-# %% wrong[no-recompute|gradient-value|raises]: the graph of forward is kept, for one backward
+# %% wrong[no-recompute]: the graph of forward is kept, for one backward
 class Checkpoint(Function):
     @staticmethod
     def forward(ctx, fn, *args):

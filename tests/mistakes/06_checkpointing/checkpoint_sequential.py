@@ -1100,3 +1100,47 @@ def checkpoint_sequential(layers, segments, x):
     for f in functions:
         x = Checkpoint.apply(f, x)
     return x
+
+
+# %% wrong[mutates-input]: the layers are popped off the caller's list
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def run(part):
+    def segment(x):
+        for layer in part:
+            x = layer(x)
+        return x
+
+    return segment
+
+
+def checkpoint_sequential(layers, segments, x):
+    if isinstance(layers, torch.nn.Sequential):
+        layers = list(layers)
+    count = len(layers)
+    for i in range(segments):
+        size = (i + 1) * count // segments - i * count // segments
+        x = Checkpoint.apply(run([layers.pop(0) for _ in range(size)]), x)
+    return x

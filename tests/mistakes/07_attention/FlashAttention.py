@@ -151,16 +151,20 @@ class FlashAttention(Function):
         q, k, v, out, lse = ctx.saved_tensors
         scale, need = q.shape[-1] ** -0.5, ctx.needs_input_grad
         delta = torch.einsum("...v,...v->...", g, out).unsqueeze(-1)
-        dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        dq, dk, dv = (torch.zeros_like(t) if n else None for t, n in zip((q, k, v), need))
         for a in range(0, k.shape[-2], ctx.size):
             b = min(a + ctx.size, k.shape[-2])
             p = (FlashAttention.block(q, k, a, ctx.size, ctx.causal) - lse).exp()
-            dv[..., a:b, :] = p.mT @ g
+            if dv is not None:
+                dv[..., a:b, :] = p.mT @ g
+            if not any(need[:2]):
+                continue
             ds = p * (g @ v[..., a:b, :].mT - delta) * scale
-            dk[..., a:b, :] = ds.mT @ q
-            dq += ds @ k[..., a:b, :]
-        grads = [d if n else None for d, n in zip((dq, dk, dv), need)]
-        return (*grads, None, None)
+            if dk is not None:
+                dk[..., a:b, :] = ds.mT @ q
+            if dq is not None:
+                dq += ds @ k[..., a:b, :]
+        return dq, dk, dv, None, None
 
 
 # %% right: lists of tiles, put together by cat
@@ -2539,3 +2543,46 @@ class FlashAttention(Function):
                 if grad_k is not None:
                     grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[ignores-needs-input-grad]: every gradient is computed, and returned only where it is asked for
+class FlashAttention(Function):
+    @staticmethod
+    def block(q, k, start, size, causal):
+        s = q @ k[..., start : start + size, :].mT / q.shape[-1] ** 0.5
+        if causal:
+            i = torch.arange(s.shape[-2], device=q.device)[:, None]
+            j = torch.arange(start, start + s.shape[-1], device=q.device)
+            s = torch.where(j <= i, s, -torch.inf)
+        return s
+
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        lse = torch.full_like(q[..., :1], -torch.inf)
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        for start in range(0, k.shape[-2], block_size):
+            s = FlashAttention.block(q, k, start, block_size, causal)
+            new = torch.logaddexp(lse, torch.logsumexp(s, -1, keepdim=True))
+            out = out * (lse - new).exp() + (s - new).exp() @ v[..., start : start + block_size, :]
+            lse = new
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        if torch.is_grad_enabled():
+            raise RuntimeError("FlashAttention: first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        scale, need = q.shape[-1] ** -0.5, ctx.needs_input_grad
+        delta = torch.einsum("...v,...v->...", g, out).unsqueeze(-1)
+        dq, dk, dv = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        for a in range(0, k.shape[-2], ctx.size):
+            b = min(a + ctx.size, k.shape[-2])
+            p = (FlashAttention.block(q, k, a, ctx.size, ctx.causal) - lse).exp()
+            dv[..., a:b, :] = p.mT @ g
+            ds = p * (g @ v[..., a:b, :].mT - delta) * scale
+            dk[..., a:b, :] = ds.mT @ q
+            dq += ds @ k[..., a:b, :]
+        grads = [d if n else None for d, n in zip((dq, dk, dv), need)]
+        return (*grads, None, None)

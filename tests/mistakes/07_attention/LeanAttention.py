@@ -1300,3 +1300,43 @@ class LeanAttention(Function):
             if need_k:
                 grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-special-point]: a dead row is looked for in the first entry of the batch only
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        dead = lse == -torch.inf
+        first = dead.reshape(-1, *dead.shape[-2:])[:1] if dead.numel() else dead
+        lse = torch.where(first.reshape(first.shape[-2:]) if dead.dim() == 2 or not dead.numel() else first[0], 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_output @ v.transpose(-1, -2) - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None

@@ -567,3 +567,19 @@ class Softmax(Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
+
+
+# %% wrong[shared-state]: dim is kept on the class
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        y = e / e.sum(dim, keepdim=True)
+        ctx.save_for_backward(y)
+        Softmax.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(Softmax.dim, keepdim=True)), None
