@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from autograder.grading.autograded import read_timestamp
 from autograder.grading.box import Limits, Lost, Walls
 from autograder.grading.course import CannotWrite, open_gradebook
+from autograder.grading.execute import allowed_imports
 from autograder.grading.flow import Flow, Place, Task
 from autograder.grading.gradebook import Writer
 from autograder.grading.handed_in import HandedIn, find, lesson_files
@@ -153,9 +154,10 @@ def _lost(mark: Mark, lost: Lost) -> bool:
 def how_to_grade(
     course: CourseDirectory, lesson: str, order: Order, prelude: tuple[str, ...]
 ) -> How:
-    """What a lesson's submissions are graded with."""
+    """What a lesson's submissions are graded with. Raises ValueError for imports nobody can allow."""
     seed = Seeds(Path(course.root)).of(lesson)
-    return How(seed, order.device, order.limits, order.walls, prelude, order.tests)
+    allowed = allowed_imports(course)
+    return How(seed, order.device, order.limits, order.walls, prelude, order.tests, allowed)
 
 
 def _tasks(course: CourseDirectory, order: Order, reader: Reader) -> tuple[list[Task], Tally]:

@@ -11,12 +11,14 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveAutoGrades
-from traitlets import Bool, Enum, Float
+from traitlets import Bool, Enum, Float, List, TraitError, Unicode, validate
 
 from autograder.grading.box import CannotStart, Limits, Walls
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.lesson import NoLesson, read_lesson
+from autograder.grading.policy.paths import not_to_be_allowed
 from autograder.grading.preprocessor import Converted, CoursePreprocessor
 from autograder.grading.records import Seeds
 from autograder.grading.submission import course_of
@@ -38,6 +40,19 @@ class ExecuteInBox(CoursePreprocessor):
         "could forge what they find. Without it they are graded by hand.",
     ).tag(config=True)
     seconds = Float(Limits().seconds, help="The most a submission may take").tag(config=True)
+    allowed_imports = List(
+        Unicode(),
+        help='Modules, such as "pandas", or names in them, such as "torch.save", that nobody has to '
+        "look at in a submission. What such a package does with text and files is not read.",
+    ).tag(config=True)
+
+    @validate("allowed_imports")
+    def _can_be_allowed(self, proposal: Any) -> list[str]:
+        for path in proposal["value"]:
+            why = not_to_be_allowed(path)
+            if why is not None:
+                raise TraitError(f"ExecuteInBox.allowed_imports: {path!r} {why}.")
+        return list(proposal["value"])
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
         course = course_of(self)
@@ -48,7 +63,8 @@ class ExecuteInBox(CoursePreprocessor):
         try:
             lesson = read_lesson(lesson_files(course, name))
             seed, limits = Seeds(Path(course.root)).of(name), Limits(seconds=self.seconds)
-            how = How(seed, self.device, limits, walls, lesson.prelude, self.run_tests)
+            allowed = tuple(self.allowed_imports)
+            how = How(seed, self.device, limits, walls, lesson.prelude, self.run_tests, allowed)
             marked = mark_in_box(nb, lesson, how)
         except CannotStart as error:
             raise NbGraderException(
@@ -61,6 +77,14 @@ class ExecuteInBox(CoursePreprocessor):
             nb.cells.insert(0, note_for_person(marked.reasons))
         resources[WAITING] = {m.grade_id for m in marked.marks if m.points is None}
         return nb, resources
+
+
+def allowed_imports(course: CourseDirectory) -> tuple[str, ...]:
+    """What a class may import beside what everybody may. Raises ValueError for what it cannot."""
+    try:
+        return tuple(ExecuteInBox(config=course.config).allowed_imports)
+    except TraitError as error:
+        raise ValueError(f"nbgrader_config.py: {error}") from error
 
 
 class SaveGrades(SaveAutoGrades):

@@ -58,11 +58,13 @@ def mark(
     seed: int,
     devices: tuple[str, ...] = ("cpu",),
     tests: bool = False,
+    allowed: tuple[str, ...] = (),
 ) -> Marked:
     """Run and judge a restored notebook, and write outputs into its cells.
 
-    run    takes a job to a box and brings back what came out of it
-    tests  whether graded cells that are no check(…) are run, too
+    run      takes a job to a box and brings back what came out of it
+    tests    whether graded cells that are no check(…) are run, too
+    allowed  imports that no person has to look at, beside those of policy/lists.py
     """
     marked = Marked()
     for cell in notebook.cells:
@@ -70,7 +72,7 @@ def mark(
             cell.outputs, cell.execution_count = [], None
         if grade_id_of(cell) in lesson.graded and cell.cell_type == "code":
             cell.outputs = [_error(NOT_GRADED, "This cell has not been graded.")]
-    concerns = _concerns(notebook, lesson)
+    concerns = _concerns(notebook, lesson, allowed)
     steps = _steps(notebook, lesson, seed, devices, tests)
     outcome = run(Job(tuple(steps.steps)))
     began = time.perf_counter()
@@ -96,7 +98,7 @@ def mark(
     return marked
 
 
-def _concerns(notebook: NotebookNode, lesson: Lesson) -> list[Concern]:
+def _concerns(notebook: NotebookNode, lesson: Lesson, allowed: tuple[str, ...]) -> list[Concern]:
     """What a person has to look at first, in the learner's own cells."""
     own = []
     for number, cell in enumerate(notebook.cells, 1):
@@ -104,7 +106,7 @@ def _concerns(notebook: NotebookNode, lesson: Lesson) -> list[Concern]:
         is_lessons = name in lesson.cells and not lesson.roles[name].get("solution")
         if cell.cell_type == "code" and not is_lessons and lesson.runs(name, cell.source):
             own.append((f"cell {number}" + (f" ({name})" if name else ""), cell.source))
-    return read_cells(own)
+    return read_cells(own, allowed)
 
 
 def _steps(

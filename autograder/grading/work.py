@@ -40,6 +40,7 @@ class How:
     prelude  set-up cells of all lessons of the batch, whose imports are made once
     tests    graded cells that are no `check(…)` run too, in the submission's own process, which
              could forge what they find; without it, they wait for a person
+    allowed  imports that the instructor allows the class, beside those of policy/lists.py
     """
 
     seed: int
@@ -48,6 +49,7 @@ class How:
     walls: Walls = field(default_factory=Walls)
     prelude: tuple[str, ...] = ()
     tests: bool = False
+    allowed: tuple[str, ...] = ()
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -189,7 +191,9 @@ def _notice_exercises() -> None:
 
 def mark_in_box(notebook: NotebookNode, lesson: Lesson, how: How) -> Marked:
     """Mark a restored notebook with this process's box. Raises CannotStart."""
-    return mark(notebook, lesson, lambda job: _run(job, how), how.seed, how.devices, how.tests)
+    return mark(
+        notebook, lesson, lambda job: _run(job, how), how.seed, how.devices, how.tests, how.allowed
+    )
 
 
 def _run(job: Job, how: How) -> Outcome:

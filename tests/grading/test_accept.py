@@ -61,8 +61,8 @@ def score(course: Any, student: str = "ada") -> Score:
         return next(one for one in read_scores(connection) if one.student == student)
 
 
-def record(course: Any, student: str = "ada") -> Record:
-    found = Records(Path(course.root)).read(student, LESSON)
+def record(course: Any, student: str = "ada", lesson: str = LESSON) -> Record:
+    found = Records(Path(course.root)).read(student, lesson)
     assert found is not None
     return found
 
@@ -298,6 +298,30 @@ def test_formgraders_own_points_stay(small_course: Any) -> None:
         gradebook.db.commit()
     assert accept(small_course, "ada", LESSON, "--yes") == 0
     assert score(small_course).points == 3.5
+
+
+@needs_walls
+def test_what_a_class_allows_waits_for_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    course = batches.make_course(tmp_path / "course", 0)
+    root = Path(course.root)
+    for name, module in (("ada", "sympy"), ("ben", "sympy, ctypes")):
+        answer = f"import {module}\n{batches.SQUARE}"
+        batches.hand_in(root, name, batches.notebook({"Square": answer}))
+    grade = ["grade", "--course", course.root, "--jobs", "1", "--all"]
+    assert main(grade) == 0
+    assert [score(course, name).waits for name in ("ada", "ben")] == [True, True]
+    settings = root / "nbgrader_config.py"
+    before = settings.read_text()
+    settings.write_text(before + 'c.ExecuteInBox.allowed_imports = ["sympy"]\n')
+    assert main(grade) == 0
+    assert [score(course, name).waits for name in ("ada", "ben")] == [False, True]
+    assert record(course, "ada", batches.LESSON).accepted is None
+    capsys.readouterr()
+    settings.write_text(before + 'c.ExecuteInBox.allowed_imports = ["sympy", "ctypes"]\n')
+    assert main(grade) == 2
+    assert "'ctypes' could change what the checks see" in capsys.readouterr().err
 
 
 @needs_walls

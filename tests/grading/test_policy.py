@@ -8,8 +8,8 @@ import pytest
 
 from autograder.grading.policy.lists import KNOWN_NAMES
 from autograder.grading.policy.names import Names
-from autograder.grading.policy.paths import refusal
-from autograder.grading.policy.reading import Concern, read_cells
+from autograder.grading.policy.paths import not_to_be_allowed, refusal
+from autograder.grading.policy.reading import MOST, Concern, names_a_line, read_cells
 from tests.grading.hostile import HOSTILE
 from tests.mistakes.gallery import answers
 
@@ -158,7 +158,70 @@ def test_cells_share_their_names():
     assert [(c.cell, c.line) for c in found] == [("cell 2", 2)]
 
 
-def test_what_a_set_up_cell_imports_is_allowed():
-    source = "from sklearn.externals import x"
+USES_PANDAS = "import pandas as pd\nfrom pandas.plotting import scatter_matrix\npd.DataFrame({'a': [1]}).plot()"
+
+
+def allowing(source: str, *allowed: str) -> list[str]:
+    return [concern.what for concern in read_cells([("cell 1", source)], allowed)]
+
+
+@pytest.mark.parametrize(
+    ("source", "allowed"),
+    [
+        (USES_PANDAS, "pandas"),
+        ("from sklearn.externals import x", "sklearn.externals.x"),
+        ("torch.save(x, 'x.pt')", "torch.save"),
+    ],
+)
+def test_a_class_may_be_allowed_more(source: str, allowed: str):
     assert concerns(source)
-    assert read_cells([("cell 1", source)], ["sklearn.externals.x"]) == []
+    assert allowing(source, allowed) == []
+    assert allowing(source, allowed + "x") != []  # as a whole name
+    assert allowing(source + "\nimport ctypes", allowed) == ["import ctypes"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pandas as pd\npd.io.common.os.system('ls')", "import pandas._libs",
+        "from pandas.compat import pickle", "import pandas as pd\npd.__builtins__",
+        "from pandas.io.common import os",
+    ],
+)  # fmt: skip
+def test_what_is_allowed_is_no_way_to_the_rest(source: str):
+    assert allowing(source, "pandas")
+
+
+@pytest.mark.parametrize(
+    "path", ["pandas", "seaborn", "torch.save", "sympy", "csv", "sklearn.externals"]
+)
+def test_what_can_be_allowed(path: str):
+    assert not_to_be_allowed(path) is None
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["os", "sys", "ctypes", "inspect", "gc", "importlib", "pickle", "pdb", "IPython", "autograder",
+     "builtins", "torch", "numpy", "torch._C", "pandas.io.common.os", "", "a b", "*", "pandas.*",
+     "__main__"],
+)  # fmt: skip
+def test_what_can_change_the_checks_cannot_be_allowed(path: str):
+    assert not_to_be_allowed(path)
+
+
+def test_more_lines_than_are_named_are_counted():
+    found = concerns("\n".join(f"import odd_{i}" for i in range(MOST + 3)))
+    assert len(found) == MOST + 1
+    assert str(found[-1]) == "Beyond these: 3 more – read the whole notebook."
+
+
+def test_a_concern_can_be_told_from_other_reasons():
+    for concern in concerns("\n".join(f"import odd_{i}" for i in range(MOST + 3))):
+        assert names_a_line(str(concern))
+    assert not names_a_line("There is no 02_sigmoid.ipynb in what was handed in.")
+    assert not names_a_line("sigmoid-check is no check(…): a person grades it.")
+
+
+def test_two_lines_that_begin_alike_are_two():
+    long = "getattr(a, " + "x + " * 40
+    assert [one.line for one in concerns(f"{long}1)\n{long}1)\n{long}2)")] == [1, 3]

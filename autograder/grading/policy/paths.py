@@ -44,11 +44,14 @@ def plain_path(path: str) -> str:
 def refusal(path: str, allowed: frozenset[str] = frozenset()) -> str | None:
     """Why a person has to look at what this path leads to; None where it is fine.
 
-    allowed  paths that are fine here, with what is below them
+    allowed  paths that are fine here; below them what every package may be used for
     """
     path = plain_path(path)
-    if path == THE_TYPE or _within(path, allowed):
+    if path == THE_TYPE:
         return None
+    for start in allowed:
+        if _within(path, {start}):
+            return _refusal_below(path.removeprefix(start).lstrip(".").split("."), start)
     for start in ALLOWED_PATHS:
         if _within(path, {start}):
             return _refusal_inside(path.removeprefix(start).split("."), start)
@@ -82,10 +85,31 @@ def _refusal_inside(parts: list[str], where: str) -> str | None:
     )
 
 
-def _refusal_in_package(parts: list[str]) -> str | None:
-    for part in parts[1:]:
+def not_to_be_allowed(path: str) -> str | None:
+    """Why a class cannot allow a module or a name for all its submissions; None where it can."""
+    parts = path.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return "is no dotted name of a module"
+    if path in PACKAGES:
+        return "is allowed already, but for parts of it: name those"
+    if any(_is_inside(part) or part.startswith("__") for part in parts):
+        return "is the inside of a module"
+    if parts[0] in _NEVER or any(part in _RISKY for part in parts):
+        return "could change what the checks see, so a person has to look each time"
+    return None
+
+
+def _refusal_below(parts: list[str], start: str) -> str | None:
+    """What holds for the parts of every package."""
+    for part in parts:
         if part.lstrip("_") in _RISKY:
             return f"{part} reaches files, other processes or the inside of Python"
+    return _refusal_inside(parts, start)
+
+
+def _refusal_in_package(parts: list[str]) -> str | None:
+    if any(part.lstrip("_") in _RISKY for part in parts[1:]):
+        return _refusal_below(parts[1:], parts[0])
     if parts[0] == "torch" and len(parts) == 2 and _is_operation(parts[1]):
         return None
     if parts[:3] == ["torch", "ops", "aten"]:
@@ -97,6 +121,10 @@ _RISKY = frozenset({
     "sys", "os", "builtins", "importlib", "ctypes", "threading", "subprocess", "inspect", "gc",
     "shutil", "socket", "pickle", "multiprocessing", "pathlib", "tempfile", "signal", "atexit",
     "python_multiprocessing",
+})  # fmt: skip
+_NEVER = frozenset({
+    "IPython", "autograder", "widgets", "pdb", "bdb", "code", "codeop", "runpy", "marshal", "shelve",
+    "traceback", "types", "io", "asyncio",
 })  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def read_cells(
     """What in these cells a person has to look at, in the order of the cells; [] for honest work.
 
     cells            (name for people, source) of every cell that runs and is not the lesson's own
-    allowed_imports  dotted paths that are fine as well: what the lesson's set-up cells import
+    allowed_imports  dotted paths that are fine as well: what the instructor allows the class
     Never raises for what a cell contains.
     """
     names, allowed = Names(), frozenset(allowed_imports)

@@ -51,7 +51,7 @@ def gained_without(wall: str, attack: ScoreAttack, folder: Path, monkeypatch: An
     if wall == IN_PROCESS:
         return naive_score(attack.notebook(), folder, attack.files)
     with monkeypatch.context() as patched:
-        patched.setattr(marking, "read_cells", lambda cells: [])
+        patched.setattr(marking, "read_cells", lambda *given: [])
         if wall == COMPARED:
             patched.setattr(marking, "judge", believing)
         return graded(attack.notebook()).score
@@ -76,7 +76,7 @@ def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pyt
 def test_values_are_judged_even_if_nobody_reads_the_cells(
     attack: ScoreAttack, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(marking, "read_cells", lambda cells: [])
+    monkeypatch.setattr(marking, "read_cells", lambda *given: [])
     result = graded(attack.notebook())
     assert result.score <= attack.worth
     assert not result.needs_person
@@ -109,7 +109,7 @@ def test_a_file_of_ones_own_is_no_package(monkeypatch: pytest.MonkeyPatch):
     seen = graded(handed_in(hoarder(), before=[_PLANTED]))
     assert seen.reasons == ()
     assert seen.score == HOARDER_POINTS
-    monkeypatch.setattr(marking, "read_cells", lambda cells: [])
+    monkeypatch.setattr(marking, "read_cells", lambda *given: [])
     found = "import sys\nsys.path.insert(0, '')\n"
     assert graded(handed_in(hoarder(), before=[found + _PLANTED])).score > HOARDER_POINTS
 
