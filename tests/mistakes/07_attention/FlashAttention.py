@@ -157,8 +157,6 @@ class FlashAttention(Function):
             p = (FlashAttention.block(q, k, a, ctx.size, ctx.causal) - lse).exp()
             if dv is not None:
                 dv[..., a:b, :] = p.mT @ g
-            if not any(need[:2]):
-                continue
             ds = p * (g @ v[..., a:b, :].mT - delta) * scale
             if dk is not None:
                 dk[..., a:b, :] = ds.mT @ q
