@@ -83,12 +83,16 @@ class Tally:
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
+    def last_waits(self, result: Result) -> bool:
+        """Whether the last one waits for a person: as the gradebook has it, and so `status`."""
+        return result.needs_person if self.score is None else self.score.waits
+
     def add(self, result: Result, score: Score | None) -> None:
         """One more is graded."""
         self.done += 1
         self.score = score
         self.late += bool(score and score.late)
-        if result.needs_person:
+        if self.last_waits(result):
             why = result.reasons[0] if result.reasons else "a cell is graded by hand"
             self.waiting.append((result.student, result.lesson, why))
 

@@ -235,7 +235,7 @@ class Json:
                 "student": result.student, "lesson": result.lesson,
                 "score": kept.points if kept else result.score, "automatic": result.score,
                 "seconds_late": kept.late.total_seconds() if kept else 0.0,
-                "max_score": result.max_score, "needs_person": result.needs_person,
+                "max_score": result.max_score, "needs_person": tally.last_waits(result),
                 "reasons": list(result.reasons), "seconds": result.seconds,
                 "rules": {m.grade_id: m.rule for m in result.marks if m.rule},
             }  # fmt: skip

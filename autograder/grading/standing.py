@@ -41,6 +41,7 @@ class Standing:
     score   as it stands in the gradebook; None where there is none
     record  what the grader remembers; None where it did not grade it (or nbgrader's own command did)
     gone    it is in the gradebook, and no longer among what was handed in
+    unclear why it cannot be said when it was handed in; "" where it can
     """
 
     student: str
@@ -49,6 +50,7 @@ class Standing:
     score: Score | None
     record: Record | None
     gone: bool = False
+    unclear: str = ""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -134,7 +136,7 @@ def standings(
         for one in find(course, lesson):
             score, record = scores.get(one.student), records.read(one.student, lesson)
             state = _state(course, records, one, files, seed, score, record)
-            yield Standing(one.student, lesson, state, score, record)
+            yield Standing(one.student, lesson, state, score, record, unclear=_unclear(one))
 
 
 def _state(
@@ -157,6 +159,14 @@ def _state(
     ):
         return CHANGED
     return WAITS if score.waits else GRADED
+
+
+def _unclear(one: HandedIn) -> str:
+    try:
+        read_timestamp(one.folder)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _graded_by_nbgrader(course: CourseDirectory, one: HandedIn, score: Score) -> bool:
@@ -195,6 +205,10 @@ def in_words(look: Overview) -> str:
     if late:
         lines += ["", "Handed in late:"]
         lines += [f"  {one.student}, {one.lesson}: {lateness(one.score)}" for one in late]
+    unclear = [one for one in look.found if one.unclear]
+    if unclear:
+        lines += ["", "Whether these were handed in late cannot be said:"]
+        lines += [f"  {one.student}, {one.lesson}: {one.unclear}" for one in unclear]
     accepted = [one for one in look.found if one.accepted and one.state in (GRADED, WAITS)]
     if accepted:
         lines += ["", "Accepted by a person (`autograder accept`):"]
@@ -274,4 +288,5 @@ def _as_data(one: Standing) -> dict[str, object]:
         "gone": one.gone,
         "accepted": one.accepted,
         "seconds_late": one.late.total_seconds(),
+        "unclear": one.unclear,
     }

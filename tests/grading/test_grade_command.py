@@ -284,6 +284,19 @@ def test_another_time_is_graded_again_and_lateness_is_said(tmp_path: Path, said:
     assert "Handed in late: 1" in said("grade", "--jobs", "1", "--all")[1]
 
 
+def test_a_time_nobody_understands_is_said_and_holds_nothing_back(
+    tmp_path: Path, said: Any
+) -> None:
+    course = make_course(tmp_path / "course", 0)
+    folder = hand_in(Path(course.root), "ada", notebook({"Square": SQUARE})).parent
+    (folder / "timestamp.txt").write_text("whenever")
+    _, out, _ = said("grade", "--jobs", "1", "--json")
+    graded, stands = json.loads(out.splitlines()[1]), json.loads(said("status", "--json")[1])
+    assert (graded["needs_person"], stands["state"]) == (False, "graded")
+    for words in (graded["reasons"][0], stands["unclear"], said("status")[1]):
+        assert "timestamp.txt cannot be understood" in words
+
+
 @pytest.mark.parametrize("command", ["grade", "status", "replay", "summary", "export"])
 def test_a_mistyped_lesson_is_answered_with_the_names(
     tmp_path: Path, said: Any, command: str
