@@ -32,13 +32,27 @@ class ExerciseSummary:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """A rule that answers of a lesson break.
+
+    learners   how many of them
+    exercises  (exercise, learners) where they do, the most common first
+    """
+
+    rule: str
+    learners: int
+    exercises: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
 class LessonSummary:
     """How a class did in one lesson.
 
     points     what each graded submission got, late penalties taken off
     histogram  how many got 0–10 %, …, 90–100 % of the points
-    causes     (rule, learners) over all exercises, the most common first; a learner counts once
+    causes     over all exercises, the most common first; a learner counts once
     alike      submissions alike enough that somebody should look at both
+    nothing    who handed nothing in, of those that the gradebook knows
     """
 
     name: str
@@ -49,16 +63,22 @@ class LessonSummary:
     max_points: float
     histogram: tuple[int, ...]
     exercises: tuple[ExerciseSummary, ...]
-    causes: tuple[tuple[str, int], ...]
+    causes: tuple[Cause, ...]
     waiting: tuple[Standing, ...]
     alike: tuple[Alike, ...] = ()
+    nothing: tuple[str, ...] = ()
 
     @property
     def median(self) -> float:
         return median(self.points) if self.points else 0.0
 
 
-def summarise(name: str, found: Sequence[Standing], pairs: Sequence[Alike] = ()) -> LessonSummary:
+def summarise(
+    name: str,
+    found: Sequence[Standing],
+    pairs: Sequence[Alike] = (),
+    nothing: Sequence[str] = (),
+) -> LessonSummary:
     """What the standing of a class's submissions says about a lesson."""
     scored = [one for one in found if one.state in (GRADED, WAITS) and one.score is not None]
     final = [one.score for one in scored if one.score is not None and one.state == GRADED]
@@ -74,9 +94,10 @@ def summarise(name: str, found: Sequence[Standing], pairs: Sequence[Alike] = ())
         most,
         histogram(points, most),
         _exercises(marks),
-        _most_common({cause for mark in given for cause in _causes([mark])} for given in marks),
+        _root_causes(marks),
         tuple(one for one in found if one.state == WAITS),
         tuple(pairs),
+        tuple(nothing),
     )
 
 
@@ -103,6 +124,16 @@ def _exercises(marks: Iterable[Sequence[Mark]]) -> tuple[ExerciseSummary, ...]:
     )
 
 
+def _root_causes(marks: Iterable[Sequence[Mark]]) -> tuple[Cause, ...]:
+    learners, places = Counter[str](), dict[str, Counter[str]]()
+    for given in marks:
+        broken = {(mark.rule, mark.exercise) for mark in given if _causes([mark])}
+        learners.update({rule for rule, _ in broken})
+        for rule, exercise in broken:
+            places.setdefault(rule, Counter())[exercise] += 1
+    return tuple(Cause(rule, count, _ordered(places[rule])) for rule, count in _ordered(learners))
+
+
 def _complete(marks: Sequence[Mark]) -> list[Mark]:
     """One mark an exercise: that of the check which asks the most."""
     found: dict[str, Mark] = {}
@@ -117,5 +148,8 @@ def _causes(marks: Sequence[Mark]) -> list[str]:
 
 
 def _most_common(found: Iterable[set[str]]) -> tuple[tuple[str, int], ...]:
-    counts = Counter(rule for rules in found for rule in rules)
+    return _ordered(Counter(rule for rules in found for rule in rules))
+
+
+def _ordered(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))

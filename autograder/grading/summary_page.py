@@ -18,13 +18,15 @@ from autograder.grading.course import open_gradebook
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.markdown import safe_html
 from autograder.grading.said import said_as_html
+from autograder.grading.scores import Student, read_students
 from autograder.grading.similar import alike
 from autograder.grading.standing import GRADED, WAITS, standings
 from autograder.grading.storage import replace_file
-from autograder.grading.summary import BINS, ExerciseSummary, LessonSummary, summarise
+from autograder.grading.summary import BINS, Cause, ExerciseSummary, LessonSummary, summarise
 
 _STYLE = Path(__file__).parent.parent / "static" / "summary.css"
 MOST_NAMED = 200
+MOST_EXERCISES = 3  # of one rule
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 220, 10, 40  # of the diagram, in pixels
 
 
@@ -36,6 +38,7 @@ def write_summary(
     try:
         with gradebook.engine.connect() as connection:
             found = list(standings(course, connection, lessons))
+            students = read_students(connection)
     finally:
         gradebook.close()
     summaries = []
@@ -43,7 +46,9 @@ def write_summary(
         of_lesson = [one for one in found if one.lesson == name]
         graded = [one.student for one in of_lesson if one.state in (GRADED, WAITS)]
         answers, seen = read_answers(course, name, graded), seen_by_all(lesson_files(course, name))
-        summaries.append(summarise(name, of_lesson, alike(answers, seen)))
+        there = {one.student for one in of_lesson}
+        nothing = [_who(one) for one in students if one.id not in there]
+        summaries.append(summarise(name, of_lesson, alike(answers, seen), nothing))
     path = output or Path(course.root, "grading", "summary.html")
     path.parent.mkdir(parents=True, exist_ok=True)
     when = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
@@ -56,7 +61,7 @@ def page(summaries: Sequence[LessonSummary], when: str) -> str:
     style = _STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    rules = sorted({rule for one in summaries for rule, _ in one.causes})
+    rules = sorted({cause.rule for one in summaries for cause in one.causes} & TITLES.keys())
     links = "".join(
         f'<li><a href="#lesson-{number}">{_text(one.name)}</a></li>'
         for number, one in enumerate(summaries)
@@ -81,7 +86,7 @@ def _lesson(number: int, one: LessonSummary) -> str:
     return (
         f'<section aria-labelledby="{where}"><h2 id="{where}">{_text(one.name)}</h2>'
         f"<p>{_counts(one)}</p>{_scores(where, one)}{_monday(one)}{_waiting(one)}"
-        f"{_alike(one)}</section>\n"
+        f"{_nothing(one)}{_alike(one)}</section>\n"
     )
 
 
@@ -154,7 +159,7 @@ def _monday(one: LessonSummary) -> str:
     """What to teach again: the most common root causes, then every exercise."""
     if not one.exercises:
         return ""
-    top = "".join(f"<li>{_rule(rule)} – {_learners(count)}</li>" for rule, count in one.causes[:3])
+    top = "".join(f"<li>{_cause(cause)}</li>" for cause in one.causes[:3])
     rows = "".join(
         _row(exercise) for exercise in sorted(one.exercises, key=lambda e: (-e.wrong, e.name))
     )
@@ -166,6 +171,14 @@ def _monday(one: LessonSummary) -> str:
         f"<tbody>{rows}</tbody></table>"
     )
     return f"<h3>What to teach again on Monday</h3>{first}{_wide(f'Root causes in {one.name} by exercise', table)}"
+
+
+def _cause(cause: Cause) -> str:
+    """A rule, how many break it, and where most of them do."""
+    named = [f"{_text(name)} ({count})" for name, count in cause.exercises[:MOST_EXERCISES]]
+    more = len(cause.exercises) - MOST_EXERCISES
+    places = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    return f"{_rule(cause.rule)} – {_learners(cause.learners)}: {places}"
 
 
 def _wide(name: str, html: str) -> str:
@@ -193,6 +206,22 @@ def _waiting(one: LessonSummary) -> str:
         f"<p>… and {more} more: <code>autograder status</code> names them.</p>" if more > 0 else ""
     )
     return f"<h3>Waiting for a person</h3><ul>{items}</ul>{rest}"
+
+
+def _nothing(one: LessonSummary) -> str:
+    if not one.nothing:
+        return ""
+    items = "".join(f"<li>{_text(name)}</li>" for name in one.nothing[:MOST_NAMED])
+    more = len(one.nothing) - MOST_NAMED
+    rest = f"<p>… and {more} more.</p>" if more > 0 else ""
+    return (
+        f"<h3>Handed nothing in</h3><p>{_learners(len(one.nothing))} of those that the gradebook "
+        f"knows:</p><ul>{items}</ul>{rest}"
+    )
+
+
+def _who(student: Student) -> str:
+    return student.id if student.name == student.id else f"{student.name} ({student.id})"
 
 
 def _reasons(reasons: Sequence[str]) -> str:

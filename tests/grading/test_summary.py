@@ -11,11 +11,15 @@ from typing import Any
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.explanations import TITLES
 from autograder.grading.course import open_gradebook
-from autograder.grading.standing import standings
+from autograder.grading.records import Record
+from autograder.grading.result import Mark, Result
+from autograder.grading.scores import Score
+from autograder.grading.standing import GRADED, Standing, standings
 from autograder.grading.summary import histogram, summarise
 from autograder.grading.summary_page import page, write_summary
 from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook
@@ -73,12 +77,64 @@ def test_what_to_teach_again_counts_each_learner_once(small_course: Any) -> None
     soup = summary(small_course)
     monday = [item.get_text() for item in soup.find("ol").find_all("li")]
     assert monday == [
-        f"{TITLES['gradient-sign']} – 2 learners",
-        f"{TITLES['gradient-scale']} – 1 learner",
+        f"{TITLES['gradient-sign']} – 2 learners: double (2)",
+        f"{TITLES['gradient-scale']} – 1 learner: double (1)",
     ]
     (row,) = table(soup, "Root causes")
     assert row[:4] == ["double", "3", "1", "3"]
     assert TITLES["gradient-sign"] + " (2)" in " ".join(row[4].split()).replace(". (", ". (")
+
+
+def test_a_rule_names_the_exercises_where_most_break_it() -> None:
+    def learner(*broken: tuple[str, str]) -> Standing:
+        marks = [Mark("x", 0.0, 1.0, where, False, wrong(rule), rule) for where, rule in broken]
+        marks += [Mark("x", 0.0, 1.0, where, True, wrong(rule), rule) for where, rule in broken]
+        record = Record(Result("x", LESSON, "", tuple(marks)), "", "")
+        return Standing("x", LESSON, GRADED, Score("x", LESSON, None, 0.0), record)
+
+    found = [
+        learner(("WeightedSum", "gradient-scale"), ("Linear", "gradient-scale")) for _ in range(3)
+    ]
+    found += [learner((name, "gradient-scale")) for name in ("Linear", "A", "B")]
+    found += [learner(("Linear", "gradient-sign"))]
+    first, second = summarise(LESSON, found).causes
+    assert (first.rule, first.learners) == ("gradient-scale", 6)
+    assert first.exercises == (("Linear", 4), ("WeightedSum", 3), ("A", 1), ("B", 1))
+    assert (second.rule, second.learners, second.exercises) == (
+        "gradient-sign",
+        1,
+        (("Linear", 1),),
+    )
+    soup = BeautifulSoup(page([summarise(LESSON, found)], "today"), "html.parser")
+    assert (
+        soup.find("ol")
+        .find("li")
+        .get_text()
+        .endswith("6 learners: Linear (4), WeightedSum (3), A (1) and 1 more")
+    )
+
+
+def test_who_handed_nothing_in_is_named(small_course: Any) -> None:
+    with Gradebook(small_course.db_url, small_course.course_id) as gradebook:
+        gradebook.add_student("zoe", first_name="Zoë", last_name="Z<b>")
+        gradebook.add_student("yan")
+    grade_as(small_course, "ada")
+    text = summary(small_course).get_text(" ")
+    assert (
+        "Handed nothing in 2 learners of those that the gradebook knows: yan Z<b>, Zoë (zoe)"
+        in (" ".join(text.split()))
+    )
+    grade_as(small_course, "yan")
+    grade_as(small_course, "zoe")
+    assert "nothing" not in summary(small_course).find("main").get_text()
+
+
+def test_code_in_a_reason_is_code(small_course: Any) -> None:
+    reason = "cell 2, line 1: `get('http://evil.example/x')` – reaches out."
+    grade_as(small_course, "ada", (None, None), reasons=(reason,))
+    soup = summary(small_course)
+    assert soup.find("code", string="get('http://evil.example/x')") is not None
+    assert "`" not in soup.find("main").get_text()
 
 
 def test_every_link_leads_to_an_explanation_on_the_page(small_course: Any) -> None:
