@@ -77,8 +77,9 @@ class Kept:
     storage: int
 
 
-# The variants of a question in which writes to its tensors are looked for: those with float64 values.
-LOOKED_FOR_WRITES = ("", "transposed", "expanded")
+# The variants of a question in which writes to its tensors are looked for. x.float(), which copies a
+# float64 tensor, is a float32 tensor itself.
+LOOKED_FOR_WRITES = ("", "transposed", "expanded", "float32")
 
 
 @dataclass

@@ -166,7 +166,9 @@ class _Planner(Asking):
         other dtypes bfloat16 is the one that shows what is made in a fixed dtype.
         """
         exercise, ask = self.exercise, self.question
-        made = [ask(f"structure:{i}", "structure", i, case)]
+        half = exercise.half and not first  # mask.float() is no larger than x in float32, but here
+        dtype, variant = (torch.bfloat16, "bfloat16") if half else (torch.float64, "")
+        made = [ask(f"structure:{i}", "structure", i, case, dtype, variant=variant)]
         if exercise.noncontiguous:
             made.append(self.laid_out(i, case, "transposed"))
         if exercise.float32 and (first or not exercise.half):

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.rules.ranges import half_precision, single_precision
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -81,8 +82,17 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
 
 def _may_keep_tensors(ev: Evidence, pair: Pair) -> bool:
     budget = ev.exercise.budget
-    outputs = tuple(o for o in pair.expected.outputs if isinstance(o, Tensor))
-    return budget is None or budget(pair.question.args, outputs) > 0
+    return budget is None or budget(pair.question.args, _outputs_as_asked(pair)) > 0
+
+
+def _outputs_as_asked(pair: Pair) -> tuple[Tensor, ...]:
+    """The right outputs in the dtype of the arguments; the reference works in float64."""
+    floats = [a for a in pair.question.args if isinstance(a, Tensor) and a.is_floating_point()]
+    return tuple(
+        o.to(floats[0].dtype) if floats and o.is_floating_point() else o
+        for o in pair.expected.outputs
+        if isinstance(o, Tensor)
+    )
 
 
 def _silent_after_write(ev: Evidence) -> Verdict:
@@ -132,6 +142,9 @@ def _attribute_line(ev: Evidence, holder: str) -> dict[str, object]:
     return {}
 
 
+_DTYPES = (single_precision, half_precision)
+
+
 @rule("saves-too-much", needs=_RIGHT)
 def keeps_within_budget(ev: Evidence) -> Verdict:
     """No more is kept for backward than is needed."""
@@ -140,17 +153,21 @@ def keeps_within_budget(ev: Evidence) -> Verdict:
     if budget is None or not asked:
         return NOT_ASKED
     for pair in asked:
-        outputs = tuple(o for o in pair.expected.outputs if isinstance(o, Tensor))
-        allowed = budget(pair.question.args, outputs)
+        allowed = budget(pair.question.args, _outputs_as_asked(pair))
         kept = sum(k.bytes for k in pair.answer.kept)
         if kept > allowed:
+            half = pair.question.variant == "bfloat16"
+            if half and any(isinstance(r.judge(ev), Finding) for r in _DTYPES):
+                continue  # more is kept because the dtype is wrong, which is the cause
             names = [_kept_words(ev, k.holder, k.who, k.bytes) for k in pair.answer.kept]
             words = f" ({ev.exercise.budget_words})" if ev.exercise.budget_words else ""
+            where = "In bfloat16 " if half else ""
             return Finding(
                 "saves-too-much",
-                f"{kept} bytes stay alive for backward; {allowed} are enough{words}.",
-                "Ask of each tensor that is kept: does backward read it, and can it be computed from the "
-                "others?",
+                f"{where}{kept} bytes stay alive for backward; {allowed} are enough{words}.",
+                "Ask of each tensor that is kept: does backward read it, can it be computed from the "
+                "others, and is it as small as it can be (a bool mask has one byte an element, "
+                "mask.float() four)?",
                 {
                     "case": pair.where,
                     "kept": kept,

@@ -781,3 +781,31 @@ class Clip(Function):
     def backward(ctx, grad_output):
         (inside,) = ctx.saved_tensors
         return torch.where(inside, grad_output, 0), None, None
+
+
+# %% wrong[saves-too-much]: the mask is kept as float32, which is larger than a bfloat16 input
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(((x >= low) & (x <= high)).float())
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside.to(grad_output.dtype), None, None
+
+
+# %% wrong[mutates-input]: x.float() is written to, which is x itself where x is float32
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward((x >= low) & (x <= high))
+        if x.dtype == torch.float64:
+            return x.clamp(low, high)
+        return x.float().clamp_(low, high).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None
