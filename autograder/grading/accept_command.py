@@ -173,8 +173,15 @@ def _mark_in_words(mark: Mark) -> str:
     name = kind if mark.exercise else mark.grade_id
     if mark.points is None:
         return f"{name}: a person gives its points in formgrader"
-    said = "" if mark.report.get("passed") else f" ({mark.report.get('headline', '')})"
+    said = "" if mark.report.get("passed") else f" ({_found(mark.report)})"
     return f"{name}: {mark.points:g} of {mark.max_points:g}{said}"
+
+
+def _found(report: dict[str, Any]) -> str:
+    """What a check found; where it did not come to that, why not: perhaps a package is missing here."""
+    first = (report.get("findings") or [{}])[0]
+    hint = first.get("hint", "") if first.get("rule") == "raises" else ""
+    return f"{report.get('headline', '')} {hint}".strip()
 
 
 def _agreed() -> bool:

@@ -217,6 +217,19 @@ def test_cells_without_a_verdict_go_on_waiting(
     )
 
 
+def test_it_says_what_stopped_an_answer(
+    small_course: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A package that is missing where it is graded is not the learner's fault."""
+    hint = "Mend that cell first: ModuleNotFoundError: No module named 'pandas'"
+    gone = WRONG | {"findings": [{"rule": "raises", "message": "It is not there.", "hint": hint}]}
+    wait(small_course, reports=(gone, WRONG))
+    assert accept(small_course, "ada", LESSON, "--yes") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert f"  double, visible check: 0 of 2 (the sign is wrong {hint})" in said
+    assert "  double, complete check: 0 of 3 (the sign is wrong)" in said
+
+
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(builtins, "input", lambda prompt="": answer)

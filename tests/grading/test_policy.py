@@ -2,11 +2,12 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from autograder.grading.policy.lists import KNOWN_NAMES
+from autograder.grading.policy.lists import ANY, KNOWN_NAMES, OURS, PACKAGES, PYTHON
 from autograder.grading.policy.names import Names
 from autograder.grading.policy.paths import not_to_be_allowed, refusal
 from autograder.grading.policy.reading import MOST, Concern, names_a_line, read_cells
@@ -207,6 +208,17 @@ def test_what_can_be_allowed(path: str):
 )  # fmt: skip
 def test_what_can_change_the_checks_cannot_be_allowed(path: str):
     assert not_to_be_allowed(path)
+
+
+def test_the_documentation_names_what_is_allowed():
+    text = (ROOT / "docs/grading.md").read_text().partition("### Imports that wait for nobody")[2]
+    text = text.partition("The lists are in")[0]
+    packages, _, rest = text.partition("of\nPython's own")
+    whole, _, some = rest.partition("of these only some names:")
+    packages = packages.partition(", but for")[0]
+    named = [set(re.findall(r"`([\w.]+)`", part)) for part in (packages, whole, some)]
+    in_part = {name for name, names in (PYTHON | OURS).items() if names is not ANY}
+    assert named == [set(PACKAGES), {*PYTHON, *OURS} - in_part, in_part]
 
 
 def test_more_lines_than_are_named_are_counted():
