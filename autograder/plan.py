@@ -55,6 +55,7 @@ class _Planner(Asking):
                         made += self.each_kind(i, case, whole=i == min(chosen))
                     if place < _DEEP:
                         made += self.deep(i, case, first=place == 0)
+                made += self.second_order_elsewhere(*main[0])
                 made += self.grown(main) if self.exercise.any_size else []
             batches = [(i, case) for i, case in cases if case.role == "batch"]
             chosen = self.one_of_each_kind(batches)
@@ -99,7 +100,7 @@ class _Planner(Asking):
         return made
 
     def first_case(self, i: int, case: Case, main: list[tuple[int, Case]]) -> list[Question]:
-        """What is asked once: linearity in the upstream gradient, shared state, frozen inputs."""
+        """What is asked once: linearity in the upstream gradient, shared state."""
         exercise = self.exercise
         made = []
         base = self.question(f"linear:{i}", "run", i, case, visible=case.visible, upstream="g2")
@@ -120,7 +121,7 @@ class _Planner(Asking):
             made.append(self.question(name, "interleave", i, case, later=False, args=args))
         if exercise.expanded:
             made.append(self.laid_out(i, case, "expanded"))
-        return [*made, *self.second_order_elsewhere(i, case)]
+        return made
 
     def unlike(self, i: int, main: list[tuple[int, Case]]) -> tuple[Any, ...] | None:
         """The arguments of a main case whose plain values are others: a dim, a scale, a flag.
