@@ -9,9 +9,13 @@ from torch import Tensor
 
 from autograder.exercise import Named
 
+_LEFT_OUT = "left out"
+
 
 def one_of_each_kind(cases: Mapping[int, tuple[Any, ...]]) -> set[int]:
     """Of the cases with arguments of the same types and flags, the one with most dimensions.
+
+    Not of all such kinds, but of as many as it takes to have every type and flag of each argument.
 
     cases  arguments by the number of the case
     Not one without any: a 0-d tensor on the CPU may meet tensors on every device.
@@ -22,7 +26,22 @@ def one_of_each_kind(cases: Mapping[int, tuple[Any, ...]]) -> set[int]:
         kind = tuple(map(_type_or_flag, args))
         if kind not in best or dimensions > best[kind][0]:
             best[kind] = dimensions, i
-    return {i for _, i in best.values()}
+    return {best[kind][1] for kind in _covering(list(best))}
+
+
+def _covering(kinds: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Some of the kinds, in which every argument has each of its types and flags, or is left out.
+
+    Each argument decides about branches of its own; all combinations are seen by the ordinary runs.
+    """
+    most = max(map(len, kinds), default=0)
+    left = {kind: {*enumerate((*kind, *[_LEFT_OUT] * (most - len(kind))))} for kind in kinds}
+    chosen, missing = [], set().union(*left.values())
+    while missing:
+        kind = max(left, key=lambda each: len(left[each] & missing))
+        chosen.append(kind)
+        missing -= left[kind]
+    return chosen
 
 
 def _type_or_flag(value: Any) -> Any:

@@ -32,6 +32,7 @@ _COMPARES = frozenset(
     for overload in ("Tensor", "Scalar")
 )
 _FLIPS = _aten.bitwise_not.default  # ~mask
+_LIKE = frozenset([_aten.zeros_like.default, _aten.ones_like.default, _aten.full_like.default])
 _SELECTS = frozenset([_aten.masked_fill.Scalar, _aten.where.self])
 
 
@@ -45,8 +46,15 @@ class QuickMeta(PlainMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        made = None if kwargs else _from_shapes(func, args)
+        made = _made_like(func, args, kwargs) if kwargs else _from_shapes(func, args)
         return func(*args, **(kwargs or {})) if made is None else made
+
+
+def _made_like(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
+    """zeros_like(x) and the like, without a dtype or device of their own."""
+    if func not in _LIKE or not args[0].is_meta or any(v for v in kwargs.values()):
+        return None
+    return torch.empty_like(args[0])
 
 
 def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:

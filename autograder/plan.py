@@ -18,7 +18,6 @@ from autograder.expected import References, cast, gradients_vary
 from autograder.more_rows import TIMES, more_rows
 from autograder.observation import Question
 
-_DEEP = 2  # how many main cases get the costly questions too
 SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 
 
@@ -53,7 +52,7 @@ class _Planner(Asking):
                     made += self.each_device(i, case, devices)
                     if i in chosen or (case.visible and self.exercise.visible_second):
                         made += self.each_kind(i, case, whole=i == min(chosen))
-                    if place < _DEEP:
+                    if place == 0 or (place == 1 and self.exercise.second_order == "checked"):
                         made += self.deep(i, case, first=place == 0)
                 made += self.second_order_elsewhere(*main[0])
                 made += self.grown(main) if self.exercise.any_size else []
@@ -218,11 +217,11 @@ class _Planner(Asking):
         return made
 
     def deep(self, i: int, case: Case, first: bool) -> list[Question]:
-        """Writes between forward and backward; in the first case gradcheck and gradgradcheck too.
+        """Writes between forward and backward; gradcheck and gradgradcheck.
 
-        They cost most, and the reference judges first and second derivatives in every case: what is
-        left to them is what does not survive many calls. Where second derivatives have no other judge,
-        gradgradcheck is asked in each of these cases.
+        They cost most, and the reference judges derivatives in every case: what is left to them is what
+        does not survive many calls, in one case. Where second derivatives have no other judge,
+        gradgradcheck is asked in two.
         """
         exercise, ask = self.exercise, self.question
         made = [ask(f"mutate:{i}:output", "mutate", i, case, target="output")]
@@ -262,7 +261,7 @@ class _Planner(Asking):
         if self.exercise.second_order not in JUDGED:
             return []
         made = []
-        if self.exercise.noncontiguous:
+        if self.exercise.noncontiguous and self.exercise.second_order != "refused":
             name, layout = f"second:{i}:transposed", "transposed"
             made.append(self.second(name, i, case, False, layout=layout, variant=layout))
         whole = self.second(f"second:{i}:frozen", i, case, False)

@@ -96,8 +96,8 @@ FLASH_ATTENTION = Exercise(
         Scenario(
             "every attempt at a second derivative raises RuntimeError",
             "double-backward-value",
-            experiments.run_attempts(False, 2),
-            experiments.judge_attempts(flash_reference, False, 2, may_be_right=False),
+            experiments.run_attempts(False, 4),
+            experiments.judge_attempts(flash_reference, False, 4, may_be_right=False),
             visible=True,
             needs=(*_RIGHT, "second_derivatives"),
         ),

@@ -74,3 +74,18 @@ def test_a_tensor_on_the_cpu_meets_torchs_error(operation):
     meta, cpu = tensors((3, 4), torch.float64), torch.ones(3, 4).double()
     with QuickMeta(), pytest.raises(RuntimeError, match="device"):
         operation(meta, cpu)
+
+
+@pytest.mark.parametrize(
+    "make", [torch.zeros_like, torch.ones_like, lambda x, **more: torch.full_like(x, 2.0, **more)]
+)
+@pytest.mark.parametrize("more", [{}, {"dtype": torch.float32}, {"device": "cpu"}])
+def test_tensors_like_others_are_torchs(make, more):
+    for shape in SHAPES:
+        x = tensors(shape, torch.float64)
+        expected = make(x, **more)
+        with QuickMeta():
+            made = make(x, **more)
+        assert (made.shape, made.dtype, made.device) == (
+            expected.shape, expected.dtype, expected.device,
+        )  # fmt: skip
