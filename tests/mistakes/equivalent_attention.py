@@ -32,10 +32,6 @@ ATTENTION = (
         "forward: out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total) → out[..., rows, :] = gathered / torch.where(total == 0, 2.0, total)",
         "forward: out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total) → out[..., rows, :] = gathered / torch.where(total == 0, -1.0, total)",
     )),
-    Equivalent("FlashAttention", "blocks of keys only, all queries at once, logaddexp", "every block is written, none is added to", (
-        "backward: dq, dk, dv = (torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)) → dq, dk, dv = (torch.zeros_like(q), torch.ones_like(k), torch.zeros_like(v))",
-        "backward: dq, dk, dv = (torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)) → dq, dk, dv = (torch.zeros_like(q), torch.zeros_like(k), torch.ones_like(v))",
-    )),
     Equivalent("FlashAttention", "lists of tiles, put together by cat", "a row of positions has one dimension, so 1 and -1 are the same", (
         "tile_scores: row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1) → row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(-1)",
     )),
