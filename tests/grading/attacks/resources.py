@@ -33,7 +33,7 @@ def in_forward(body: str) -> str:
 
 
 # Seconds that what "never ends" takes: longer than it has, short enough to be shown to come to its end.
-LONG = 2.5
+LONG = 4.0
 _UNTIL = f"import time\nend = time.monotonic() + {LONG}\n"
 _FOR_EVER = _UNTIL + "while time.monotonic() < end:\n    pass\nreturn True"
 _STUBBORN = (

@@ -149,5 +149,6 @@ def test_answers_that_are_too_many(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_never_ends_is_longer_than_there_is_time():
-    assert HOW.limits.cell_seconds < LONG
+    # Interrupted in time; what does not hear that is ended a moment later, on a busy machine too.
+    assert HOW.limits.cell_seconds + box_module._GRACE < LONG - 1.0
     assert os.cpu_count()
