@@ -197,6 +197,15 @@ CLIP = Exercise(
             role="special",
             advice="Only an x that equals both bounds passes its gradient: low <= x and x <= high.",
         ),
+        *(
+            Case(
+                f"0 as a bound ({low} to {high})",
+                lambda s, low=low, high=high: (_around(s, low, high), low, high),  # type: ignore[misc]
+                role="special",
+                advice="0.0 is a bound like any other: `if low` and `low or ...` take it for a missing one.",
+            )
+            for low, high in ((0.0, 1.5), (-1.5, 0.0))
+        ),
         Case("inputs of ±1000", lambda s: (large(s), -2.0, 3.0), role="extreme"),
         Case("an empty tensor", lambda s: (s.normal(0, 3), -1.0, 1.0), role="empty"),
     ),
