@@ -353,7 +353,7 @@ class ClipGradient(Function):
         return ctx.limit * grad_output.sign(), None
 
 
-# %% wrong[gradient-value]: the size is clamped, the sign lost
+# %% wrong[gradient-value|upstream-ignored]: the size is clamped, the sign lost
 class ClipGradient(Function):
     @staticmethod
     def forward(ctx, x, limit):
