@@ -19,7 +19,7 @@ from autograder.grading.batch import Busy, alone
 from autograder.grading.course import CannotWrite, folder_of, open_gradebook
 from autograder.grading.grade_command import add_course_options, course_of
 from autograder.grading.gradebook import Writer
-from autograder.grading.handed_in import find
+from autograder.grading.handed_in import find, printable
 from autograder.grading.lesson import NoLesson
 from autograder.grading.records import Acceptance, Record, Records, now
 from autograder.grading.result import Mark
@@ -86,14 +86,14 @@ def run_accept(options: argparse.Namespace) -> int:
 
 
 def _failed(words: str) -> int:
-    print(f"autograder: {_printable(words)}", file=sys.stderr)
+    print(f"autograder: {printable(words)}", file=sys.stderr)
     return EXIT_FAILED
 
 
 def _accept(course: CourseDirectory, student: str, lesson: str, who: str, yes: bool) -> bool:
     """Show, ask and write; whether it was accepted."""
     waiting = _waiting(course, student, lesson)
-    print("\n".join(_printable(line) for line in _in_words(waiting)))
+    print("\n".join(printable(line) for line in _in_words(waiting)))
     if not yes and not _agreed():
         print("Nothing was changed.")
         return False
@@ -122,7 +122,7 @@ def _withdraw(course: CourseDirectory, student: str, lesson: str) -> str:
             raise NotAccepted(f"{student}, {lesson} was not accepted by anybody.")
         again = replace(record, accepted=None, result=replace(record.result, content=""))
         records.draft(again).place()
-    return _printable(
+    return printable(
         f"{student}, {lesson} is accepted no more. `autograder grade {lesson} --student {student}` "
         "takes the points back."
     )
@@ -202,8 +202,3 @@ def _me() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "a person"
-
-
-def _printable(line: str) -> str:
-    """A line in which nothing moves the cursor: what it quotes is a student's choice."""
-    return "".join(c if c.isprintable() else "�" for c in line)

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from autograder.grading.course import CannotWrite, open_gradebook
 from autograder.grading.feedback_pages import Page, outdated, pages, write_pages
 from autograder.grading.grade_command import add_course_options, course_of
-from autograder.grading.handed_in import lessons_handed_in
+from autograder.grading.handed_in import lessons_handed_in, printable
 from autograder.grading.lesson import NoLesson
 from autograder.grading.scores import read_lessons
 from autograder.grading.standing import CHANGED, UNGRADED, standings
@@ -71,7 +71,7 @@ def _write(course: CourseDirectory, engine: Engine, options: argparse.Namespace)
         print(_to_be_graded(left), file=sys.stderr)
     for page, why in failed:
         print(
-            _printable(f"autograder: no page for {page.student}, {page.lesson}: {why}"),
+            printable(f"autograder: no page for {page.student}, {page.lesson}: {why}"),
             file=sys.stderr,
         )
     return EXIT_FAILED if failed else EXIT_DONE
@@ -109,10 +109,6 @@ def in_words(written: int, kept: int) -> str:
 def _to_be_graded(count: int) -> str:
     are = "1 submission is" if count == 1 else f"{count} submissions are"
     return f"{are} still to be graded: run `autograder grade`, then this again."
-
-
-def _printable(line: str) -> str:
-    return "".join(c if c.isprintable() else "�" for c in line)
 
 
 class _Progress:

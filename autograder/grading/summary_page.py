@@ -15,7 +15,7 @@ from autograder.explanations import TITLES
 from autograder.explanations import page as explanation
 from autograder.grading.answers import read_answers, seen_by_all
 from autograder.grading.course import open_gradebook
-from autograder.grading.handed_in import lesson_files
+from autograder.grading.handed_in import lesson_files, printable
 from autograder.grading.markdown import safe_html
 from autograder.grading.said import said_as_html
 from autograder.grading.scores import Student, read_students
@@ -226,7 +226,7 @@ def _who(student: Student) -> str:
 
 def _reasons(reasons: Sequence[str]) -> str:
     """One reason behind the name, several below it."""
-    said = [said_as_html(_printable(reason)) for reason in reasons]
+    said = [said_as_html(printable(reason)) for reason in reasons]
     if len(said) < 2:
         return ": " + "".join(said)
     return "<ul>" + "".join(f"<li>{one}</li>" for one in said) + "</ul>"
@@ -273,8 +273,4 @@ def _learners(count: int) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_printable(text))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return escape(printable(text))
