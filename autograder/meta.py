@@ -31,7 +31,6 @@ _COMPARES = frozenset(
     for name in ("gt", "ge", "lt", "le", "eq", "ne")
     for overload in ("Tensor", "Scalar")
 )
-_FLIPS = _aten.bitwise_not.default  # ~mask
 _LIKE = frozenset([_aten.zeros_like.default, _aten.ones_like.default, _aten.full_like.default])
 _SELECTS = frozenset([_aten.masked_fill.Scalar, _aten.where.self])
 
@@ -52,7 +51,7 @@ class QuickMeta(PlainMode):
 
 def _made_like(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
     """zeros_like(x) and the like, without a dtype or device of their own."""
-    if func not in _LIKE or not args[0].is_meta or any(v for v in kwargs.values()):
+    if func not in _LIKE or not args[0].is_meta or any(kwargs.values()):
         return None
     return torch.empty_like(args[0])
 
@@ -61,8 +60,6 @@ def _from_shapes(func: Any, args: tuple[Any, ...]) -> Tensor | None:
     """The result of one of these operations, or None where torch has to say."""
     if special := _BY_HAND.get(func):
         return special(*args)
-    if func is _FLIPS and args[0].is_meta and args[0].dtype == torch.bool:
-        return torch.empty_like(args[0])
     selects = func in _SELECTS
     if not selects and func not in _SAME_DTYPE and func not in _COMPARES:
         return None
@@ -96,6 +93,11 @@ def _broadcast(shapes: list[torch.Size]) -> Sequence[int] | None:
             return None
         made.append(others.pop() if others else 1)
     return made[::-1]
+
+
+def _flipped(mask: Tensor) -> Tensor | None:
+    """~mask."""
+    return torch.empty_like(mask) if mask.is_meta and mask.dtype == torch.bool else None
 
 
 def _multiplied(a: Tensor, b: Tensor) -> Tensor | None:
@@ -134,6 +136,7 @@ _BY_HAND: dict[Any, Callable[..., Tensor | None]] = {
         ),
         _reduced,
     ),
+    _aten.bitwise_not.default: _flipped,
     _aten.mm.default: _multiplied,
     _aten.bmm.default: _multiplied,
     _aten.add_.Tensor: _added_to,

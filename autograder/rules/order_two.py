@@ -34,36 +34,42 @@ def _wrong(pair: Pair) -> tuple[int, object, object] | None:
 @rule("double-backward-value", needs=(*_RIGHT, "writes_it_by_hand"))
 def second_derivatives(ev: Evidence) -> Verdict:
     """Second derivatives are right (or refused where that is allowed)."""
-    pairs = [p for p in ev.pairs("second") if not _first_is_wrong(ev, p)]
+    pairs = list(ev.pairs("second"))
     if not pairs:
         return NOT_ASKED
-    if ev.exercise.second_order == "refused":
-        return _must_refuse(pairs)
-    may_refuse = ev.exercise.second_order == "right-or-refused"
     for pair in pairs:
-        failure = pair.answer.failure
-        if failure is not None:
-            if may_refuse and failure.is_runtime_error:
-                continue
-            return _wrong_error(pair) if may_refuse else _refused(ev, pair)
-        wrong = _wrong(pair)
-        if wrong is None:
-            continue
-        mixed = bool(pair.question.more.get("mixed"))
-        place, got, right = wrong
-        if _as_released(ev, pair):
-            return _to_repair(ev, pair, place, got, right)
-        if got is None and not may_refuse:
-            return _missing(ev, pair, place)
-        return _silent(ev, pair, place, got, right, mixed, may_refuse)
+        found = _judge_pair(ev, pair)
+        if found is not None and not _first_is_wrong(ev, pair):
+            return found
     return None
+
+
+def _judge_pair(ev: Evidence, pair: Pair) -> Finding | None:
+    if ev.exercise.second_order == "refused":
+        return _must_refuse(pair)
+    may_refuse = ev.exercise.second_order == "right-or-refused"
+    failure = pair.answer.failure
+    if failure is not None:
+        if may_refuse:
+            return None if failure.is_runtime_error else _wrong_error(pair)
+        return _refused(ev, pair)
+    wrong = _wrong(pair)
+    if wrong is None:
+        return None
+    mixed = bool(pair.question.more.get("mixed"))
+    place, got, right = wrong
+    if _as_released(ev, pair):
+        return _to_repair(ev, pair, place, got, right)
+    if got is None and not may_refuse:
+        return _missing(ev, pair, place)
+    return _silent(ev, pair, place, got, right, mixed, may_refuse)
 
 
 def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
     """Whether the first derivative already fails with these strides, or with an input frozen."""
     if pair.question.variant == "transposed":
         return any(isinstance(r.judge(ev), Finding) for r in (other_strides, expanded_upstream))
-    if pair.question.id.partition(":frozen:")[1]:
+    if ":frozen:" in pair.question.id:
         return isinstance(honours_needs_input_grad.judge(ev), Finding)
     return False
 
@@ -217,21 +223,18 @@ def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object)
     )
 
 
-def _must_refuse(pairs: list[Pair]) -> Verdict:
-    for pair in pairs:
-        failure = pair.answer.failure
-        if failure is None:
-            return Finding(
-                "double-backward-value",
-                "A second derivative is asked for and no error is raised: the number that comes out is "
-                f"{'wrong or missing' if _wrong(pair) else 'right, but it should not come out at all'}.",
-                "Make backward refuse: `if torch.is_grad_enabled(): raise RuntimeError(...)` as its first "
-                "line. once_differentiable alone stays silent in a sum with another function of x.",
-                {"case": pair.where, "mixed": bool(pair.question.more.get("mixed"))},
-            )
-        if not failure.is_runtime_error:
-            return _wrong_error(pair)
-    return None
+def _must_refuse(pair: Pair) -> Finding | None:
+    failure = pair.answer.failure
+    if failure is None:
+        return Finding(
+            "double-backward-value",
+            "A second derivative is asked for and no error is raised: the number that comes out is "
+            f"{'wrong or missing' if _wrong(pair) else 'right, but it should not come out at all'}.",
+            "Make backward refuse: `if torch.is_grad_enabled(): raise RuntimeError(...)` as its first "
+            "line. once_differentiable alone stays silent in a sum with another function of x.",
+            {"case": pair.where, "mixed": bool(pair.question.more.get("mixed"))},
+        )
+    return None if failure.is_runtime_error else _wrong_error(pair)
 
 
 def _wrong_error(pair: Pair) -> Finding:
