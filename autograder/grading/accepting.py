@@ -38,7 +38,11 @@ def with_verdicts(result: Result) -> Result:
         return result
     marks = tuple(_with_points(mark) for mark in result.marks)
     left = tuple(reason for reason in result.reasons if reason not in lines)
-    notebook = _accepted(result.notebook, marks, lines) if result.notebook else ""
+    notebook = ""
+    if result.notebook:
+        read = nbformat.reads(result.notebook, as_version=4)
+        show_acceptance(read, marks, lines)
+        notebook = str(JSONWriter().writes(read))
     return replace(result, notebook=notebook, marks=marks, reasons=left)
 
 
@@ -48,9 +52,10 @@ def _with_points(mark: Mark) -> Mark:
     return replace(mark, points=mark.max_points if mark.report.get("passed") is True else 0.0)
 
 
-def _accepted(text: str, marks: tuple[Mark, ...], lines: tuple[str, ...]) -> str:
-    """The graded notebook without what says that it waits."""
-    notebook = nbformat.reads(text, as_version=4)
+def show_acceptance(
+    notebook: NotebookNode, marks: tuple[Mark, ...], lines: tuple[str, ...]
+) -> None:
+    """Take out of a graded notebook what says that it waits."""
     by_name = {mark.grade_id: mark for mark in marks if mark.report}
     if notebook.cells and notebook.cells[0].get("id") == NOTE:
         notebook.cells[0] = note_of_acceptance(lines)
@@ -60,7 +65,6 @@ def _accepted(text: str, marks: tuple[Mark, ...], lines: tuple[str, ...]) -> str
             cell.outputs = [one for one in cell.outputs if not _says_it_waits(one)]
             if not mark.points:
                 cell.outputs.append(failed_check(mark.report))
-    return str(JSONWriter().writes(notebook))
 
 
 def _says_it_waits(output: NotebookNode) -> bool:

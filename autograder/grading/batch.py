@@ -20,7 +20,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from autograder.grading.autograded import read_timestamp
-from autograder.grading.box import Limits, Lost, Walls
+from autograder.grading.box import Limits, Walls
 from autograder.grading.course import CannotWrite, open_gradebook
 from autograder.grading.execute import allowed_imports
 from autograder.grading.flow import Flow, Place, Task
@@ -28,7 +28,7 @@ from autograder.grading.gradebook import Writer
 from autograder.grading.handed_in import HandedIn, find, lesson_files
 from autograder.grading.lesson import LessonFiles, read_lesson
 from autograder.grading.records import Records, Seeds
-from autograder.grading.result import Mark, Result
+from autograder.grading.result import Result
 from autograder.grading.scores import Known, Score, read_known, read_scores
 from autograder.grading.troubles import database_trouble, is_passing
 from autograder.grading.work import How, content_hash
@@ -113,46 +113,13 @@ def grade_all(
                 writer.check(lesson)
             told(tally, None)
             for task, graded in flow:
-                result = not_asked(graded, task.how.limits)
-                result = writer.write(result, task.handed_in.folder)
+                result = writer.write(graded, task.handed_in.folder)
                 score = reader.score(result.student, result.lesson)
                 if score is not None and score.waits:
                     result = replace(result, reasons=score.why_waiting(result.reasons))
                 tally.add(result, score)
                 told(tally, replace(result, notebook=""))
     return tally
-
-
-def not_asked(result: Result, limits: Limits) -> Result:
-    """The same result, but what the time of the whole notebook did not suffice for is for a person.
-
-    An exercise that used up its own time has been asked, and keeps its 0.
-    """
-    cut = [m for m in result.marks if _lost(m, Lost("time", "all time was used up before"))]
-    if result.seconds.get("box", 0.0) >= limits.seconds:
-        # Whichever was asked last was asked when time ran out.
-        last = [m for m in result.marks if _lost(m, Lost("time"))][-1:]
-        cut += [
-            m
-            for m in result.marks
-            if last and _lost(m, Lost("time")) and m.exercise == last[0].exercise
-        ]
-    if not cut:
-        return result
-    marks = tuple(replace(mark, points=None) if mark in cut else mark for mark in result.marks)
-    names = ", ".join(dict.fromkeys(mark.exercise for mark in cut))
-    reason = (
-        f"The time for the whole notebook ({limits.seconds:g} s) ran out before these had been asked: "
-        f"{names}. Grade it again with more: --seconds {2 * limits.seconds:g} --all --student."
-    )
-    return replace(result, marks=marks, reasons=(*result.reasons, reason))
-
-
-def _lost(mark: Mark, lost: Lost) -> bool:
-    """Whether a mark is 0 because its questions were lost so."""
-    findings = mark.report.get("findings") or [{}]
-    said = f"{mark.exercise} could not be checked: {lost}."  # see judge
-    return mark.points == 0 and findings[0].get("message") == said
 
 
 def how_to_grade(

@@ -73,6 +73,7 @@ def configure_running(c: Config) -> None:
 def configure_autograding(c: Config) -> None:
     """What a submission went through before, while and after its cells run."""
     c.Autograde.sanitize_preprocessors = [
+        _EXECUTE + "RightNotebook",
         _STOCK + "ClearOutput",
         _SUBMISSION + "RestoreLesson",
         _SUBMISSION + "SanitiseSubmission",

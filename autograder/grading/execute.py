@@ -15,16 +15,36 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveAutoGrades
 from traitlets import Bool, Enum, Float, List, TraitError, Unicode, validate
 
+from autograder.grading.accepting import lines_of, show_acceptance, with_verdicts
 from autograder.grading.box import CannotStart, Limits, Walls
-from autograder.grading.handed_in import lesson_files
+from autograder.grading.handed_in import HandedIn, known_lessons, lesson_files
 from autograder.grading.lesson import NoLesson, read_lesson
 from autograder.grading.policy.paths import not_to_be_allowed
 from autograder.grading.preprocessor import Converted, CoursePreprocessor
-from autograder.grading.records import Seeds
+from autograder.grading.recognising import Lessons
+from autograder.grading.records import Records, Seeds
+from autograder.grading.result import Result
 from autograder.grading.submission import course_of
-from autograder.grading.work import How, mark_in_box, note_for_person
+from autograder.grading.work import How, content_hash, mark_in_box, note_for_person
 
 WAITING = "autograder_waiting"  # in resources: the cells a person has to grade
+
+
+class RightNotebook(CoursePreprocessor):
+    """Stops where the notebook of another lesson was handed in: its 0 points would be no verdict."""
+
+    _known: Lessons | None = None  # what the course's lessons are known by, once they were read
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        course = course_of(self)
+        if course is None:
+            return nb, resources
+        if self._known is None:
+            self._known = known_lessons(course)
+        submission = _handed_in(course, resources, self._known).read()
+        if submission.data is None:
+            raise NbGraderException(submission.trouble or "There is no notebook any more.")
+        return nb, resources
 
 
 class ExecuteInBox(CoursePreprocessor):
@@ -58,11 +78,13 @@ class ExecuteInBox(CoursePreprocessor):
         course = course_of(self)
         if course is None:
             raise NbGraderException("ExecuteInBox runs within `nbgrader autograde` only.")
-        name = resources["nbgrader"]["assignment"]
+        student, name = (resources["nbgrader"][one] for one in ("student", "assignment"))
         walls = Walls.none() if self.unsafe else Walls()
+        root = Path(course.root)
         try:
-            lesson = read_lesson(lesson_files(course, name))
-            seed, limits = Seeds(Path(course.root)).of(name), Limits(seconds=self.seconds)
+            files = lesson_files(course, name)
+            lesson = read_lesson(files)
+            seed, limits = Seeds(root).of(name), Limits(seconds=self.seconds)
             allowed = tuple(self.allowed_imports)
             how = How(seed, self.device, limits, walls, lesson.prelude, self.run_tests, allowed)
             marked = mark_in_box(nb, lesson, how)
@@ -75,8 +97,22 @@ class ExecuteInBox(CoursePreprocessor):
             raise NbGraderException(str(error)) from error
         if marked.reasons:
             nb.cells.insert(0, note_for_person(marked.reasons))
-        resources[WAITING] = {m.grade_id for m in marked.marks if m.points is None}
+        result = Result(
+            student, name, "", tuple(marked.marks), reasons=tuple(marked.reasons),
+            content=content_hash(_handed_in(course, resources).read(), files, how),
+        )  # fmt: skip
+        if Records(root).acceptance(result) is not None:
+            accepted = with_verdicts(result)
+            show_acceptance(nb, accepted.marks, lines_of(result))
+            result = accepted
+        resources[WAITING] = {m.grade_id for m in result.marks if m.points is None}
         return nb, resources
+
+
+def _handed_in(course: CourseDirectory, resources: Any, known: Lessons | None = None) -> HandedIn:
+    student, lesson = (resources["nbgrader"][one] for one in ("student", "assignment"))
+    folder = Path(course.format_path(course.submitted_directory, student, lesson))
+    return HandedIn(student, lesson, folder, known)
 
 
 def allowed_imports(course: CourseDirectory) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autograder.grading.batch import Order, Reader, how_to_grade, not_asked
+from autograder.grading.batch import Order, Reader, how_to_grade
 from autograder.grading.box import Walls
 from autograder.grading.course import CannotWrite
 from autograder.grading.grade_command import add_course_options, course_of
@@ -59,7 +59,7 @@ def run_replay(options: argparse.Namespace) -> int:
     if options.unsafe:
         how = replace(how, walls=Walls.none())
     submission = found[0].read()
-    result = not_asked(grade(submission, files, how), how.limits)
+    result = grade(submission, files, how)
     close_boxes()
     marks = [mark for mark in result.marks if mark.grade_id in wanted]
     for reason in result.reasons:

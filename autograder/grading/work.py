@@ -23,6 +23,7 @@ from autograder.grading.box import Box, Job, Limits, Outcome, Walls
 from autograder.grading.judge import examination
 from autograder.grading.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
 from autograder.grading.marking import Marked, mark
+from autograder.grading.out_of_time import let_wait
 from autograder.grading.restoring import UnreadableNotebook, overwrite, read_notebook, restore
 from autograder.grading.result import Mark, Result
 from autograder.grading.said import said_as_markdown
@@ -191,9 +192,11 @@ def _notice_exercises() -> None:
 
 def mark_in_box(notebook: NotebookNode, lesson: Lesson, how: How) -> Marked:
     """Mark a restored notebook with this process's box. Raises CannotStart."""
-    return mark(
+    marked = mark(
         notebook, lesson, lambda job: _run(job, how), how.seed, how.devices, how.tests, how.allowed
     )
+    let_wait(marked, notebook, how.limits)
+    return marked
 
 
 def _run(job: Job, how: How) -> Outcome:

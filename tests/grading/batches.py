@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from nbgrader.api import Gradebook
+from nbgrader.utils import compute_checksum
 
 from autograder.grading.course import open_course
 from autograder.grading.records import Records
@@ -137,7 +139,7 @@ def add_lesson(root: Path, lesson: str, source: str, db_url: str | None = None) 
                 gradebook.add_grade_cell(name, *here, max_score=role["points"], cell_type="code")
             gradebook.add_source_cell(
                 name, *here, cell_type="code", source=cell["source"], locked=role["locked"],
-                checksum="1",
+                checksum=compute_checksum(nbformat.from_dict(cell)),
             )  # fmt: skip
     return folder
 
