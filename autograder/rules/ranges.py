@@ -9,7 +9,9 @@ from torch import Tensor
 
 from autograder.compare import both, close, first_difference, show
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.exercise import ForwardSlip
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
+from autograder.rules.slips import known_slip
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
@@ -132,7 +134,12 @@ def special_points(ev: Evidence) -> Verdict:
     )  # fmt: skip
     if not isinstance(verdict, Finding):
         return verdict
-    if advice := ev.advice(verdict.evidence["case"]):
+    case = verdict.evidence["case"]
+    if verdict.message.endswith("the output is wrong.") and (slip := _slip_at(ev, case)):
+        words = slip.message[0].lower() + slip.message[1:]
+        verdict.message = f"Right almost everywhere, but not for {case}: {words}"
+        verdict.hint = slip.hint
+    if advice := ev.advice(case):
         verdict.hint = advice
     elif "nan" in str(verdict.evidence.get("actual", "")):
         verdict.hint = (
@@ -141,6 +148,12 @@ def special_points(ev: Evidence) -> Verdict:
             "(torch.where) before you compute with it."
         )
     return verdict
+
+
+def _slip_at(ev: Evidence, case: object) -> ForwardSlip | None:
+    """The known slip that is made at this special point alone."""
+    pairs = [p for p in ev.pairs("run", "function", role="special") if p.where == case]
+    return known_slip(ev, pairs) if pairs else None
 
 
 @rule("fails-noncontiguous", needs=(*_RIGHT, "batch_dimensions"))

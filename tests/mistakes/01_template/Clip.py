@@ -823,3 +823,83 @@ class Clip(Function):
     def backward(ctx, grad_output):
         (inside,) = ctx.saved_tensors
         return grad_output * inside, None, None
+
+
+# %% wrong[fails-special-point]: distance from the middle, which rounding makes too large on a bound
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        half = 0.5 * (high - low)
+        ctx.save_for_backward((x - (low + half)).abs() <= half)
+        return torch.clamp(x, low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output.masked_fill(~inside, 0), None, None
+
+
+# %% wrong[fails-special-point]: isclose counts as on the bound
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        y = x.clamp(low, high)
+        ctx.save_for_backward(torch.isclose(x, y))
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (untouched,) = ctx.saved_tensors
+        return torch.where(untouched, grad_output, 0), None, None
+
+
+# %% wrong[fails-special-point]: a small tolerance around the bounds
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward((x > low - 1e-7) & (x < high + 1e-7))
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0], None, None
+
+
+# %% wrong[fails-special-point]: the sign of a product of distances, 0 · inf for an infinite bound
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward((x - low) * (x - high) <= 0)
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.saved_tensors[0], None, None
+
+
+# %% wrong[double-backward-missing]: a copy without history where nothing was clipped
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        inside = (x >= low) & (x <= high)
+        ctx.save_for_backward(inside)
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        if bool(inside.all()):
+            return grad_output.data.clone(), None, None
+        return torch.where(inside, grad_output, 0), None, None
+
+
+# %% right: the signs of both distances
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward((x - low >= 0) & (high - x >= 0))
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.where(ctx.saved_tensors[0], grad_output, 0), None, None
