@@ -18,6 +18,7 @@ from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
 from autograder.compare import close, first_difference, mismatch, shape_words, where_wrong
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream, reference_arguments
+from autograder.precision import almost
 
 
 def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -278,6 +279,6 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 
 
 CANDIDATES = (
-    _missing, _shape, _dtype, _own_words, _zero, _sign, upstream_ignored, scale, _transposed,
-    _misconception, nonlinear, pooled, _value,
+    _missing, _shape, _dtype, almost, _own_words, _zero, _sign, upstream_ignored, scale,
+    _transposed, _misconception, nonlinear, pooled, _value,
 )  # fmt: skip

@@ -64,6 +64,34 @@ def _allowed_at_zero(largest: float, dtype: torch.dtype) -> float:
     return absolute * max(largest, 1e-3 if dtype == torch.float64 else 1.0)
 
 
+def single_inside(actual: Any, expected: Any) -> bool:
+    """Whether float64 numbers went through float32: each is one that float32 has, and not by right.
+
+    float32's rounding is often within the tolerance, so closeness does not tell.
+    """
+    if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):
+        return False
+    if actual.dtype != torch.float64 or actual.shape != expected.shape or not actual.numel():
+        return False
+    if not torch.equal(actual.float().double(), actual):
+        return False  # of most answers not one number is: no more is asked
+    right = expected.to(torch.float64)
+    return not torch.equal(right.float().double(), right) and _off_by(actual, right) > 1e-11
+
+
+def nearly(actual: Any, expected: Any) -> bool:
+    """Whether all that is off is behind the fourth digit of the largest element."""
+    if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):
+        return False
+    return actual.shape == expected.shape and _off_by(actual, expected) < 1e-4
+
+
+def _off_by(actual: Tensor, expected: Tensor) -> float:
+    """The largest difference, as a share of the largest expected number; nan where there is one."""
+    a, e = actual.to(torch.float64), expected.to(torch.float64)
+    return float((a - e).abs().max()) / float(e.abs().max()) if bool(e.any()) else math.inf
+
+
 def ratio(actual: Any, expected: Any) -> float | None:
     """The one factor c with actual = c · expected everywhere, or None."""
     if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):

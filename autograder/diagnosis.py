@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from autograder.candidates import CANDIDATES
-from autograder.compare import both, close, first_difference, show
+from autograder.compare import both, close, first_difference, show, single_inside
 from autograder.evidence import Evidence, Finding, Pair
 
 
@@ -50,6 +50,7 @@ def _right(pair: Pair, position: int) -> bool:
         isinstance(got, Tensor)
         and got.dtype == pair.question.args[position].dtype
         and close(got, right)
+        and not single_inside(got, right)
     )
 
 

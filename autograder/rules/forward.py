@@ -14,10 +14,13 @@ from autograder.compare import (
     shape_words,
     show,
     show_apart,
+    single_inside,
     where_wrong,
 )
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercises import is_exercise
+from autograder.precision import few_digits
+from autograder.rules.honesty import builds_it_itself
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
 
 
@@ -143,9 +146,16 @@ def output_value(ev: Evidence) -> Verdict:
     for pair in sorted(ev.plain, key=_size):
         for output, right in _outputs(pair):
             odd_dtype = odd_dtype or output.dtype != right.dtype
-            if output.dtype == right.dtype and not close(output, right):
+            if output.dtype == right.dtype and (
+                not close(output, right) or _single_by_oneself(ev, output, right)
+            ):
                 return _wrong_value(ev, pair, output, right)
     return NOT_ASKED if odd_dtype else None  # what was cut off or rounded with the dtype is unknown
+
+
+def _single_by_oneself(ev: Evidence, output: Tensor, right: Tensor) -> bool:
+    """Whether it went through float32, and not in a forbidden function, which has its own rule."""
+    return single_inside(output, right) and not isinstance(builds_it_itself.judge(ev), Finding)
 
 
 def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Finding:
@@ -169,6 +179,8 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
 
 def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> tuple[str, str]:
     what = "The result" if ev.exercise.is_function else "The output"
+    if words := few_digits(what, output, right):
+        return words
     factors = [_factor(p) for p in ev.plain]
     if all(f is not None for f in factors) and factors[0] is not None and len(set(factors)) == 1:
         if factors[0] == -1.0:

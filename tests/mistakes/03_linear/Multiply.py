@@ -576,3 +576,21 @@ class Multiply(Function):
         grad_b = (grad_output * a).sum_to_size(b.shape)
         need_a, need_b = ctx.needs_input_grad
         return grad_a if need_a else None, grad_b if need_b else None
+
+
+# %% wrong[gradient-value]: backward works in float32 and casts its gradients back
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grads = []
+        for own, other, needed in zip(
+            ctx.saved_tensors, reversed(ctx.saved_tensors), ctx.needs_input_grad
+        ):
+            product = grad_output.to(torch.float32) * other.to(torch.float32)
+            grads.append(product.sum_to_size(own.shape).to(own) if needed else None)
+        return tuple(grads)

@@ -204,3 +204,14 @@ def unbroadcast(grad, shape):
         if size != grad.shape[i]:
             return unbroadcast(grad.sum(i, keepdim=True), shape)
     return grad.clone()
+
+
+# %% wrong[value]: adds up in float32, and casts back
+def unbroadcast(grad, shape):
+    total = torch.as_tensor(grad, dtype=torch.float32)
+    while total.dim() > len(shape):
+        total = total.sum(0)
+    for i, size in enumerate(shape):
+        if size == 1 and total.shape[i] != 1:
+            total = total.sum(i, keepdim=True)
+    return total.type_as(grad)

@@ -583,3 +583,37 @@ class Softmax(Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return y * (grad_output - (grad_output * y).sum(Softmax.dim, keepdim=True)), None
+
+
+# %% wrong[forward-value]: the exponentials in float32, whatever x is
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        e = torch.exp((x - x.amax(dim, keepdim=True)).to(torch.float32))
+        y = (e / e.sum(dim, keepdim=True)).to(x.dtype)
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
+
+
+# %% wrong[gradient-value]: the saved output is a little too small
+class Softmax(Function):
+    eps = 1e-6
+
+    @staticmethod
+    def forward(ctx, x, dim):
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        y = e / (Softmax.eps + e.sum(dim, keepdim=True))
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * grad_output - y * (grad_output * y).sum(ctx.dim, keepdim=True), None
