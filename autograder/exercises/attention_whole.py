@@ -68,6 +68,17 @@ def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
     return *heads(s, (2,), 3, 4, 2, 5), mask
 
 
+def _far_below(s: Sampler) -> tuple[Any, ...]:
+    """One query may look at one key only, and that score is about -46000."""
+    q, k, v = heads(s, (), 3, 4, 2, 5)
+    mask = some_mask(s, 3, 4)
+    mask[:, 2] = False
+    mask[1] = torch.tensor([False, False, True, False])
+    # Powers of two: the score is the same to the last digit wherever the scale is multiplied in.
+    q[1], k[2] = torch.tensor([-256.0, 0.0]), torch.tensor([256.0, 0.0])
+    return q, k, v, mask
+
+
 def large_scores(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
     """q, k, v with E = 4 whose scores reach ±1024 and are exact in float32.
 
@@ -85,11 +96,11 @@ def large_scores(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _row_bytes(args: tuple[Any, ...]) -> tuple[int, int]:
-    """(bytes of one number a query, bytes of a whole (…, L, S) bool mask if there is a mask)."""
-    q, k = args[0], args[1]
+    """(bytes of one number a query, bytes of the mask and of a bool a query: is its row empty?)."""
+    q = args[0]
     rows = q.numel() // max(q.shape[-1], 1)
     masked = len(args) > 3 and args[3] is not None
-    return rows * q.element_size(), rows * k.shape[-2] if masked else 0
+    return rows * q.element_size(), args[3].numel() + rows if masked else 0
 
 
 def _with_weights(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
@@ -114,7 +125,7 @@ _CASES = (
     _whole("one mask for all heads of a batch", (4, 3, 5, 2), batch=(2, 3), mask=(4, 3)),
     _whole("a mask for each head", (3, 4, 2, 5), batch=(2, 3), mask=(3, 3, 4)),
     _whole(
-        "a mask of keys, and a scale", (3, 4, 2, 5), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
+        "a mask of keys, a scale, and values of width 1", (3, 4, 2, 1), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
     ),
     Case(
         "rows with nothing to attend to", _nothing_to_attend_to, role="special", visible=True,
@@ -132,8 +143,14 @@ _CASES = (
         advice="0.0 is a scale like any other. `if scale` and `scale or ...` take it for a missing one: ask "
         "`scale is None`.",
     ),
-    _whole("a mask of one dimension", (3, 4, 2, 5), mask=(4,), role="batch"),
-    _whole("one head, no batch dimension", (2, 4, 3, 5), role="batch"),
+    Case(
+        "an allowed score far below the masked ones", _far_below, role="special",
+        advice="Beside it a large negative number, put in place of a masked score or added to it, is a "
+        "large score, and the masked keys get the weight. Put -torch.inf there.",
+    ),
+    _whole(
+        "three batch dimensions and a mask of one", (3, 4, 2, 5), batch=(2, 1, 3), mask=(4,), role="batch",
+    ),
     _whole("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), role="batch", visible=True),
     _whole("no keys at all (S = 0)", (3, 0, 2, 4), role="empty"),
     _whole("no queries (L = 0)", (0, 3, 2, 4), role="empty"),

@@ -1340,3 +1340,166 @@ class LeanAttention(Function):
             if need_k:
                 grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[saves-too-much]: one mask is copied for every head
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            mask = mask.expand(scores.shape).clone()
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[mutates-upstream]: one value a key: nothing to sum, so grad_output is multiplied in place
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            if v.shape[-1] == 1:
+                delta = grad_output.mul_(out)
+            else:
+                delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-batch-dims]: of more than two batch dimensions the first is taken for a single one
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            if delta.dim() > 4:
+                delta = delta[:1]
+            grad_scores = weights * (grad_weights - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-special-point]: -1e4 for -inf in forward
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e4)
+            scores = scores.masked_fill(~mask.any(-1, keepdim=True), -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None

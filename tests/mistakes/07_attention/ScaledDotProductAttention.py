@@ -1630,3 +1630,73 @@ class ScaledDotProductAttention(Function):
         grad_scores = weights * (grad_weights - total) * ctx.scale
         grad_q, grad_k = grad_scores @ k, grad_scores.transpose(-1, -2) @ q
         return grad_q if need_q else None, grad_k if need_k else None, grad_v if need_v else None, None, None
+
+
+# %% wrong[fails-special-point]: -10000 for -inf: lower scores lose their weight to masked keys
+class ScaledDotProductAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores + (~mask).to(scores.dtype) * -10000
+        weights = torch.softmax(scores, -1)
+        if mask is not None:
+            weights = weights * mask.any(-1, keepdim=True)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale = scale
+        return weights @ v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, weights = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            total = (grad_weights * weights).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - total) * ctx.scale
+            if need_q:
+                grad_q = grad_scores @ k
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-special-point]: -1e4 for -inf, and rows without any True put to 0
+class ScaledDotProductAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e4)
+        weights = torch.softmax(scores, -1)
+        if mask is not None:
+            weights = weights * mask.any(-1, keepdim=True)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale = scale
+        return weights @ v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, weights = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            total = (grad_weights * weights).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - total) * ctx.scale
+            if need_q:
+                grad_q = grad_scores @ k
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q
+        return grad_q, grad_k, grad_v, None, None
