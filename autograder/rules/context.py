@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from torch import Tensor
 
@@ -53,7 +54,7 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
     """Inputs and outputs are kept with save_for_backward, where torch can see them."""
     if not ev.plain or ev.exercise.is_function:
         return NOT_ASKED
-    for pair in ev.plain:
+    for pair, when in _recorded(ev):
         for holder, who in pair.answer.data.get("on_ctx") or ():
             if who.startswith(_MADE):
                 continue
@@ -70,7 +71,7 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
             )
             return Finding(
                 "saves-on-ctx",
-                f"{holder} holds {view}{what}. {danger}",
+                f"{when}{holder} holds {view}{what}. {danger}",
                 "Pass it to ctx.save_for_backward and read it from ctx.saved_tensors."
                 if _may_keep_tensors(ev, pair)
                 else "backward needs no tensor here: keep what it needs of it, such as "
@@ -78,6 +79,19 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
                 {"case": pair.where, "holder": holder},
             )
     return _silent_after_write(ev)
+
+
+def _recorded(ev: Evidence) -> Iterator[tuple[Pair, str]]:
+    """The runs in which ctx was looked at, and in which of them alone a finding would hold."""
+    for pair in ev.plain:
+        yield pair, ""
+    for pair in ev.pairs("run", variant=""):
+        if pair.question.role != "main":
+            yield pair, f"In one case ({pair.where}), "
+    for pair in ev.pairs("needs"):
+        if len(pair.question.wants) == 1:
+            wanted = ev.argument(pair.question.wants[0])
+            yield pair, f"When only {wanted} needs a gradient, "
 
 
 def _may_keep_tensors(ev: Evidence, pair: Pair) -> bool:
@@ -119,12 +133,12 @@ def saves_masks_too(ev: Evidence) -> Verdict:
     """Masks and other tensors made in forward are kept with save_for_backward as well."""
     if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx:
         return NOT_ASKED
-    for pair in ev.plain:
+    for pair, when in _recorded(ev):
         for holder, who in pair.answer.data.get("on_ctx") or ():
             if who.startswith(_MADE):
                 return Finding(
                     "saves-on-ctx",
-                    f"{holder} holds a tensor that forward made. It outlives backward, and nothing that "
+                    f"{when}{holder} holds a tensor that forward made. It outlives backward, and nothing that "
                     "measures or moves saved tensors can find it there.",
                     "Tensors go through ctx.save_for_backward, a mask as well as an input; attributes of "
                     "ctx are for numbers, shapes and strings.",

@@ -601,3 +601,22 @@ class LogSumExp(Function):
         x, out = ctx.saved_tensors
         safe = torch.where(out == -torch.inf, 0.0, out).unsqueeze(ctx.dim)
         return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
+
+
+# %% wrong[saves-on-ctx]: where rows have to be mended, a mask of them on ctx
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = x.logsumexp(dim)
+        ctx.dim, ctx.closed = dim, ()
+        if (out == -torch.inf).any():
+            ctx.closed = (out == -torch.inf,)
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        for closed in ctx.closed:
+            out = torch.where(closed, 0.0, out)
+        return grad_output.unsqueeze(ctx.dim) * (x - out.unsqueeze(ctx.dim)).exp(), None
