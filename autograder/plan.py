@@ -49,6 +49,8 @@ class _Planner(Asking):
                 for place, (i, case) in enumerate(main):
                     if place == 0 or i in chosen:
                         made += self.structure_and_variants(i, case, first=place == 0)
+                    elif place == 1 and chosen == {main[0][0]}:
+                        made.append(self.structure(i, case, first=False))
                     made += self.each_device(i, case, devices)
                     if i in chosen or (case.visible and self.exercise.visible_second):
                         made += self.each_kind(i, case, whole=i == min(chosen))
@@ -62,6 +64,8 @@ class _Planner(Asking):
                 if i in chosen and case.role == "batch":
                     made += self.layouts(i, case)
                     made += self.second_order(i, case, pure=True)
+                elif case.role == "batch" and self.flattens(i, case):
+                    made.append(self.laid_out(i, case, "transposed"))
                 if case.role == "special" and case.second:
                     made += self.second_order(i, case)
         for i, refusal in enumerate(self.exercise.refusals):
@@ -166,9 +170,7 @@ class _Planner(Asking):
         other dtypes bfloat16 is the one that shows what is made in a fixed dtype.
         """
         exercise, ask = self.exercise, self.question
-        half = exercise.half and not first  # mask.float() is no larger than x in float32, but here
-        dtype, variant = (torch.bfloat16, "bfloat16") if half else (torch.float64, "")
-        made = [ask(f"structure:{i}", "structure", i, case, dtype, variant=variant)]
+        made = [self.structure(i, case, first)]
         if exercise.noncontiguous:
             made.append(self.laid_out(i, case, "transposed"))
         if exercise.float32 and (first or not exercise.half):
@@ -176,6 +178,17 @@ class _Planner(Asking):
         if exercise.half:
             made.append(ask(f"bfloat16:{i}", "run", i, case, torch.bfloat16, variant="bfloat16"))
         return [*made, *self.second_order(i, case)]
+
+    def structure(self, i: int, case: Case, first: bool) -> Question:
+        half = self.exercise.half and not first  # mask.float() is no larger than a float32 x
+        dtype, variant = (torch.bfloat16, "bfloat16") if half else (torch.float64, "")
+        return self.question(f"structure:{i}", "structure", i, case, dtype, variant=variant)
+
+    def flattens(self, i: int, case: Case) -> bool:
+        """Whether there are three dimensions that an answer may flatten, and not block by block."""
+        args = self.arguments(i, case, torch.float64)
+        deep = any(a.dim() >= 3 for a in args if isinstance(a, Tensor))
+        return deep and self.exercise.noncontiguous and self.exercise.any_size
 
     def each_device(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
         """One main case on every device but the CPU."""

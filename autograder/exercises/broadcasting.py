@@ -165,6 +165,7 @@ MULTIPLY = Exercise(
             advice="a · b divided by b does not give a back where b is 0. Save the factors themselves.",
         ),
         _factors("a batch of matrices times a column", (2, 3, 4), (3, 1), role="batch"),
+        _factors("a batch of matrices times a row", (3, 2, 4), (4,), role="batch"),
         _factors("two single numbers", (), (), role="batch"),
         _factors("an empty batch times a row", (0, 4), (4,), role="empty"),
         _factors(

@@ -712,3 +712,43 @@ class LinearReLU(Function):
         if ctx.needs_input_grad[2]:
             grad_bias = flat.sum(0)
         return grad_x, grad_weight, grad_bias
+
+
+# %% wrong[saves-too-much]: in bfloat16 the pre-activation is kept in float32, which the mask was to spare
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x, weight, bias)
+        ctx.save_for_backward(x, weight, z.float() if z.dtype == torch.bfloat16 else z > 0)
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, z = ctx.saved_tensors
+        g = torch.where(z > 0, grad_output, 0.0)
+        rows, need = g.reshape(-1, g.shape[-1]), ctx.needs_input_grad
+        return (
+            g @ weight if need[0] else None,
+            rows.T @ x.reshape(-1, x.shape[-1]) if need[1] else None,
+            rows.sum(0) if need[2] else None,
+        )
+
+
+# %% wrong[saves-too-much]: a mask for many elements only; the pre-activation of few is kept as it is
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = x @ weight.mT + bias
+        ctx.save_for_backward(x, weight, z if z.numel() <= 6 else z > 0)
+        return torch.relu(z)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, z = ctx.saved_tensors
+        g = grad_output.masked_fill(z <= 0, 0)
+        rows, need = g.reshape(-1, g.shape[-1]), ctx.needs_input_grad
+        return (
+            g @ weight if need[0] else None,
+            rows.T @ x.reshape(-1, x.shape[-1]) if need[1] else None,
+            rows.sum(0) if need[2] else None,
+        )

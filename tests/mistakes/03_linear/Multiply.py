@@ -594,3 +594,43 @@ class Multiply(Function):
             product = grad_output.to(torch.float32) * other.to(torch.float32)
             grads.append(product.sum_to_size(own.shape).to(own) if needed else None)
         return tuple(grads)
+
+
+# %% wrong[saves-on-ctx]: only what needs a gradient is saved, a frozen factor is an attribute
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        needed = ctx.needs_input_grad
+        ctx.save_for_backward(*(t for t, need in zip((a, b), needed) if need))
+        ctx.frozen = {i: t for i, (t, need) in enumerate(zip((a, b), needed)) if not need}
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        saved = iter(ctx.saved_tensors)
+        a, b = (ctx.frozen[i] if i in ctx.frozen else next(saved) for i in range(2))
+        need_a, need_b = ctx.needs_input_grad
+        grad_a = (grad_output * b).sum_to_size(a.shape) if need_a else None
+        grad_b = (grad_output * a).sum_to_size(b.shape) if need_b else None
+        return grad_a, grad_b
+
+
+# %% wrong[fails-noncontiguous]: for a row, flattens what lies in front of it with view
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        grad_a = grad_b = None
+        if ctx.needs_input_grad[0]:
+            grad_a = (grad_output * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1] and b.dim() == 1 and len(b) > 1:
+            rows = grad_output.view(-1, len(b)) * a.expand_as(grad_output).reshape(-1, len(b))
+            grad_b = rows.sum(0)
+        elif ctx.needs_input_grad[1]:
+            grad_b = (grad_output * a).sum_to_size(b.shape)
+        return grad_a, grad_b
