@@ -8,31 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.exercise import (
-    Case,
-    Exercise,
-    ForwardSlip,
-    Misconception,
-    Sampler,
-    Scenario,
-    bytes_of,
-)
-from autograder.exercises.ste_surrogate import LESSON, surrogate
-
-
-def one_hot_of(soft: Tensor) -> Tensor:
-    """1 at the largest element of the last dimension, 0 elsewhere."""
-    return torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
-
-
-def _soft(logits: Tensor, gumbels: Tensor, tau: float) -> Tensor:
-    return torch.softmax((logits + gumbels) / tau, -1)
-
-
-def _reference(logits: Tensor, gumbels: Tensor, tau: float, hard: bool) -> Tensor:
-    soft = _soft(logits, gumbels, tau)
-    return surrogate(one_hot_of(soft), soft) if hard else soft
-
+from autograder.compare import show
+from autograder.exercise import Case, Exercise, Sampler, Scenario, bytes_of
+from autograder.exercises.ste_relaxed_formulas import FORWARD_SLIPS, MISCONCEPTIONS, relaxed
+from autograder.exercises.ste_surrogate import LESSON
 
 _DRAWS = 20  # until the noise decides somewhere, which three draws in ten do in a single row
 
@@ -89,160 +68,36 @@ def _judge_noise(data: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None
     )
 
 
-# ---- what learners write -------------------------------------------------------------------
+# ---- ties ----------------------------------------------------------------------------------
 
 
-def _known(
-    message: str,
-    hint: str,
-    formula: Callable[[Tensor, Tensor, float], Tensor],
-    rule: str = "gradient-value",
-) -> Misconception:
-    """``formula`` gives the gradient for the logits from (soft, grad_output, tau)."""
-
-    def gradients(
-        logits: Tensor, gumbels: Tensor, tau: float, hard: bool, *, grad_output: Tensor
-    ) -> tuple[Tensor | None, ...]:
-        return formula(_soft(logits, gumbels, tau), grad_output, tau), None, None, None
-
-    return Misconception(message, hint, gradients, rule)
+# Rows in which two, three and all sums are the largest.
+_TIES = [[1.0, 0.0, 1.0, -1.0], [2.0, 2.0, 0.0, 2.0], [0.5, 0.5, 0.5, 0.5]]
 
 
-def _centred(weights: Tensor, p: Tensor, g: Tensor) -> Tensor:
-    return weights * (g - (g * p).sum(-1, keepdim=True))
+def _ask_at_ties(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The hard output for rows with ties."""
+    logits = torch.tensor(_TIES, dtype=torch.float64)
+    output = submission(logits, torch.zeros_like(logits), 1.0, True)
+    return {"output": output.detach().clone()}
 
 
-def _of_hard_output(
-    logits: Tensor, gumbels: Tensor, tau: float, hard: bool, *, grad_output: Tensor
-) -> tuple[Tensor | None, ...]:
-    soft = _soft(logits, gumbels, tau)
-    y = one_hot_of(soft) if hard else soft
-    return _centred(y, y, grad_output) / tau, None, None, None
-
-
-def _without_noise(
-    logits: Tensor, gumbels: Tensor, tau: float, hard: bool, *, grad_output: Tensor
-) -> tuple[Tensor | None, ...]:
-    p = torch.softmax(logits / tau, -1)
-    return _centred(p, p, grad_output) / tau, None, None, None
-
-
-_MISCONCEPTIONS = (
-    _known(
-        "grad_output is passed on as it is: the softmax and tau are left out of backward.",
-        "The surrogate here is the soft version, and softmax mixes the elements of a row. (The identity "
-        "stands in printed tutorials; it is not the gradient of the soft version.)",
-        lambda p, g, tau: g,
-    ),
-    _known(
-        "The factor 1 / tau is missing.",
-        "The argument of softmax is (logits + gumbels) / tau, so the chain rule divides by tau.",
-        lambda p, g, tau: _centred(p, p, g),
-        "gradient-scale",
-    ),
-    _known(
-        "The gradient is multiplied by tau where it should be divided.",
-        "d/d logits of (logits + gumbels) / tau is 1 / tau.",
-        lambda p, g, tau: tau * _centred(p, p, g),
-        "gradient-scale",
-    ),
-    _known(
-        "Only the diagonal of the softmax Jacobian is there: p · (1 − p).",
-        "Each probability depends on all logits of its row. The full product is p · (g − Σ g·p).",
-        lambda p, g, tau: g * p * (1 - p) / tau,
-    ),
-    _known(
-        "The gradient is grad_output · p / tau: the sum over the row is missing.",
-        "Subtract Σ g·p over the row from g before you multiply by p.",
-        lambda p, g, tau: g * p / tau,
-    ),
-    _known(
-        "The row's plain mean of g is subtracted, not the mean weighted with p.",
-        "The sum is Σ g·p.",
-        lambda p, g, tau: p * (g - g.mean(-1, keepdim=True)) / tau,
-    ),
-    _known(
-        "Σ g is subtracted; it should be Σ g·p.",
-        "Multiply by p before you sum.",
-        lambda p, g, tau: p * (g - g.sum(-1, keepdim=True)) / tau,
-    ),
-    _known(
-        "The factor p in front is missing.",
-        "The formula is p · (g − Σ g·p) / tau.",
-        lambda p, g, tau: (g - (g * p).sum(-1, keepdim=True)) / tau,
-    ),
-    _known(
-        "The sum Σ g·p runs over the whole tensor, not over each row.",
-        "sum(-1, keepdim=True): one sum for each row.",
-        lambda p, g, tau: p * (g - (g * p).sum()) / tau,
-    ),
-    _known(
-        "The gradient is zero everywhere: that is the true derivative of a one-hot vector.",
-        "The gradient of the soft version is asked for, hard or not.",
-        lambda p, g, tau: torch.zeros_like(p),
-        "gradient-zero",
-    ),
-    Misconception(
-        "With hard=True the gradient is zero, as it is when the formula is fed with the one-hot output.",
-        "The gradient of the soft version is asked for, hard or not: compute its probabilities again "
-        "from logits, gumbels and tau.",
-        _of_hard_output,
-        rule="gradient-zero",
-    ),
-    Misconception(
-        "Backward computes the softmax without the noise.",
-        "The soft version is softmax((logits + gumbels) / tau), in backward too.",
-        _without_noise,
-    ),
-)
-
-_FORWARD_SLIPS = (
-    ForwardSlip(
-        "The output is always soft; with hard=True it should be one-hot.",
-        "When hard, put a 1 at the largest probability of each row and 0 elsewhere.",
-        lambda logits, gumbels, tau, hard: _soft(logits, gumbels, tau),
-    ),
-    ForwardSlip(
-        "The output is always one-hot; with hard=False it should be soft.",
-        "Return the softmax itself when hard is False.",
-        lambda logits, gumbels, tau, hard: one_hot_of(_soft(logits, gumbels, tau)),
-    ),
-    ForwardSlip(
-        "The noise is missing.",
-        "The argument of softmax is (logits + gumbels) / tau.",
-        lambda logits, gumbels, tau, hard: _reference(logits, 0 * gumbels, tau, hard),
-    ),
-    ForwardSlip(
-        "tau is missing.",
-        "The argument of softmax is (logits + gumbels) / tau.",
-        lambda logits, gumbels, tau, hard: _reference(logits, gumbels, 1.0, hard),
-    ),
-    ForwardSlip(
-        "Only the logits are divided by tau, not the noise.",
-        "Put brackets round the sum: (logits + gumbels) / tau.",
-        lambda logits, gumbels, tau, hard: _reference(logits, gumbels * tau, tau, hard),
-    ),
-    ForwardSlip(
-        "It multiplies by tau where it should divide.",
-        "A small tau makes the result harder: divide.",
-        lambda logits, gumbels, tau, hard: _reference(logits, gumbels, 1 / tau, hard),
-    ),
-    ForwardSlip(
-        "Only the noise is divided by tau, not the logits.",
-        "Put brackets round the sum: (logits + gumbels) / tau.",
-        lambda logits, gumbels, tau, hard: _reference(logits * tau, gumbels, tau, hard),
-    ),
-    ForwardSlip(
-        "softmax runs over the first dimension.",
-        "The choices lie along the last dimension: dim=-1.",
-        lambda logits, gumbels, tau, hard: _over_first_dimension(logits, gumbels, tau, hard),
-    ),
-)
-
-
-def _over_first_dimension(logits: Tensor, gumbels: Tensor, tau: float, hard: bool) -> Tensor:
-    soft = torch.softmax((logits + gumbels) / tau, 0)
-    return one_hot_of(soft) if hard else soft
+def _judge_ties(data: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    """A single 1 in each row, at any of the largest."""
+    sums, output = torch.tensor(_TIES, dtype=torch.float64), data["output"]
+    largest = sums == sums.amax(-1, keepdim=True)
+    ones = (output == 1) & largest
+    if torch.equal(output, ones.to(output.dtype)) and bool((ones.sum(-1) == 1).all()):
+        return None
+    message = "Where several sums of a row are the largest, the output is not one-hot."
+    if bool((ones.sum(-1) > 1).any()):
+        message = "Where several sums of a row are the largest, each of them gets a 1; one-hot has a single 1."
+    return (
+        message,
+        "Comparing with the maximum finds all that are as large. argmax names one of them: put a 1 there "
+        "(scatter), and 0 elsewhere.",
+        {"inputs": {"logits + gumbels": show(sums[0])}, "actual": show(output[0])},
+    )
 
 
 GUMBEL_SOFTMAX = Exercise(
@@ -253,7 +108,7 @@ GUMBEL_SOFTMAX = Exercise(
         "the gradient is that of the soft version either way, and gumbels gets None."
     ),
     signature="(logits, gumbels, tau, hard)",
-    reference=_reference,
+    reference=relaxed,
     constants=frozenset({1}),
     gradcheck=False,
     cases=(
@@ -278,8 +133,8 @@ GUMBEL_SOFTMAX = Exercise(
         "grad_logits = p * (g - (g * p).sum(-1, keepdim=True)) / tau with g = grad_output and p "
         "the probabilities; return grad_logits, None, None, None.",
     ),
-    misconceptions=_MISCONCEPTIONS,
-    forward_slips=_FORWARD_SLIPS,
+    misconceptions=MISCONCEPTIONS,
+    forward_slips=FORWARD_SLIPS,
     scenarios=(
         Scenario(
             "the noise gets None even when it requires grad",
@@ -287,6 +142,13 @@ GUMBEL_SOFTMAX = Exercise(
             _ask_for_noise,
             _judge_noise,
             needs=("raises", "gradients_agree"),
+        ),
+        Scenario(
+            "a tie has one winner",
+            "fails-special-point",
+            _ask_at_ties,
+            _judge_ties,
+            needs=("raises", "output_value"),
         ),
     ),
 )

@@ -22,6 +22,7 @@ from autograder.exercises import is_exercise
 from autograder.precision import few_digits
 from autograder.rules.honesty import builds_it_itself
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.rules.slips import known_slip
 
 
 def _value_rule(ev: Evidence, name: str) -> str:
@@ -159,7 +160,7 @@ def _single_by_oneself(ev: Evidence, output: Tensor, right: Tensor) -> bool:
 
 
 def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Finding:
-    slip = next((s for s in ev.exercise.forward_slips if _slipped(ev, s.value)), None)
+    slip = known_slip(ev, ev.plain)
     known = (slip.message, slip.hint) if slip is not None else None
     message, hint = known or _explain_value(ev, pair, output, right)
     rule_name = _value_rule(ev, "forward-value")
@@ -217,30 +218,6 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
     )
 
 
-def _slipped(ev: Evidence, value: object) -> bool:
-    """Whether a known wrong formula gives the learner's output in every plain case."""
-    from autograder.expected import reference_arguments
-
-    for pair in ev.plain:
-        try:
-            wrong = value(*reference_arguments(pair.question))  # type: ignore[operator]
-        except Exception:  # a known slip need not make sense for every case
-            return False
-        values = wrong if isinstance(wrong, tuple | list) else (wrong,)
-        for (output, _), slip in zip(_outputs(pair), values, strict=False):
-            if not isinstance(slip, Tensor) or not _same_slip(output, slip.detach()):
-                return False
-    return True
-
-
-def _same_slip(output: Tensor, slip: Tensor) -> bool:
-    """Whether they agree, NaN where the wrong formula gives NaN included."""
-    if output.shape != slip.shape:
-        return False
-    both = output.isnan() & slip.isnan()
-    return close(output.masked_fill(both, 0), slip.masked_fill(both, 0))
-
-
 def _factor(pair: Pair) -> float | None:
     for output, right in _outputs(pair):
         found = ratio(output, right) if output.is_floating_point() else None
@@ -286,11 +263,16 @@ def _unstable(ev: Evidence, pair: Pair, output: Tensor, right: Tensor, bad: Tens
             "Every exp of that sum underflowed to 0, and log(0) is -inf. Subtract the maximum of the very "
             "numbers that are summed (a row's own, not that of the whole tensor): then one of them is exp(0)."
         )
+    message = (
+        f"In float32 the output is {show(output[bad][0])}{at}, where the exact value is "
+        f"{show(right[bad][0])}"
+    )
+    finite = bool(torch.isfinite(output).all())  # too many formulas give inf or nan there
+    slip = known_slip(ev, [pair]) if finite else None
     return Finding(
         "forward-unstable",
-        f"In float32 the output is {show(output[bad][0])}{at}, where the exact value is "
-        f"{show(right[bad][0])}.",
-        hint,
+        f"{message}: {slip.message}" if slip is not None else f"{message}.",
+        slip.hint if slip is not None else ev.advice(pair.where) or hint,
         {"case": pair.where, **both(output, right, torch.float32), **_line(ev, pair)},
     )
 

@@ -649,3 +649,77 @@ class FakeQuantize(Function):
     def backward(ctx, g):
         (inside,) = ctx.saved_tensors
         return torch.where(inside, g, 0.0), None, None, None, None
+
+
+# %% wrong[forward-value]: kept in int8, as a network on a phone does; 255 steps do not fit
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        stored = torch.clamp(q, qmin, qmax).to(torch.int8)
+        return (stored.to(x.dtype) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad_output, 0), None, None, None, None
+
+
+# %% wrong[forward-value]: kept in uint8, which has no negative numbers
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        stored = q.clamp(qmin, qmax).to(torch.uint8)
+        return (stored.to(x.dtype) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return grad_output * inside, None, None, None, None
+
+
+# %% wrong[forward-unstable]: whole numbers of 32 bits before the clamp
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = (x / scale).round().int() + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) - zero_point).to(x.dtype) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad_output, 0), None, None, None, None
+
+
+# %% wrong[fails-special-point]: passes where the output is at most half a step away
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = (torch.round(x / scale) + zero_point).clamp(qmin, qmax)
+        value = (q - zero_point) * scale
+        ctx.save_for_backward(torch.abs(x - value) <= scale / 2)
+        return value
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (near,) = ctx.saved_tensors
+        return torch.where(near, grad_output, 0), None, None, None, None
+
+
+# %% wrong[fails-special-point]: the range in units of x, half a step wider at both ends
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        low, high = (qmin - zero_point - 0.5) * scale, (qmax - zero_point + 0.5) * scale
+        ctx.save_for_backward((x >= low) & (x <= high))
+        q = torch.round(x / scale) + zero_point
+        return (q.clamp(qmin, qmax) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad_output, 0), None, None, None, None

@@ -964,3 +964,62 @@ class GumbelSoftmax(Function):
             None,
             None,
         )
+
+
+# %% wrong[fails-special-point]: a 1 at every probability that equals the largest
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        soft = torch.softmax((logits + gumbels) / tau, dim=-1)
+        if hard:
+            return (soft >= soft.amax(-1, keepdim=True)).to(soft.dtype)
+        return soft
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        soft = torch.softmax((logits + gumbels) / ctx.tau, dim=-1)
+        inner = (soft * grad_output).sum(-1, keepdim=True)
+        return soft * (grad_output - inner) / ctx.tau, None, None, None
+
+
+# %% wrong[fails-special-point]: ties share the 1
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        total = (logits + gumbels) / tau
+        if not hard:
+            return total.softmax(-1)
+        winners = (total == total.max(-1, keepdim=True).values).to(total.dtype)
+        return winners / winners.sum(-1, keepdim=True)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        soft = torch.softmax((logits + gumbels) / ctx.tau, dim=-1)
+        inner = (soft * grad_output).sum(-1, keepdim=True)
+        return soft * (grad_output - inner) / ctx.tau, None, None, None
+
+
+# %% right: the last of equal winners
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        soft = torch.softmax((logits + gumbels) / tau, dim=-1)
+        if not hard:
+            return soft
+        last = soft.shape[-1] - 1 - soft.flip(-1).argmax(-1, keepdim=True)
+        return torch.zeros_like(soft).scatter(-1, last, 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        soft = torch.softmax((logits + gumbels) / ctx.tau, dim=-1)
+        inner = (soft * grad_output).sum(-1, keepdim=True)
+        return soft * (grad_output - inner) / ctx.tau, None, None, None
