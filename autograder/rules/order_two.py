@@ -74,6 +74,13 @@ def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
     return False
 
 
+def _right_so_far(ev: Evidence, pair: Pair) -> str:
+    """How a finding begins. Cases with a frozen input are asked last: without, all was right."""
+    _, frozen, position = pair.question.id.rpartition(":frozen:")
+    where = f"With {ev.argument(int(position))} frozen the" if frozen else "The"
+    return f"{where} first derivative is right"
+
+
 def _name(ev: Evidence, pair: Pair, place: int) -> str:
     wants = pair.question.wants
     return ev.argument(wants[place]) if place < len(wants) else "grad_output"
@@ -93,7 +100,7 @@ def _refused(ev: Evidence, pair: Pair) -> Finding:
         why, line = f"{cut[0]} takes backward out of the graph", _at(cut)
     return Finding(
         "double-backward-missing",
-        f"The first derivative is right, but there is no second one: {why}.",
+        f"{_right_so_far(ev, pair)}, but there is no second one: {why}.",
         "backward must be made of torch operations on saved inputs and outputs and on grad_output, without "
         "detach, .data, numpy or in-place writes.",
         {"case": pair.where, "original": f"{failure.kind}: {failure.message[:300]}", **line},
@@ -109,7 +116,7 @@ def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
     )
     return Finding(
         "double-backward-missing",
-        f"The first derivative is right, but the second one with respect to {_name(ev, pair, place)} is "
+        f"{_right_so_far(ev, pair)}, but the second one with respect to {_name(ev, pair, place)} is "
         f"missing: {why}.",
         "Save the input or the output itself (not detached, not .data, not something computed from it) and "
         "compute the rest again in backward.",
@@ -145,7 +152,7 @@ def _silent(
         told = "In a loss that adds another function of the input no error is raised: it is silently wrong."
     return Finding(
         "double-backward-value",
-        f"The first derivative is right, the second one with respect to {_name(ev, pair, place)} is wrong. "
+        f"{_right_so_far(ev, pair)}, the second one with respect to {_name(ev, pair, place)} is wrong. "
         f"{told}",
         hint,
         {
@@ -161,7 +168,7 @@ def _not_finite(ev: Evidence, pair: Pair, place: int, got: Tensor, right: object
     word = show(got[~torch.isfinite(got)][0])
     return Finding(
         "double-backward-value",
-        f"The first derivative is right, the second one with respect to {_name(ev, pair, place)} is {word} "
+        f"{_right_so_far(ev, pair)}, the second one with respect to {_name(ev, pair, place)} is {word} "
         f"(case: {pair.where}).",
         "torch differentiates every operation of backward; what torch.where or nan_to_num puts aside "
         "comes back as 0 · nan. Replace the number before the root, division or difference that fails, "
