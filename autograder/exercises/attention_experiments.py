@@ -21,7 +21,7 @@ from autograder.observation import Answer
 from autograder.structure import look_inside
 from autograder.trace import functions, storage_of
 
-_QUERIES, _KEYS, _BLOCK = 11, 9, 4  # L, S and a block size well below both
+_QUERIES, _KEYS, _BLOCK = 11, 8, 4  # L, S and a block size well below both
 
 # ---- second derivatives in every loss ------------------------------------------------------
 
@@ -177,31 +177,44 @@ class _Largest(Watching):
                 self.operation = str(operation).removesuffix(".default")
 
 
+# (causal, dtype, which of q, k and v need a gradient): whatever an answer may make whole matrices for.
+_PASSES: tuple[tuple[bool, torch.dtype, str], ...] = (
+    (True, torch.float64, "qkv"),
+    (False, torch.bfloat16, "v"),
+    (False, torch.float64, ""),
+)
+
+
 def run_largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """Forward and backward with block_size 4, causal and not; the largest tensor of each pass."""
+    """Passes with block_size 4: the elements, the shape and the operation of the largest tensor."""
     found = []
-    for causal in (False, True):
-        tensors = [s.normal(_QUERIES, 3), s.normal(_KEYS, 3), s.normal(_KEYS, 2)]
-        for tensor in tensors:
-            tensor.requires_grad_(True)
-        upstream = s.normal(_QUERIES, 2)
-        with _Largest() as forward:
-            out = submission(*tensors, causal, _BLOCK)
-        with _Largest() as backward:
-            torch.autograd.grad(out, tensors, upstream)
-        for name, seen in (("forward", forward), ("backward", backward)):
-            found.append([name, causal, seen.elements, list(seen.shape), seen.operation])
+    for causal, dtype, wanted in _PASSES:
+        sizes = {"q": (_QUERIES, 3), "k": (_KEYS, 3), "v": (_KEYS, 2)}
+        tensors = {name: s.normal(*size).to(dtype) for name, size in sizes.items()}
+        for name in wanted:
+            tensors[name].requires_grad_(True)
+        with _Largest() as seen:
+            out = submission(*tensors.values(), causal, _BLOCK)
+        found.append(["forward", seen.elements, list(seen.shape), seen.operation])
+        if wanted:
+            upstream = s.normal(_QUERIES, 2).to(dtype)
+            with _Largest() as seen:
+                torch.autograd.grad(out, [tensors[name] for name in wanted], upstream)
+            found.append(["backward", seen.elements, list(seen.shape), seen.operation])
     return {"largest": found}
 
 
 def judge_largest(data: dict[str, Any]) -> Verdict:
     """No tensor of L×S elements is made, not even for a moment."""
     whole = _QUERIES * _KEYS
-    for name, causal, elements, shape, operation in data["largest"]:
+    passes = [
+        each for each in _PASSES for _ in range(1 + bool(each[2]))
+    ]  # one more with a backward
+    for (name, elements, shape, operation), asked in zip(data["largest"], passes, strict=False):
         if elements < whole:
             continue
         return (
-            f"{name} makes a tensor of {elements} elements, shape {tuple(shape)}, with causal={causal}: "
+            f"{name} makes a tensor of {elements} elements, shape {tuple(shape)}, {_words(*asked)}: "
             f"for L = {_QUERIES}, S = {_KEYS}, block_size = {_BLOCK} no tensor of L·S = {whole} elements "
             "may exist, not even for a moment.",
             "Work on one tile at a time: block_size queries against block_size keys. A causal mask too is "
@@ -209,3 +222,13 @@ def judge_largest(data: dict[str, Any]) -> Verdict:
             {"operation": operation, "shape": list(shape), "elements": elements},
         )
     return None
+
+
+def _words(causal: bool, dtype: torch.dtype, wanted: str) -> str:
+    """One of the passes in words."""
+    words = [f"with causal={causal}"]
+    if dtype != torch.float64:
+        words.append(f"in {str(dtype).removeprefix('torch.')}")
+    if wanted != "qkv":
+        words.append(f"where {f'only {wanted}' if wanted else 'nothing'} needs a gradient")
+    return ", ".join(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, Sampler, Scenario, bytes_of
@@ -34,6 +35,14 @@ def _large(s: Sampler) -> tuple[Any, ...]:
     return *large_scores(s), False, 2
 
 
+def _low_score(s: Sampler) -> tuple[Any, ...]:
+    """One query: causal, it may look at the first key alone."""
+    q, k, v = heads(s, (), 1, 5, 3, 2)
+    # Powers of two: the score is the same to the last digit wherever the scale is multiplied in.
+    q[0], k[0] = torch.tensor([-256.0, 0.0, 0.0]), torch.tensor([256.0, 0.0, 0.0])
+    return q, k, v, True, 2
+
+
 _RIGHT = ("output_value", "gradients_agree")
 
 FLASH_ATTENTION = Exercise(
@@ -49,14 +58,14 @@ FLASH_ATTENTION = Exercise(
         _tiled("one head, block_size 2", (4, 5, 3, 2), causal=False, block=2, visible=True),
         _tiled("causal, more keys than queries", (3, 4, 5, 2), batch=(2,), causal=True, block=2,
                visible=True),
-        _tiled("causal, more queries than keys", (4, 3, 2, 5), batch=(2,), causal=True, block=2),
+        _tiled("causal, more queries than keys", (4, 3, 2, 5), batch=(2, 2), causal=True, block=2),
         _tiled("a block larger than everything", (3, 4, 2, 5), batch=(2,), causal=True, block=8),
         _tiled("block_size 3", (4, 5, 2, 6), causal=False, block=3),
         _tiled("block_size 1", (3, 2, 4, 5), causal=True, block=1, role="special"),
-        _tiled("one query", (1, 5, 3, 2), causal=True, block=2, role="special"),
+        Case("one query, whose only score is -37000", _low_score, role="special"),
         _tiled("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), causal=True, block=2,
                role="batch", visible=True),
-        _tiled("one head, no batch dimension", (5, 4, 2, 3), causal=True, block=3, role="batch"),
+        _tiled("three batch dimensions", (5, 4, 2, 3), batch=(2, 1, 2), causal=True, block=3, role="batch"),
         _tiled("no keys at all (S = 0)", (3, 0, 2, 4), causal=False, block=2, role="empty"),
         _tiled("no queries (L = 0)", (0, 3, 2, 4), causal=True, block=2, role="empty"),
         _tiled("several heads without keys (S = 0)", (3, 0, 2, 4), batch=(2, 3), causal=True, block=2,

@@ -16,12 +16,13 @@ from autograder.exercises.attention_mistakes import backward_mistakes, step_of
 def _online(
     q: Tensor, k: Tensor, v: Tensor, causal: bool, block: int, *,
     rescale_out: bool = True, rescale_sum: bool = True, divide: bool = True,
+    start: float = -torch.inf,
 ) -> Tensor:  # fmt: skip
-    """The online softmax over blocks of keys, with one of its steps left out."""
+    """The online softmax over blocks of keys, with one of its steps left out or another start."""
     scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
     if causal:
         scores = scores.masked_fill(~causal_mask(q, k), -torch.inf)
-    top = torch.full_like(scores[..., :1], -torch.inf)
+    top = torch.full_like(scores[..., :1], start)
     total, out = torch.zeros_like(top), 0.0
     for start in range(0, k.shape[-2], block):
         part = scores[..., start : start + block]
@@ -32,6 +33,11 @@ def _online(
         out = out * (shrink if rescale_out else 1.0) + values
         top = new
     return out / total if divide else out  # type: ignore[return-value]
+
+
+def _low_start(q: Tensor, k: Tensor, v: Tensor, causal: bool, block: int) -> Tensor:
+    """The running maximum starts at a number; where the sum is 0 the output is 0."""
+    return _online(q, k, v, causal, block, start=-1e4).nan_to_num(0.0)
 
 
 def _block_by_block(
@@ -90,6 +96,12 @@ def _bottom_right(q: Tensor, k: Tensor, v: Tensor, causal: bool, block: int) -> 
 
 
 _SLIPS: tuple[tuple[str, str, Callable[..., Tensor]], ...] = (
+    (
+        "The running maximum starts at a number, and where all scores of a row lie far below it each "
+        "exponential is 0.",
+        "The maximum of nothing yet is -torch.inf.",
+        _low_start,
+    ),
     (
         "The scale 1/√E is missing.",
         "Multiply the scores of every tile by 1/√E.",

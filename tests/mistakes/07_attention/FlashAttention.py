@@ -2584,3 +2584,393 @@ class FlashAttention(Function):
             dq += ds @ k[..., a:b, :]
         grads = [d if n else None for d, n in zip((dq, dk, dv), need)]
         return (*grads, None, None)
+
+
+# %% wrong[fails-special-point]: the running maximum starts at -10000
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -10000.0)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: the gradients of the tiles are gathered in float32
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t, dtype=torch.float32) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        gathered = [t if t is None else t.to(q.dtype) for t in (grad_q, grad_k, grad_v)]
+        return *gathered, None, None
+
+
+# %% wrong[temporary-too-large]: one product of whole matrices where v alone needs a gradient
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        if ctx.needs_input_grad[:3] == (False, False, True):
+            every = slice(0, q.shape[-2]), slice(0, k.shape[-2])
+            weights = (tile_scores(q, k, *every, ctx.causal) - lse).exp()
+            return None, None, weights.transpose(-1, -2) @ grad_output, None, None
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[temporary-too-large]: whole matrices where nothing needs a gradient
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        if not any(ctx.needs_input_grad):
+            every = slice(0, q.shape[-2]), slice(0, k.shape[-2])
+            return torch.softmax(tile_scores(q, k, *every, causal), -1) @ v
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[temporary-too-large]: with 16 bits a number the matrix seems small enough for one tile
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        if q.element_size() == 2:
+            block_size = max(block_size, q.shape[-2], k.shape[-2])
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-batch-dims]: of more than two batch dimensions the first is taken for a single one
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -torch.inf)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        if delta.dim() > 4:
+            delta = delta[:1]
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
