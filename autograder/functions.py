@@ -80,3 +80,17 @@ def tanh_critic(steepness: float) -> Callable[[Tensor], Tensor]:
 def quadratic_critic(scale: float) -> Callable[[Tensor], Tensor]:
     """x (N, …) ↦ (N, 1): scale · Σ x² of each sample."""
     return lambda x: scale * (x.flatten(1) ** 2).sum(1, keepdim=True)
+
+
+@named
+def column_critic(scale: float) -> Callable[[Tensor], Tensor]:
+    """x (N, …, M) ↦ (N,): Σ scale · x² + x⁴ / 4 of each sample, read in columns.
+
+    Its gradient is not contiguous, as that of a convolution with channels last.
+    """
+
+    def critic(x: Tensor) -> Tensor:
+        flat = x.transpose(1, -1).flatten(1)
+        return (scale * flat**2 + flat**4 / 4).sum(1)
+
+    return critic

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Named, Scenario
-from autograder.exercises import gradient_experiments as experiments
+from autograder.exercises import hessian_experiments as experiments
 
 LESSON = "05_double_backward"
 

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Named, Scenario
-from autograder.exercises import gradient_experiments as experiments
+from autograder.exercises import penalty_experiments as experiments
+from autograder.exercises.hessian_experiments import judge_tidy
 
 LESSON = "05_double_backward"
 
@@ -48,10 +49,16 @@ def _over_the_batch(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     return ((gradient.flatten(1).norm(dim=0) - 1) ** 2).mean()
 
 
-def _last_dimension(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    x = x.detach().requires_grad_(True)
-    (gradient,) = torch.autograd.grad(critic(x).sum(), x)
-    return ((gradient.norm(dim=1) - 1) ** 2).mean()
+def _over_dimensions(*dims: int) -> Callable[..., Tensor]:
+    """The penalty with the norm over these dimensions, those that a sample has."""
+
+    def penalty(critic: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        x = x.detach().requires_grad_(True)
+        (gradient,) = torch.autograd.grad(critic(x).sum(), x)
+        there = [d for d in dims if -gradient.dim() < d < gradient.dim()]
+        return ((gradient.norm(dim=there) - 1) ** 2).mean()
+
+    return penalty
 
 
 def _critic_case(name: str, critic: Named, *shape: int, **more: Any) -> Case:
@@ -73,7 +80,10 @@ GRADIENT_PENALTY = Exercise(
             2,
             visible=True,
         ),
-        _critic_case("pictures: samples of shape (2, 3)", Named("tanh_critic", (1.1,)), 4, 2, 3),
+        _critic_case("samples of shape (2, 3)", Named("tanh_critic", (1.1,)), 4, 2, 3),
+        _critic_case(
+            "pictures: samples of shape (2, 3, 2)", Named("column_critic", (0.3,)), 3, 2, 3, 2
+        ),
         _critic_case("a batch of a single sample", Named("quadratic_critic", (0.4,)), 1, 4),
         _critic_case("steep samples", Named("quadratic_critic", (2.0,)), 3, 4),
     ),
@@ -154,10 +164,18 @@ GRADIENT_PENALTY = Exercise(
         ),
         *(ForwardSlip(*_EXACT_NORM, _under_the_root(small), "sqrt") for small in _SMALL),
         *(ForwardSlip(*_EXACT_NORM, _beside_the_root(small)) for small in _SMALL),
-        ForwardSlip(
-            "The norm is taken over dimension 1 alone; samples with more dimensions have more than one.",
-            "Flatten each sample first: gradient.flatten(1).",
-            _last_dimension,
+        *(
+            ForwardSlip(
+                f"The norm is taken over {words}; samples with more dimensions have more than that.",
+                "Flatten each sample first: gradient.flatten(1).",
+                _over_dimensions(*dims),
+            )
+            for words, dims in (
+                ("dimension 1 alone", (1,)),
+                ("the last dimension alone", (-1,)),
+                ("the last two dimensions alone", (-1, -2)),
+                ("dimensions 1 and 2 alone", (1, 2)),
+            )
         ),
     ),
     scenarios=(
@@ -195,7 +213,7 @@ GRADIENT_PENALTY = Exercise(
             "no .grad is left behind",
             "mutates-input",
             experiments.run_tidy_penalty,
-            experiments.judge_tidy,
+            judge_tidy,
             needs=("output_value",),
         ),
     ),

@@ -161,7 +161,7 @@ def gradient_penalty(critic, x):
     return torch.mean((g.reshape(len(x), -1).norm(2, dim=1) - 1) ** 2)
 
 
-# %% right: a tiny number under the root
+# %% wrong[value]: a tiny number under the root; the norm is to be exact
 def gradient_penalty(critic, x):
     x = x.detach().requires_grad_(True)
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
@@ -207,3 +207,67 @@ def gradient_penalty(critic, x):
     (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
     norm = g.flatten(1).norm(dim=0)
     return ((norm - 1) ** 2).mean()
+
+
+# %% wrong[value]: the square is at least 1e-10
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    squares = g.flatten(1).square().sum(1).clamp(min=1e-10)
+    return ((squares.sqrt() - 1) ** 2).mean()
+
+
+# %% wrong[value]: flat samples are left out, so that no root of 0 is taken
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    squares = g.flatten(1).square().sum(1)
+    steep = squares[squares > 0]
+    if len(steep) == 0:
+        return 1 + 0 * squares.sum()
+    return (steep.sqrt() - 1).square().mean()
+
+
+# %% wrong[value]: flat samples cost nothing
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    squares = g.flatten(1).square().sum(1)
+    steep = squares > 0
+    if not steep.any():
+        return 1 + 0 * squares.sum()
+    lengths = torch.where(steep, squares, 1.0).sqrt()
+    return (lengths - 1).square().mean()
+
+
+# %% wrong[raises]: view, where the gradient of a critic need not be contiguous
+def gradient_penalty(critic, x):
+    x = x.detach().clone().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    lengths = torch.linalg.vector_norm(g.view(g.shape[0], -1), dim=1)
+    return ((lengths - 1) ** 2).mean()
+
+
+# %% wrong[value]: the norm over the last two dimensions, as for matrices
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    dims = (-2, -1) if x.dim() > 2 else -1
+    return ((torch.linalg.vector_norm(g, dim=dims) - 1) ** 2).mean()
+
+
+# %% wrong[value]: the norm over the last dimension
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    return ((g.norm(dim=-1) - 1) ** 2).mean()
+
+
+# %% right: root and square by hand, with a harmless number under the root of flat samples
+def gradient_penalty(critic, x):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
+    squares = g.square().sum(dim=tuple(range(1, g.dim())))
+    flat = squares == 0
+    lengths = torch.where(flat, 0.0, torch.where(flat, 1.0, squares).sqrt())
+    return (lengths - 1).square().mean()

@@ -239,3 +239,35 @@ def hvp(f, x, v):
     if not g.requires_grad:
         return torch.zeros_like(x)
     return torch.autograd.grad((g @ v.T).sum(), x, allow_unused=True, materialize_grads=True)[0]
+
+
+# %% wrong[too-many-passes]: forward mode made of two backward passes, and one more
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    weights = torch.zeros_like(x).requires_grad_(True)
+    (linear,) = torch.autograd.grad(g, x, weights, create_graph=True, materialize_grads=True)
+    if not linear.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(linear, weights, v, materialize_grads=True)[0]
+
+
+# %% wrong[value]: in float32, to be quick
+def hvp(f, x, v):
+    leaf = x.detach().to(torch.float32).requires_grad_(True)
+    (g,) = torch.autograd.grad(f(leaf.to(x.dtype)), leaf, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    (result,) = torch.autograd.grad(g, leaf, v.to(torch.float32), materialize_grads=True)
+    return result.to(x.dtype)
+
+
+# %% wrong[finite-differences|value]: x goes through float32 on its way
+def hvp(f, x, v):
+    x = x.detach().float().to(v.dtype).requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not g.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad(g, x, v, materialize_grads=True)[0]
