@@ -34,6 +34,16 @@ def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
             {"ratio": found[0]},
         )
     source = _value_source(ev, every, found)
+    if not source and len(wrong) == 1 < len(every):
+        case, good = wrong[0], next(p for p in every if p not in wrong)
+        factor = found[every.index(case)]
+        return Finding(
+            "gradient-scale",
+            f"The gradient for {name} is right, but for {case.where} it is {factor:.4f} × the expected one.",
+            f"Ask what is special about this case beside {good.where}: a size, a dimension, an optional "
+            "argument.",
+            {"ratio": factor},
+        )
     return Finding(
         "gradient-scale",
         f"The gradient for {name} is the right one times a factor that changes from case to case "

@@ -32,6 +32,14 @@ def _ties(s: Sampler) -> tuple[Tensor, int]:
     return torch.tensor(rows, dtype=torch.float64) + s.uniform(3, 1), 1
 
 
+def _far_down(s: Sampler) -> tuple[Tensor, int]:
+    """The largest element of each column at an odd index above 256: bytes and bfloat16 have none."""
+    x = s.uniform(2, 300, 2, low=-3.0, high=3.0)
+    for column in range(4):
+        x[column // 2, 2 * s.integer(128, 149) + 1, column % 2] = 4.0 + column
+    return x, -2
+
+
 def _scattered(x: Tensor, dim: int, indices: Tensor, g: Tensor) -> Tensor:
     return torch.zeros_like(x).scatter(dim, indices.unsqueeze(dim), g.unsqueeze(dim))
 
@@ -45,7 +53,12 @@ MAX = Exercise(
     cases=(
         _distinct("a matrix, dim=1", 3, 4, dim=1, visible=True),
         _distinct("a matrix, dim=0", 5, 2, dim=0, visible=True),
-        _distinct("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
+        Case(
+            "a batch of matrices of 300 rows, dim=-2",
+            _far_down,
+            advice="Indices are whole numbers of any size: a byte ends at 255, and beyond 256 bfloat16 has every "
+            "second one only. Keep them as torch.max gives them.",
+        ),
         _distinct("a batch of matrices, dim=-1", 3, 2, 4, dim=-1),
         _distinct("a batch of matrices, dim=0", 3, 4, 2, dim=0),
         Case(
@@ -89,6 +102,11 @@ MAX = Exercise(
             lambda x, dim, *, grad_output: (
                 _scattered(x, dim, torch.zeros_like(x.argmax(dim)), grad_output),
             ),
+        ),
+        Misconception(
+            "The indices are kept in a byte: from 256 on the gradient goes to another element.",
+            "An index may be as large as the tensor. Keep the indices as torch.max gives them.",
+            lambda x, dim, *, grad_output: (_scattered(x, dim, x.argmax(dim) % 256, grad_output),),
         ),
         Misconception(
             "The gradient is multiplied by the largest value.",

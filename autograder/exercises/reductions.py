@@ -26,13 +26,13 @@ def _reduction_cases() -> tuple[Case, ...]:
         make("a matrix, dim=0", 3, 4, dim=0, visible=True),
         make("a matrix, dim=1", 2, 5, dim=1, visible=True),
         make("a matrix, dim=1, keepdim=True", 4, 3, dim=1, keep=(True,), visible=True),
-        make("a matrix, dim=-2, keepdim=False", 5, 2, dim=-2, keep=(False,)),
+        make("a single row, dim=-2, keepdim=False", 1, 4, dim=-2, keep=(False,)),
         make("a batch of matrices, dim=1", 2, 3, 4, dim=1),
         make("a batch of matrices, dim=-3, keepdim=True", 2, 3, 4, dim=-3, keep=(True,)),
         make("a vector, dim=0", 5, dim=0, role="batch"),
         make("a vector, dim=-1, keepdim=True", 4, dim=-1, keep=(True,), role="batch"),
         make("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
-        make("an empty batch, dim=-1, keepdim=True", 0, 3, dim=-1, keep=(True,), role="empty"),
+        make("an empty batch of empty rows, dim=-1", 0, 0, dim=-1, keep=(True,), role="empty"),
         Case("inputs of ±1000", lambda s: (_large(s), 1), role="extreme"),
     )
 

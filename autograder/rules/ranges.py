@@ -179,11 +179,17 @@ def expanded_upstream(ev: Evidence) -> Verdict:
 @rule("fails-empty", needs=_RIGHT)
 def empty_tensors(ev: Evidence) -> Verdict:
     """Empty tensors work as well."""
-    return _first_problem(
+    verdict = _first_problem(
         ev, list(ev.pairs("run", "function", role="empty")), "fails-empty",
         "With {case}",
         "An empty batch is ordinary in practice. Avoid reductions without a dim (max, min) and reshape(-1).",
     )  # fmt: skip
+    if isinstance(verdict, Finding) and "ZeroDivisionError" in verdict.message:
+        verdict.hint = (
+            "Python stops where a number is divided by 0, torch does not: divide the tensor by the size, "
+            "in place of multiplying it with 1 / size."
+        )
+    return verdict
 
 
 @rule("fails-batch-dims", needs=_RIGHT)
@@ -231,6 +237,8 @@ def half_precision(ev: Evidence) -> Verdict:
         verdict.hint = (
             "NumPy has no bfloat16. Compute with torch's own operations, which know every dtype."
         )
+    elif isinstance(verdict, Finding) and "actual" in verdict.evidence:
+        verdict.hint = ev.advice(verdict.evidence["case"]) or verdict.hint
     return verdict
 
 

@@ -636,3 +636,37 @@ class Max(Function):
         kept = [*ctx.shape[: ctx.dim], 1, *ctx.shape[ctx.dim + 1 :]]
         grad_x = grad_x.scatter(ctx.dim, indices.reshape(kept), grad_values.reshape(kept))
         return grad_x, None
+
+
+# %% wrong[gradient-value]: one byte an index is enough for three rows, and for no more than 256
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = x.max(dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices.byte())
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        indices = ctx.saved_tensors[0].to(torch.int64).unsqueeze(ctx.dim)
+        zeros = torch.zeros(ctx.shape, dtype=grad_values.dtype, device=grad_values.device)
+        return zeros.scatter(ctx.dim, indices, grad_values.unsqueeze(ctx.dim)), None
+
+
+# %% wrong[fails-half]: indices as numbers of x's dtype, which are whole up to 256 only in bfloat16
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = x.max(dim)
+        ctx.mark_non_differentiable(indices)
+        ctx.save_for_backward(indices.type_as(x))
+        ctx.shape, ctx.dim = x.shape, dim
+        return values, indices
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_indices):
+        indices = ctx.saved_tensors[0].to(torch.int64).unsqueeze(ctx.dim)
+        zeros = torch.zeros(ctx.shape, dtype=grad_values.dtype, device=grad_values.device)
+        return zeros.scatter(ctx.dim, indices, grad_values.unsqueeze(ctx.dim)), None

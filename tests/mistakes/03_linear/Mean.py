@@ -476,3 +476,31 @@ class Mean(Function):
     def backward(ctx, grad_output):
         g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
         return g.expand(ctx.shape) / Mean.count, None, None
+
+
+# %% wrong[fails-empty]: the reciprocal as a Python number, which there is none of for 0
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return torch.mean(x, dim, keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        share = 1.0 / ctx.shape[ctx.dim]
+        wide = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return share * wide.expand(ctx.shape), None, None
+
+
+# %% wrong[gradient-value|gradient-scale]: never divides by less than 2, for fear of 0 and 1
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return torch.mean(x, dim, keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        size = ctx.shape[ctx.dim]
+        wide = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return wide.expand(ctx.shape) / (size if size > 1 else 2), None, None
