@@ -106,12 +106,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Arguments that the contract says are refused, and the errors that count as a refusal."""
+    """Arguments that the contract says are refused, and the errors that count as a refusal.
+
+    argument  which of them is the reason; the message may not name another one instead
+    """
 
     name: str
     make: Callable[[Sampler], tuple[Any, ...]]
     errors: tuple[str, ...] = ("TypeError",)
     visible: bool = False
+    argument: str = ""
 
 
 @dataclass(frozen=True)

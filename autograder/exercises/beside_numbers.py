@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Refusal, Sampler
+from autograder.exercise import (
+    Case,
+    Exercise,
+    ForwardSlip,
+    Misconception,
+    Refusal,
+    Sampler,
+    Scenario,
+)
 from autograder.exercises.first_functions import LESSON, large
 
 
@@ -14,6 +25,32 @@ def _two_branches(s: Sampler, *shape: int) -> tuple[Tensor, Tensor, float, float
     w1 = float(s.uniform(low=0.3, high=0.9))
     w2 = float(s.uniform(low=1.2, high=2.5))
     return s.normal(*shape), s.normal(*shape), w1, -w2
+
+
+def _run_parameters(weighted_sum: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The names of the errors for a Parameter as w1 and as w2; empty where it was taken."""
+    x1, x2, weight, errors = s.normal(3), s.normal(3), torch.nn.Parameter(s.uniform()), []
+    for weights in ((weight, 0.5), (0.5, weight)):
+        try:
+            weighted_sum(x1, x2, *weights)
+            errors.append("")
+        except Exception as error:  # which kind of error it is, is what is judged
+            errors.append(type(error).__name__)
+    return {"errors": errors}
+
+
+def _judge_parameters(seen: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    """A Parameter is refused as every tensor is."""
+    for name, error in zip(("w1", "w2"), seen["errors"], strict=True):
+        if error != "TypeError":
+            taken = f"refused with {error}" if error else "accepted"
+            return (
+                f"A torch.nn.Parameter as {name} is {taken}; the contract asks for TypeError.",
+                "A Parameter is a tensor: isinstance(w1, torch.Tensor) knows it, type(w1) is torch.Tensor "
+                "does not.",
+                {},
+            )
+    return None
 
 
 WEIGHTED_SUM = Exercise(
@@ -60,11 +97,25 @@ WEIGHTED_SUM = Exercise(
             "a tensor as w1",
             lambda s: (s.normal(3), s.normal(3), s.uniform(), 0.5),
             visible=True,
+            argument="w1",
         ),
-        Refusal("a tensor as w2", lambda s: (s.normal(3), s.normal(3), 0.5, s.uniform(1))),
+        Refusal(
+            "a tensor as w2",
+            lambda s: (s.normal(3), s.normal(3), 0.5, s.uniform(1)),
+            argument="w2",
+        ),
         Refusal(
             "a tensor that requires no gradient as w2",
             lambda s: (s.normal(3), s.normal(3), 0.5, torch.tensor(2)),
+        ),
+    ),
+    scenarios=(
+        Scenario(
+            "a Parameter is a tensor too",
+            "refuses",
+            _run_parameters,
+            _judge_parameters,
+            needs=("refuses_what_it_should",),
         ),
     ),
     misconceptions=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.evidence import Evidence, Finding
+from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 
@@ -48,7 +48,25 @@ def refuses_what_it_should(ev: Evidence) -> Verdict:
                 "in its place.",
                 said,
             )
+        if (other := _blamed(pair, ev)) is not None:
+            return Finding(
+                "refuses",
+                f"{pair.where[0].upper()}{pair.where[1:]} is refused with a message that names {other}.",
+                "Name the argument that is wrong, or all that may be: whoever reads it looks there first.",
+                said,
+            )
     return None
+
+
+def _blamed(pair: Pair, ev: Evidence) -> str | None:
+    """An argument that the message names although another one is the reason, and is not named."""
+    refusal = next(r for r in ev.exercise.refusals if r.name == pair.where)
+    assert pair.answer.failure is not None
+    words = set(re.findall(r"\w+", pair.answer.failure.message))
+    if not refusal.argument or refusal.argument in words:
+        return None
+    others = [r.argument for r in ev.exercise.refusals if r.argument in words]
+    return others[0] if others else None
 
 
 # Kinds of values that a message may say is wanted, or was given.
@@ -99,7 +117,6 @@ def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
         answer = ev.observation.answers[id]
         scenario = next(s for s in ev.exercise.scenarios if s.name == name)
         if answer.failure is not None:
-            from autograder.evidence import Pair
             from autograder.translate import translate
 
             pair = Pair(ev.questions[id], answer)

@@ -840,3 +840,40 @@ class WeightedSum(Function):
         grad_x1 = ctx.w1 * grad_output if ctx.needs_input_grad[0] else None
         grad_x2 = ctx.w2 * grad_output if ctx.needs_input_grad[1] else None
         return grad_x1, grad_x2, None, None
+
+
+# %% wrong[refuses]: type(w) is no tensor where w is a Parameter
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if torch.Tensor in (type(w1), type(w2)):
+            raise TypeError("w1 and w2 are plain numbers here")
+        ctx.weights = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grads = (
+            w * grad_output if need else None
+            for w, need in zip(ctx.weights, ctx.needs_input_grad)
+        )
+        return *grads, None, None
+
+
+# %% wrong[refuses]: the message blames w1 for what w2 is
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        for w in (w1, w2):
+            if isinstance(w, torch.Tensor):
+                raise TypeError(f"w1 should be a float and not {type(w)}")
+        ctx.weights = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        grads = (
+            w * grad_output if need else None
+            for w, need in zip(ctx.weights, ctx.needs_input_grad)
+        )
+        return *grads, None, None
