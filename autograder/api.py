@@ -17,7 +17,7 @@ from autograder.exercise import Exercise
 from autograder.exercises import all_exercises, find
 from autograder.plan import make_plan
 from autograder.probe import probe
-from autograder.refusal import refusal
+from autograder.refusal import in_lines, refusal
 from autograder.report import Report
 from autograder.seen import remember
 from autograder.source import Source
@@ -34,11 +34,9 @@ class CheckFailed(AssertionError):
 
     def _render_traceback_(self) -> list[str]:
         # IPython shows these lines in place of a traceback; nbgrader validate shows only them.
-        return (
-            [str(self.report)]
-            if _plain_output()
-            else [f"{self.report.mark} {self.report.headline}"]
-        )
+        if _plain_output():
+            return [str(self.report)]
+        return in_lines(f"{self.report.mark} {self.report.headline}")
 
 
 def evaluate(

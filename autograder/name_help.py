@@ -19,6 +19,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from autograder.exercises import is_exercise
+from autograder.refusal import in_lines
 
 _STUB = re.compile(r"\s*raise NotImplementedError(\(\))?\s*(#.*)?$")
 
@@ -68,12 +69,9 @@ class NameHelp:
                 f"{name} is not there yet: run the cell above first (the one with `class {name}` or "
                 f"`def {name}`), then this one again."
             ), name
-        written = _source(frame.f_code).split("\n")[line - 1 : line]
-        if not isinstance(error, NotImplementedError) or not any(map(_STUB.match, written)):
+        if (stub := _stub(error, frame, line)) is None:
             return None
-        exercise, method = _place(frame.f_code)
-        if not is_exercise(exercise):
-            return None
+        exercise, method = stub
         return (
             f"{exercise} is not written yet: {f'its {method}' if method else 'it'} still raises "
             "NotImplementedError. Write it and run its cell, then run this cell again."
@@ -135,10 +133,26 @@ def show_in(shell: Any, names: NameHelp) -> None:
         with contextlib.suppress(Exception):  # whatever happens here, the learner's error is shown
             sentence = names.sentence(error, trace)
             if sentence is not None:
-                error._render_traceback_ = lambda: [sentence]
+                error._render_traceback_ = lambda: in_lines(sentence)
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
     shell.set_custom_exc((NameError, NotImplementedError, LookupError), friendly)
+
+
+def unwritten(error: BaseException) -> str:
+    """The exercise whose stub raised an error; "" for any other error."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    stub = _stub(error, *frames[-1]) if frames else None
+    return stub[0] if stub else ""
+
+
+def _stub(error: BaseException, frame: FrameType, line: int) -> tuple[str, str] | None:
+    """The exercise and the method whose stub raises an error in this line."""
+    written = _source(frame.f_code).split("\n")[line - 1 : line]
+    if not isinstance(error, NotImplementedError) or not any(map(_STUB.match, written)):
+        return None
+    exercise, method = _place(frame.f_code)
+    return (exercise, method) if is_exercise(exercise) else None
 
 
 # ---- reading cells -------------------------------------------------------------------------

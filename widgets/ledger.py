@@ -114,7 +114,7 @@ def saved_ledger(fn: Any, *inputs: Any) -> Ledger:
     try:
         return Ledger(name, _entries(function, inputs, names))
     except Exception as error:
-        return Ledger(name, (), stopped(error))
+        return Ledger(name, (), stopped(error, name))
 
 
 def _entries(

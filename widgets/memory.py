@@ -129,7 +129,8 @@ def exploration_of_memory(
     except Exception as error:
         if by is None:
             raise
-        said = f"{getattr(by, '__name__', 'by')} {stopped(error)}"
+        name = getattr(by, "__name__", "by")
+        said = f"{name} {stopped(error, name)}"
         error.__traceback__ = None  # it would keep tensors alive
     sweep = _unfinished(count, measured[0], said) if said else _sweep(count, measured)
     return Exploration("Bytes alive over a forward and a backward", "Network", "Segments", (sweep,))

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from autograder.name_help import unwritten
 from autograder.trace import Snapshot
 
 SHOWN = 4  # values of a tensor that are written out
@@ -59,12 +60,17 @@ def size(count: int) -> str:
     return f"{count / 1024:.1f} KiB" if count < 2**20 else f"{count / 2**20:.1f} MiB"
 
 
-def stopped(error: Exception) -> str:
-    """How a run ended that a widget was to show: "is not written yet …", "stops: ValueError: …"."""
+def stopped(error: Exception, name: str = "") -> str:
+    """How a run ended that a widget was to show: "is not written yet …", "stops: ValueError: …".
+
+    name  what ran; it may need an exercise of another name that is not written
+    """
     first = str(error).splitlines()[0][:SAID].replace("`", "'") if str(error).strip() else ""
     kind = type(error).__name__
     if isinstance(error, NotImplementedError) and not first:
-        return f"is not written yet ({kind}). Run this cell again when it is."
+        needed = unwritten(error)
+        who = f"needs {needed}, which" if name and needed not in ("", name) else ""
+        return f"{who} is not written yet ({kind}). Run this cell again when it is.".strip()
     return f"stops with {kind}: {first}" if first else f"stops with {kind}."
 
 

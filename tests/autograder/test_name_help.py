@@ -55,7 +55,11 @@ class Notebook:
         result = self._shell.run_cell(dedent(source), store_history=True)
         self.error = result.error_in_exec
         assert (self.error is None) == (not self._shown)
-        return re.sub(r"\x1b\[[0-9;]*m", "", self._shown[0]) if self._shown else None
+        if not self._shown:
+            return None
+        said = re.sub(r"\x1b\[[0-9;]*m", "", self._shown[0])
+        self.lines = said.split("\n")
+        return said if "Traceback" in said else " ".join(self.lines)
 
 
 @pytest.fixture
@@ -72,6 +76,7 @@ def test_a_stub_is_named_with_its_method_and_the_error_stays(notebook):
         "its cell, then run this cell again."
     )
     assert type(notebook.error) is NotImplementedError
+    assert [line.split()[-1] for line in notebook.lines] == ["Write", "again."]
 
 
 def test_so_is_a_backward_that_the_engine_calls(notebook):

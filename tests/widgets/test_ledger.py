@@ -1,5 +1,7 @@
 """The ledger counts what is kept once, names who keeps it, and measures until when."""
 
+import importlib
+
 import pytest
 import torch
 from bs4 import BeautifulSoup
@@ -75,6 +77,21 @@ def test_an_unwritten_function_is_said_to_be_so():
     said = "Stub is not written yet (NotImplementedError). Run this cell again when it is."
     assert repr(ledger) == said
     assert said in ledger._repr_html_()
+
+
+def test_an_exercise_that_it_needs_is_named_where_that_is_unwritten(tmp_path, monkeypatch):
+    (tmp_path / "learners.py").write_text(
+        "def hvp(f, x, v):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    hvp = importlib.import_module("learners").hvp
+
+    def curvature(x):
+        return hvp(torch.sum, x, x)
+
+    ledger = saved_ledger(curvature, torch.ones(2))
+    assert ledger.summary.startswith("curvature needs hvp, which is not written yet (")
+    assert saved_ledger(hvp, torch.ones(2), 1, 2).summary.startswith("hvp is not written yet (")
 
 
 def test_an_error_is_said_and_not_raised():
