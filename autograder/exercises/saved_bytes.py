@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.exercise import Exercise, Sampler, Scenario
@@ -19,98 +19,30 @@ from autograder.exercises.saved_bytes_counts import (
     packed_by,
     words_of_left_out,
 )
+from autograder.exercises.saved_bytes_trials import ROWS, TRIALS
 from autograder.exercises.second_order import Verdict
 
 LESSON = "06_checkpointing"
 
 
-# ---- what it is tried on: sizes in, (f, args) out --------------------------------------------
-
-
-class _KeepsThree(Function):
-    """Saves an input, the output and an intermediate of its own."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        y = torch.exp(x)
-        ctx.save_for_backward(x, y, x > 0)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
-        return grad_output * ctx.saved_tensors[1]
-
-
-Trial = Callable[[int, int], tuple[Callable[..., Any], tuple[Any, ...]]]
-
-
-def _x(n: int, m: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.ones(n, m, dtype=dtype, requires_grad=True)
-
-
-def _detached_slice(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    x = torch.ones(n, m, dtype=torch.float64)[:2].detach().requires_grad_(True)
-    return (lambda x: torch.sin(x) * x), (x,)
-
-
-def _masked(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    mask, rows = torch.ones(n, m, dtype=torch.bool), torch.zeros(3, dtype=torch.int64)
-    return lambda x: torch.where(mask, x, 0.0)[rows], (_x(n, m, torch.float32),)
-
-
-def _linear(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    layer = torch.nn.Linear(m, 3)
-    return lambda x: torch.tanh(layer(x)).sum(), (torch.ones(n, m),)
-
-
-def _several(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    return (lambda x, factor, y: (factor * x * y, torch.sin(y))), (_x(n, m), 2.5, _x(n, m))
-
-
-def _inner_gradient(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    def penalty(x: Tensor) -> Tensor:
-        (slope,) = torch.autograd.grad(torch.sin(x).exp().sum(), x, create_graph=True)
-        return (slope**2).sum()
-
-    return penalty, (_x(n, m),)
-
-
-_ROWS = "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1])"
-TRIALS: dict[str, Trial] = {
-    "torch.sin(x)": lambda n, m: (torch.sin, (_x(n, m),)),
-    "x * x": lambda n, m: ((lambda x: x * x), (_x(n, m),)),
-    "torch.sin(torch.exp(x))": lambda n, m: ((lambda x: torch.sin(torch.exp(x))), (_x(n, m),)),
-    "x + 1": lambda n, m: ((lambda x: x + 1), (_x(n, m),)),
-    "torch.sin(x[0])": lambda n, m: ((lambda x: torch.sin(x[0])), (_x(n, m),)),
-    _ROWS: lambda n, m: (
-        lambda x: torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1]),
-        (_x(n, m),),
-    ),
-    "the sine of an expanded row": lambda n, m: (
-        lambda x: torch.sin(x[0].clone().expand(n, m)),
-        (_x(n, m),),
-    ),
-    "torch.sin(x) * x, where x is a detached slice": _detached_slice,
-    "a mask and whole numbers": _masked,
-    "a linear layer and tanh": _linear,
-    "two tensors, a number, two outputs": _several,
-    "a Function that saves three tensors": lambda n, m: (_KeepsThree.apply, (_x(n, m),)),
-    "a function that takes a gradient inside": _inner_gradient,
-}
-
-
 def run_trial(trial: str) -> Callable[[Callable[..., Any], Sampler], dict[str, Any]]:
-    """A run that asks the submission for the bytes of one trial."""
+    """A run that asks the submission for the bytes of one trial, and again of another like it."""
 
     def run(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         n, m = s.integer(4, 9), s.integer(10, 20)
         f, args = TRIALS[trial](n, m)
         data: dict[str, Any] = {"n": n, "m": m, "found": None, "kind": "", "error": ""}
+        data["again"] = None
         with hooks_cleared() as left:
             try:
                 found = submission(f, *args)
                 data["kind"] = type(found).__name__
                 data["found"] = found if isinstance(found, int | float) else None
+                other, others = TRIALS[trial](
+                    n, m
+                )  # args are still there: what is kept of them counts
+                again = submission(other, *others)
+                data["again"] = again if isinstance(again, int | float) else None
             except NotImplementedError:
                 raise
             except (RuntimeError, TypeError) as error:
@@ -149,7 +81,7 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
         packed = packed_by(f, args)
         right = distinct_bytes(packed)
         if data["found"] == right:
-            return None
+            return _judge_repeated(data)
         evidence = {
             "inputs": {"f": trial, "shape": f"({data['n']}, {data['m']})"},
             "actual": data["found"],
@@ -168,6 +100,25 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
         )
 
     return judge
+
+
+def _judge_repeated(data: dict[str, Any]) -> Verdict:
+    """A number that is right, from a function that may be called more than once."""
+    if data["again"] != data["found"]:
+        return (
+            f"The first call is right, a second one gives {data['again']} bytes where {data['found']} are "
+            "kept: what the first one noted is still there.",
+            "Begin each call with a dict of its own. A default argument (seen={}) is made once, with the "
+            "function, and a global once for all.",
+            {"actual": data["again"], "expected": data["found"]},
+        )
+    if data["kind"] == "float":
+        return (
+            "The result is a float; a number of bytes is an int.",
+            "nbytes() gives ints, and sum() of ints is one.",
+            {"actual": str(float(data["found"])), "expected": str(int(data["found"]))},
+        )
+    return None
 
 
 # ---- nothing is left behind ------------------------------------------------------------------
@@ -200,6 +151,33 @@ def judge_release(data: dict[str, Any]) -> Verdict:
     )
 
 
+class _Stop(Exception):
+    """Ends f in the middle."""
+
+
+def run_stopped(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """How many hooks are still on after an f that stops with an error."""
+
+    def f(x: Tensor) -> Tensor:
+        raise _Stop(torch.sin(x))
+
+    with hooks_cleared() as left, contextlib.suppress(_Stop):
+        submission(f, s.normal(4, 4).requires_grad_(True))
+    return {"left": left[0]}
+
+
+def judge_stopped(data: dict[str, Any]) -> Verdict:
+    """An error ends the measurement, too."""
+    if not data["left"]:
+        return None
+    return (
+        "When f stops with an error the hooks stay on, and see all that is saved from then on.",
+        "A with block takes them off whatever happens inside it. Who calls __enter__ and __exit__ by hand "
+        "needs try and finally.",
+        {"left": data["left"]},
+    )
+
+
 _FIRST = "the bytes of torch.sin(x)"
 _NEEDS = (f"scenario {_FIRST}",)
 
@@ -210,7 +188,7 @@ def _trial(trial: str, visible: bool = False) -> Scenario:
     return Scenario(name, "value", run_trial(trial), judge_trial(trial), visible, needs)
 
 
-_VISIBLE = ("torch.sin(x)", "x * x", "torch.sin(torch.exp(x))", "x + 1", "torch.sin(x[0])", _ROWS)
+_VISIBLE = ("torch.sin(x)", "x * x", "torch.sin(torch.exp(x))", "x + 1", "torch.sin(x[0])", ROWS)
 
 SAVED_BYTES = Exercise(
     name="saved_bytes",
@@ -240,6 +218,13 @@ SAVED_BYTES = Exercise(
             run_release,
             judge_release,
             visible=True,
+            needs=_NEEDS,
+        ),
+        Scenario(
+            "an error in f takes the hooks off as well",
+            "shared-state",
+            run_stopped,
+            judge_stopped,
             needs=_NEEDS,
         ),
     ),

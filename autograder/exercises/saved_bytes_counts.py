@@ -22,6 +22,7 @@ class Packed:
     elements: int
     element_bytes: int
     is_leaf: bool
+    is_parameter: bool  # or a view of one
     dtype: str
     base: int  # the address of the tensor that torch knows as the origin of this view, or its own
     base_bytes: int
@@ -41,7 +42,7 @@ def packed_by(f: Callable[..., Any], args: tuple[Any, ...]) -> list[Packed]:
         found.append(
             Packed(
                 key, size, tensor.data_ptr(), tensor.numel(), tensor.element_size(), tensor.is_leaf,
-                str(tensor.dtype).removeprefix("torch."), base.data_ptr(), base.nbytes,
+                isinstance(base, torch.nn.Parameter), str(tensor.dtype).removeprefix("torch."), base.data_ptr(), base.nbytes,
             )
         )  # fmt: skip
         return tensor.detach()
@@ -100,6 +101,12 @@ SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
         "Add up tensor.untyped_storage().nbytes() of each distinct storage.",
     ),
     (
+        lambda ps: sum({p.storage_bytes for p in ps}),
+        "Storages of the same size count as one: a set, or a dict with the sizes as its keys, has each "
+        "number once.",
+        "Tell storages apart by where they are: found[storage.data_ptr()] = storage.nbytes().",
+    ),
+    (
         lambda ps: sum({p.storage: 4 * (p.storage_bytes // p.element_bytes) for p in ps}.values()),
         "Every element is counted as 4 bytes, whatever its dtype.",
         "A bool has 1 byte, an int64 and a float64 have 8: tensor.untyped_storage().nbytes() knows.",
@@ -108,6 +115,17 @@ SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
         lambda ps: distinct_bytes([p for p in ps if not p.is_leaf]),
         "Leaves are left out; what is asked for is every storage that the graph keeps.",
         "Count what the pack hook is given, inputs and parameters too.",
+    ),
+    *(
+        (
+            count,
+            "Parameters are left out; what is asked for is every storage that the graph keeps.",
+            "Count what the pack hook is given, inputs and parameters too.",
+        )
+        for count in (
+            lambda ps: distinct_bytes([p for p in ps if not (p.is_parameter and p.is_leaf)]),
+            lambda ps: distinct_bytes([p for p in ps if not p.is_parameter]),
+        )
     ),
 )
 

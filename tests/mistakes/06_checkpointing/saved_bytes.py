@@ -331,3 +331,111 @@ def saved_bytes(f, *args):
                     found[s.data_ptr()] = s.nbytes()
         queue += [below for below, _ in node.next_functions]
     return sum(found.values())
+
+
+# %% wrong[value]: a set of sizes: two tensors of one size count once
+def saved_bytes(f, *args):
+    sizes = set()
+
+    def pack(tensor):
+        sizes.add(tensor.untyped_storage().nbytes())
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(sizes)
+
+
+# %% wrong[value]: a dict that all calls share
+def saved_bytes(f, *args, found={}):
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[shared-state]: the hooks are taken off by hand, and not after an error
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept)
+    hooks.__enter__()
+    result = f(*args)
+    hooks.__exit__(None, None, None)
+    del result
+    return sum(found.values())
+
+
+# %% wrong[value]: a float
+def saved_bytes(f, *args):
+    total, seen = 0.0, set()
+
+    def pack(tensor):
+        nonlocal total
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in seen:
+            seen.add(storage.data_ptr())
+            total += storage.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return total
+
+
+# %% wrong[value]: parameters are there anyway, and not counted
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(tensor):
+        if not isinstance(tensor, torch.nn.Parameter):
+            storage = tensor.untyped_storage()
+            found[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(found.values())
+
+
+# %% wrong[value]: parameters and their views are not counted
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(tensor):
+        origin = tensor if tensor._base is None else tensor._base
+        if not isinstance(origin, torch.nn.Parameter):
+            storage = tensor.untyped_storage()
+            found[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(found.values())
+
+
+# %% right: hooks by hand, taken off in finally
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+        return tensor.detach()
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept)
+    hooks.__enter__()
+    try:
+        f(*args)
+    finally:
+        hooks.__exit__(None, None, None)
+    return sum(found.values())
