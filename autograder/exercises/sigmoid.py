@@ -171,6 +171,12 @@ SCALED_SIGMOID = Exercise(
             second=True,
         ),
         Case("a whole number as scale", lambda s: (1.5 * s.normal(4), 3), role="special"),
+        Case(
+            "a scale of 0.00001",
+            lambda s: (1.5 * s.normal(4), 1e-5),
+            role="special",
+            advice="An eps that keeps a divisor from 0 shows beside a small scale. Save x, and divide by nothing.",
+        ),
         _scaled_case("a single number (0-d)", role="batch"),
         _scaled_case("an empty batch", 0, 3, role="empty"),
         Case(

@@ -627,3 +627,19 @@ class ScaledSigmoid(Function):
         if ctx.scale:
             grad = grad * ctx.scale
         return grad, None
+
+
+# %% wrong[fails-special-point|gradient-value]: divides by scale plus a small number
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.scale = scale
+        y = torch.sigmoid(x).mul(scale)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        share = y / (ctx.scale + 1e-9)
+        return grad_output * y * (1 - share), None

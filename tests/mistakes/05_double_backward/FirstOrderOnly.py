@@ -524,3 +524,67 @@ class FirstOrderOnly(Function):
             raise NotImplementedError("FirstOrderOnly has no second derivative")
         (x,) = ctx.saved_tensors
         return grad_output * 2 / math.sqrt(math.pi) * torch.exp(-x * x)
+
+
+# %% wrong[double-backward-value]: refuses batches only
+import math
+
+from scipy import special
+
+
+class FirstOrderOnly(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.as_tensor(special.erf(x.detach().cpu().numpy())).to(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        if x.dim() and torch.is_grad_enabled():
+            raise RuntimeError("erf has its first derivative only here")
+        return grad_output * 2 / math.sqrt(math.pi) * torch.exp(-x.square())
+
+
+# %% wrong[double-backward-value]: the guard stands in forward, where grad mode is always off
+import math
+
+import scipy.special
+
+
+class FirstOrderOnly(Function):
+    @staticmethod
+    def forward(ctx, x):
+        if torch.is_grad_enabled():
+            raise RuntimeError("erf has no second derivative here")
+        ctx.save_for_backward(x)
+        values = scipy.special.erf(x.detach().cpu().numpy())
+        return torch.as_tensor(values, dtype=x.dtype, device=x.device)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 / math.sqrt(math.pi) * torch.exp(-x.square()) * grad_output
+
+
+# %% wrong[double-backward-value]: a guard under once_differentiable, which turns grad mode off first
+import math
+
+import scipy.special
+from torch.autograd.function import once_differentiable
+
+
+class FirstOrderOnly(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        values = scipy.special.erf(x.detach().cpu().numpy())
+        return torch.as_tensor(values, dtype=x.dtype, device=x.device)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("erf has no second derivative here")
+        (x,) = ctx.saved_tensors
+        return 2 / math.sqrt(math.pi) * torch.exp(-x.square()) * grad_output
