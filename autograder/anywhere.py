@@ -61,7 +61,6 @@ def exercise_for(
         any_size=False,
         float32=not numerical,
         may_use_autograd=True,
-        tensors_on_ctx=True,
     )
 
 

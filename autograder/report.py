@@ -40,6 +40,7 @@ class Report:
     held      sentences of the rules that hold
     skipped   names of rules that were not judged because the root cause stands before them
     undecided sentences of rules that could not be judged, with the reason
+    note      what a right answer could do better
     more      how many more checks run with hidden=True (0 when this was the complete check)
     later     the rules of those checks
     seed      repeats this very check; None where it must not be shown
@@ -54,6 +55,7 @@ class Report:
     held: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
+    note: str = ""
     more: int = 0
     later: tuple[str, ...] = ()
     printed: str = ""
@@ -98,9 +100,9 @@ class Report:
         """(label, text) of what stands under the headline; the same in text and HTML."""
         if self.passed:
             later = ", ".join(topics(self.later))
-            return ([("Not asked", f"{later}.")] if later else []) + self._notes()
-        first = self.findings[0]
-        rows: list[tuple[str, str]] = []
+            rows = [("Note", self.note)] if self.note else []
+            return rows + ([("Not asked", f"{later}.")] if later else []) + self._notes()
+        first, rows = self.findings[0], []
         rows += _own_line(first.evidence)
         if not self.discreet:
             rows += _evidence_rows(first.evidence, first.message)
@@ -183,7 +185,7 @@ class Report:
             "exercise": self.exercise, "passed": self.passed, "hidden": self.hidden,
             "headline": self.headline, "not_started": self.not_started, "seed": self.seed,
             "findings": [_finding_data(f, self.discreet) for f in self.findings],
-            "held": self.held, "skipped": self.skipped, "undecided": self.undecided,
+            "held": self.held, "note": self.note, "skipped": self.skipped, "undecided": self.undecided,
             "devices": list(self.devices),
         }  # fmt: skip
         if self.graded:

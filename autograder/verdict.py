@@ -17,6 +17,7 @@ from autograder.observation import Answer, Observation, Question
 from autograder.plan import make_plan
 from autograder.report import Report
 from autograder.rules import NOT_ASKED, in_order, judge
+from autograder.rules.context import note_on_ctx
 from autograder.source import Source
 from autograder.submission import FUNCTION_CLASS, INSTANCE, OTHER_CLASS, Kind
 
@@ -86,6 +87,7 @@ def verdict(
     report.held = [r.sentence for r in verdicts.held if r.key not in believed]
     report.skipped = [r.name for r in verdicts.skipped]
     report.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
+    report.note = note_on_ctx(evidence) if report.passed else ""
     report.printed = str(observation.facts.get("printed", ""))
     report.more, report.later = more, tuple(later)
     return report

@@ -131,20 +131,38 @@ def _silent_after_write(ev: Evidence) -> Verdict:
 @rule("saves-on-ctx", needs=(*_RIGHT, "saves_where_torch_can_see", "keeps_within_budget"))
 def saves_masks_too(ev: Evidence) -> Verdict:
     """Masks and other tensors made in forward are kept with save_for_backward as well."""
-    if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx:
+    if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx != "refused":
         return NOT_ASKED
+    for pair, when, holder in _made_and_kept(ev):
+        return Finding(
+            "saves-on-ctx",
+            f"{when}{holder} holds a tensor that forward made. It outlives backward, and nothing that "
+            "measures or moves saved tensors can find it there.",
+            "Tensors go through ctx.save_for_backward, a mask as well as an input; attributes of "
+            "ctx are for numbers, shapes and strings.",
+            {"case": pair.where, "holder": holder, **_attribute_line(ev, holder)},
+        )
+    return None
+
+
+def note_on_ctx(ev: Evidence) -> str:
+    """What to say of a right answer that keeps a tensor of its own where torch does not look; ""."""
+    if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx != "noted":
+        return ""
+    for _, _, holder in _made_and_kept(ev):
+        return (
+            f"{holder} is a tensor that forward made. That is allowed; with save_for_backward torch would "
+            "release it after backward, and whatever measures, moves or compresses saved tensors would "
+            "find it."
+        )
+    return ""
+
+
+def _made_and_kept(ev: Evidence) -> Iterator[tuple[Pair, str, str]]:
     for pair, when in _recorded(ev):
         for holder, who in pair.answer.data.get("on_ctx") or ():
             if who.startswith(_MADE):
-                return Finding(
-                    "saves-on-ctx",
-                    f"{when}{holder} holds a tensor that forward made. It outlives backward, and nothing that "
-                    "measures or moves saved tensors can find it there.",
-                    "Tensors go through ctx.save_for_backward, a mask as well as an input; attributes of "
-                    "ctx are for numbers, shapes and strings.",
-                    {"case": pair.where, "holder": holder, **_attribute_line(ev, holder)},
-                )
-    return None
+                yield pair, when, holder
 
 
 def _attribute_line(ev: Evidence, holder: str) -> dict[str, object]:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from torch.autograd import Function
 
 from autograder import CheckFailed, check, evaluate, explain, hint
 from autograder.explanations import TITLES
@@ -72,6 +73,24 @@ def test_a_visible_report_never_claims_more_than_it_ran():
     assert re.search(r"\d+ visible checks pass; \d+ more run when graded", report.headline)
     complete = evaluate(Sigmoid, exercise=SIGMOID, hidden=True, seed=3)
     assert len(report.held) + report.more == len(complete.held)
+
+
+def test_a_right_answer_may_keep_a_mask_on_ctx_and_is_told_what_is_better():
+    class Clipped(Function):
+        @staticmethod
+        def forward(ctx, x, low, high):
+            ctx.inside = (x >= low) & (x <= high)
+            return x.clamp(low, high)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * ctx.inside, None, None
+
+    report = evaluate(Clipped, exercise="Clip")
+    assert report.passed
+    assert "Note:       ctx.inside is a tensor that forward made. That is allowed;" in str(report)
+    assert "<dt>Note</dt>" in report._repr_html_()
+    assert "Note:" not in str(evaluate(Sigmoid, exercise=SIGMOID))
 
 
 def test_check_returns_none_or_raises_with_the_headline(capsys):

@@ -719,7 +719,7 @@ class Clip(Function):
         return grad_output * same, None, None
 
 
-# %% wrong[saves-on-ctx]: a private mask as an attribute, max and min
+# %% right: a private mask as an attribute, max and min
 class Clip(Function):
     @staticmethod
     def forward(ctx, x, low, high):

@@ -690,7 +690,7 @@ class LinearReLU(Function):
         return grad_x, grad_weight, grad_bias
 
 
-# %% wrong[saves-on-ctx]: mask as a private attribute, masked_fill
+# %% right: the mask as a private attribute, masked_fill
 class LinearReLU(Function):
     @staticmethod
     def forward(ctx, x, weight, bias):

@@ -563,7 +563,7 @@ class Binarize(Function):
         return grad_output * (x.abs() <= 1).to(grad_output.dtype)
 
 
-# %% wrong[saves-on-ctx]: a mask as a private attribute
+# %% right: the mask as a private attribute
 class Binarize(Function):
     @staticmethod
     def forward(ctx, x):

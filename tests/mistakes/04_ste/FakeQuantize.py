@@ -526,7 +526,7 @@ class FakeQuantize(Function):
         return torch.where(outside, 0.0, grad_output), None, None, None, None
 
 
-# %% wrong[saves-on-ctx]: inside where the clamp changed nothing, the mask an attribute
+# %% right: inside where the clamp changed nothing, the mask an attribute
 class FakeQuantize(Function):
     @staticmethod
     def forward(ctx, x, scale, zero_point, qmin, qmax):

@@ -146,7 +146,7 @@ class ScaledDotProductAttention(Function):
         return grad_q, grad_k, grad_v, None, None
 
 
-# %% wrong[saves-on-ctx]: the setup_context form, with the weights as an attribute
+# %% right: the setup_context form, with the weights as an attribute
 class ScaledDotProductAttention(Function):
     @staticmethod
     def weigh(q, k, mask, scale):
