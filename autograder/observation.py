@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,13 +62,18 @@ class Failure:
     @property
     def raised_by_learner(self) -> bool:
         """Whether it comes from a raise statement of the learner's own."""
-        return self.own_frame and self.source.strip().startswith("raise ")
+        text = self.source.strip()
+        beside = re.search(rf"^if .*: *raise +(\w+\.)*{re.escape(self.kind)}\b", text)
+        return self.own_frame and (text.startswith("raise ") or beside is not None)
 
 
 @dataclass
 class Kept:
     """One tensor that stays alive for backward. ``who`` says what it is: input[0], output[0], view of
-    input[0], intermediate; ``holder`` says where: saved[0], ctx.mask, or "hidden"."""
+    input[0], intermediate; ``holder`` says where: saved[0], ctx.mask, or "hidden".
+
+    like  what an intermediate has all numbers of: input[0], output[0], or "mask" (zeros and ones)
+    """
 
     holder: str
     who: str
@@ -75,6 +81,7 @@ class Kept:
     dtype: str
     bytes: int
     storage: int
+    like: str = ""
 
 
 # The variants of a question in which writes to its tensors are looked for. x.float(), which copies a

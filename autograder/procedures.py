@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.calls import patched
 from autograder.exercise import Sampler
 from autograder.materials import (
     call,
@@ -25,7 +26,8 @@ from autograder.materials import (
     second_order,
 )
 from autograder.observation import Answer, Question
-from autograder.structure import look_inside
+from autograder.once import without_once_differentiable
+from autograder.structure import classes_of, kept_by_nodes, look_inside
 from autograder.submission import Submission
 from autograder.trace import functions
 from autograder.work import counted, operations_counted
@@ -65,16 +67,44 @@ def _run(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> 
 
 
 def _second(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:
-    """Gradients of a weighted sum of the gradients; with ``mixed``, in a loss that adds x³."""
+    """Gradients of a weighted sum of the gradients; with ``mixed``, in a loss that adds x³.
+
+    Where backward is once differentiable, its second derivatives without that decorator too.
+    """
+    classes: list[type] = []
+    try:
+        answer.gradients, answer.second = _differentiated_twice(sub, q, answer, stage, classes)
+    finally:
+        if patches := without_once_differentiable(classes):
+            answer.data["without_decorator"] = _without(patches, sub, q)
+
+
+def _differentiated_twice(
+    sub: Submission, q: Question, answer: Answer, stage: Stage, classes: list[type]
+) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:
+    """The first and the second derivatives; notes in ``classes`` whose backward is differentiated."""
     args = fresh_arguments(q)
     outputs, wanted = call(sub, args, answer)
+    classes += classes_of(outputs)
+    if q.visible:  # a visible check asks no other question that shows what is kept
+        answer.kept = tuple(kept_by_nodes(args, outputs))
     upstream = fresh_upstream(q, outputs)
     for g in upstream:
         if g is not None:
             g.requires_grad_(True)
-    answer.gradients, answer.second = second_order(
+    return second_order(
         outputs, upstream, list(wanted.values()), q.directions, bool(q.more.get("mixed")), stage
     )
+
+
+def _without(patches: list[tuple[type, str, Any]], sub: Submission, q: Question) -> dict[str, Any]:
+    """The second derivatives with the patches, or the error that they end in."""
+    try:
+        with patched(patches):
+            _, second = _differentiated_twice(sub, q, Answer(), Stage(), [])
+    except Exception as error:  # whichever it is: there is none without the decorator either
+        return {"second": [], "error": type(error).__name__}
+    return {"second": list(second), "error": ""}
 
 
 def _needs(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:

@@ -142,13 +142,19 @@ class Source:
         return self.line_of(min(found, key=lambda n: (n.lineno, n.col_offset))) if found else None
 
     def mentions(self, method: str, name: str) -> bool:
-        """Whether a method's body uses a name, alone or as an attribute."""
+        """Whether a method or its decorators use a name, alone or as an attribute."""
+        return self.first_mention(method, name) is not None
+
+    def first_mention(self, method: str, name: str) -> tuple[int, str] | None:
+        """The first line of a method (or of its decorators) that uses a name."""
         node = self.methods.get(method)
-        return node is not None and any(
-            (isinstance(n, ast.Name) and n.id == name)
+        found = [
+            n
+            for n in (ast.walk(node) if node is not None else ())
+            if (isinstance(n, ast.Name) and n.id == name)
             or (isinstance(n, ast.Attribute) and n.attr == name)
-            for n in ast.walk(node)
-        )
+        ]
+        return self.line_of(min(found, key=lambda n: n.lineno)) if found else None
 
     def mentions_anywhere(self, name: str) -> bool:
         """Whether any method uses a name."""

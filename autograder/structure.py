@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,8 +151,8 @@ def _noting_backward(classes: Iterable[type], *modes: _Calls | _Names) -> Iterat
         yield
 
 
-def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> list[Kept]:
-    """Every distinct storage kept for backward, inputs and outputs included where they are saved."""
+def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
+    """Every distinct storage that a hand-written node keeps, inputs and outputs included."""
     kept: list[Kept] = []
     seen: set[int] = set()
 
@@ -166,7 +166,8 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> lis
         # A saved input (or a view of one) keeps the bytes it covers, whatever its storage held before.
         counted = own if who != "intermediate" else size
         dtype = str(tensor.dtype).removeprefix("torch.")
-        kept.append(Kept(holder, who, tuple(tensor.shape), dtype, counted, key))
+        like = _like(tensor, args, outputs) if who == "intermediate" else ""
+        kept.append(Kept(holder, who, tuple(tensor.shape), dtype, counted, key, like))
 
     for node in _custom_nodes(outputs):
         for i, tensor in enumerate(_saved_of(node)):
@@ -179,14 +180,31 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> lis
                 count = _numbers_in(value)
                 if count >= SOME_NUMBERS:
                     kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
+    return kept
+
+
+def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> list[Kept]:
+    """Every distinct storage kept for backward, those that no node shows included."""
+    kept = kept_by_nodes(args, outputs)
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
-    hidden = _alive(storages, seen | known)
+    known |= {each.storage for each in kept}
+    hidden = _alive(storages, known)
     if hidden:
         gc.collect()  # garbage in cycles is not kept for backward: look again before saying so
-        hidden = _alive(storages, seen | known)
+        hidden = _alive(storages, known)
     for key, size, shape, dtype in hidden:
         kept.append(Kept("hidden", "intermediate", shape, dtype, size, key))
     return kept
+
+
+def _like(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
+    """The input or output whose numbers an intermediate has, or "mask"; "" for any other."""
+    for kind, group in (("output", outputs), ("input", args)):
+        for i, other in enumerate(group):
+            same = isinstance(other, Tensor) and other.shape == tensor.shape
+            if same and tensor.dtype == other.dtype and torch.equal(tensor, other):
+                return f"{kind}[{i}]"
+    return "mask" if bool(((tensor == 0) | (tensor == 1)).all()) else ""
 
 
 def _numbers_in(value: Any, depth: int = 0) -> int:
@@ -203,7 +221,7 @@ def _numbers_in(value: Any, depth: int = 0) -> int:
     return int(type(value) is float and depth > 0)
 
 
-def _name(tensor: Tensor, args: list[Any], outputs: tuple[Any, ...]) -> str:
+def _name(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
     """who_is, but a saved output counts as the output: unpacking it makes a new tensor object."""
     who = who_is(tensor, tuple(args), outputs)
     if who.startswith("view of "):
@@ -220,6 +238,11 @@ def _alive(storages: _Storages, known: set[int]) -> list[tuple[int, int, tuple[i
         for key, (reference, size, shape, dtype) in storages.made.items()
         if key not in known and not reference.expired()
     ]
+
+
+def classes_of(outputs: Iterable[Any]) -> tuple[type, ...]:
+    """The classes whose hand-written backward the graph of these outputs holds."""
+    return tuple(dict.fromkeys(node._forward_cls for node in _custom_nodes(tuple(outputs))))
 
 
 def _custom_nodes(outputs: tuple[Any, ...]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.calls import patched
 from autograder.compare import close, show
 from autograder.exercise import Sampler
 from autograder.exercises.measuring import RANDOM_STATE_BYTES, Storages, called_from
@@ -25,6 +26,8 @@ from autograder.exercises.recomputing import (
     training_step,
 )
 from autograder.exercises.second_order import Verdict
+from autograder.once import without_once_differentiable
+from autograder.structure import classes_of
 
 # ---- what is kept, and how often fn runs -----------------------------------------------------
 
@@ -131,17 +134,31 @@ def _curvature(apply: Callable[..., Any], loss: str, *tensors: Tensor) -> tuple[
 def run_curvature(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """Second derivatives of several losses, or how they are refused."""
     tensors = {"x": s.normal(2, 3), "scale": s.normal(3), "weight": s.normal(3, 3)}
+    made = {
+        **tensors,
+        "outcomes": _outcomes(checkpoint, *tensors.values()),
+        "hidden_refusal": False,
+    }
+    result = checkpoint(torch.sin, tensors["x"].clone().requires_grad_(True))
+    if patches := without_once_differentiable(classes_of([result])):
+        with patched(patches):
+            again = _outcomes(checkpoint, *tensors.values())
+        made["hidden_refusal"] = all(outcome["refused"] for outcome in again)
+    return made
+
+
+def _outcomes(checkpoint: Callable[..., Any], *tensors: Tensor) -> list[dict[str, Any]]:
     outcomes = []
     for loss in _LOSSES:
         outcome: dict[str, Any] = {"loss": loss, "found": None, "error": "", "refused": False}
         try:
-            found = _curvature(checkpoint, loss, *tensors.values())
+            found = _curvature(checkpoint, loss, *tensors)
             outcome["found"] = [None if g is None else g.detach().clone() for g in found]
         except Exception as error:  # which kind of error it is, is what is judged
             outcome["error"] = f"{type(error).__name__}: {error}"[:300]
             outcome["refused"] = isinstance(error, RuntimeError)
         outcomes.append(outcome)
-    return {**tensors, "outcomes": outcomes}
+    return outcomes
 
 
 def judge_curvature(data: dict[str, Any]) -> Verdict:
@@ -151,6 +168,15 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
         "with `if torch.is_grad_enabled(): raise RuntimeError(…)`; it is True with create_graph=True. "
         "once_differentiable alone is silent in sums."
     )
+    why = ""
+    if data.get("hidden_refusal"):
+        why = (
+            ": once_differentiable turns grad mode off before your own refusal is asked, so that it "
+            "never comes about"
+        )
+        hint = (
+            "Leave once_differentiable out. (Tried: without it an error is raised, in every loss.)"
+        )
     for outcome in data["outcomes"]:
         if outcome["refused"]:
             continue
@@ -168,7 +194,7 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
             if not close(got, wanted):
                 return (
                     f"For the loss {outcome['loss']} a wrong second derivative with respect to {name} "
-                    "comes out, and no error.",
+                    f"comes out, and no error{why}.",
                     hint,
                     {
                         "actual": "None" if got is None else show(got),

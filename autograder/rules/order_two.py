@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
-from autograder.compare import both, close, show
+from autograder.compare import both, show
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.expected import expect
 from autograder.rules.context import honours_needs_input_grad
 from autograder.rules.ranges import expanded_upstream, other_strides
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
-from autograder.source import Source
+from autograder.rules.second_causes import (
+    GUARD,
+    ONCE,
+    as_released,
+    backward_line,
+    constants,
+    leave_decorator_out,
+    saving_line,
+    why_not_refused,
+    without_decorator,
+    wrong_one,
+)
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
 
 def _wrong(pair: Pair) -> tuple[int, object, object] | None:
     """(place, actual, expected) of the first wrong second derivative."""
-    for place, right in enumerate(pair.expected.second or ()):
-        got = (pair.answer.second or ())[place] if pair.answer.second else None
-        if right is None or not bool(right.any()):
-            if got is not None and bool(got.any()) and not close(got, got * 0):
-                return place, got, right
-            continue
-        if got is None or not close(got, right):
-            return place, got, right
-    return None
+    return wrong_one(pair, pair.answer.second or ())
 
 
 @rule("double-backward-value", needs=(*_RIGHT, "writes_it_by_hand"))
@@ -46,7 +46,7 @@ def second_derivatives(ev: Evidence) -> Verdict:
 
 def _judge_pair(ev: Evidence, pair: Pair) -> Finding | None:
     if ev.exercise.second_order == "refused":
-        return _must_refuse(pair)
+        return _must_refuse(ev, pair)
     may_refuse = ev.exercise.second_order == "right-or-refused"
     failure = pair.answer.failure
     if failure is not None:
@@ -58,7 +58,7 @@ def _judge_pair(ev: Evidence, pair: Pair) -> Finding | None:
         return None
     mixed = bool(pair.question.more.get("mixed"))
     place, got, right = wrong
-    if _as_released(ev, pair):
+    if as_released(ev, pair):
         return _to_repair(ev, pair, place, got, right)
     if got is None and not may_refuse:
         return _missing(ev, pair, place)
@@ -93,34 +93,53 @@ def _refused(ev: Evidence, pair: Pair) -> Finding:
     if failure.own_frame:
         line = {"line": failure.line, "source": failure.source}
     why = "differentiating backward again stops with an error"
-    cut = ev.source.cut_off()
-    if "once_differentiable" in failure.message:
-        why = "backward is marked with once_differentiable"
+    hint = (
+        "backward must be made of torch operations on saved inputs and outputs and on grad_output, without "
+        "detach, .data, numpy or in-place writes."
+    )
+    cut, kept = ev.source.cut_off(), constants(ev)
+    if ONCE in failure.message:
+        why, hint = f"backward is marked with {ONCE}", leave_decorator_out(ev, pair, False)
+        line = _at(cut) if cut is not None and cut[0] == ONCE else line
+    elif failure.raised_by_learner:
+        why = f"backward refuses it by a raise of its own ({failure.kind})"
+        hint = "Here a second derivative is asked for: take that refusal away."
+        if kept is not None:
+            hint += f" Then {kept.why}. {kept.hint}"
     elif "does not require grad" in failure.message and cut is not None:
         why, line = f"{cut[0]} takes backward out of the graph", _at(cut)
     return Finding(
         "double-backward-missing",
         f"{_right_so_far(ev, pair)}, but there is no second one: {why}.",
-        "backward must be made of torch operations on saved inputs and outputs and on grad_output, without "
-        "detach, .data, numpy or in-place writes.",
+        hint,
         {"case": pair.where, "original": f"{failure.kind}: {failure.message[:300]}", **line},
     )
 
 
 def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
-    cut = ev.source.cut_off()
-    why = (
-        "what backward reads is not connected to it"
-        if cut is None
-        else f"{cut[0]} cuts backward off from it"
+    cut, kept = ev.source.cut_off(), constants(ev)
+    why = "what backward reads is not connected to it"
+    hint = (
+        "Save the input or the output itself (not detached, not .data, not something computed from it) and "
+        "compute the rest again in backward."
     )
+    line = saving_line(ev)
+    if without_decorator(pair):
+        why, hint = f"{ONCE} cuts backward off from it", leave_decorator_out(ev, pair, False)
+        line = _at(cut) if cut is not None else {}
+    elif cut is not None:
+        why, line = f"{cut[0]} cuts backward off from it", _at(cut)
+        hint = f"Leave {cut[0]} out: autograd has to see how everything in backward depends on the inputs."
+        if kept is not None:
+            hint += f" And {kept.why}. {kept.hint}"
+    elif kept is not None:
+        why, hint = kept.why, kept.hint
     return Finding(
         "double-backward-missing",
         f"{_right_so_far(ev, pair)}, but the second one with respect to {_name(ev, pair, place)} is "
         f"missing: {why}.",
-        "Save the input or the output itself (not detached, not .data, not something computed from it) and "
-        "compute the rest again in backward.",
-        {"case": pair.where, **(_saving_line(ev) if cut is None else _at(cut))},
+        hint,
+        {"case": pair.where, **line},
     )
 
 
@@ -135,25 +154,27 @@ def _silent(
         return _not_finite(ev, pair, place, got, right)
     if pair.question.role == "special" and got is not None:
         return _kink(ev, pair, place, got, right)
-    told = "An intermediate result is a constant to the second derivative."
-    hint = (
-        "Save only inputs and outputs, and compute everything else from them again in backward; or refuse: "
-        "`if torch.is_grad_enabled(): raise RuntimeError(...)` as the first line of backward."
-        if may_refuse
-        else "Save only inputs and outputs with save_for_backward, and compute everything else from them "
-        "again in backward."
-    )
-    line, cut = _saving_line(ev), ev.source.cut_off()
-    if cut is not None:
-        told = f"What comes out of {cut[0]} is a constant to the second derivative."
+    told = ". An intermediate result is a constant to the second derivative."
+    hint = "Save only inputs and outputs with save_for_backward, and compute everything else from them again in backward."
+    line, cut, kept = saving_line(ev), ev.source.cut_off(), constants(ev)
+    if without_decorator(pair):
+        told = f": {ONCE} cuts backward off from what it reads."
+        hint = leave_decorator_out(ev, pair, may_refuse)
+        line = _at(cut) if cut is not None else {}
+    elif cut is not None:
+        told = f". What comes out of {cut[0]} is a constant to the second derivative."
         hint = f"Leave {cut[0]} out: autograd has to see how everything in backward depends on the inputs."
         line = _at(cut)
+    elif kept is not None:
+        told, hint = f": {kept.why}.", kept.hint
+    if may_refuse and not without_decorator(pair):
+        hint = f"{hint.removesuffix('.')}; or refuse: {GUARD}."
     if mixed and may_refuse:
-        told = "In a loss that adds another function of the input no error is raised: it is silently wrong."
+        told = ". In a loss that adds another function of the input no error is raised: it is silently wrong."
     return Finding(
         "double-backward-value",
-        f"{_right_so_far(ev, pair)}, the second one with respect to {_name(ev, pair, place)} is wrong. "
-        f"{told}",
+        f"{_right_so_far(ev, pair)}, the second one with respect to {_name(ev, pair, place)} is "
+        f"{'missing, and no error is raised' if got is None else 'wrong'}{told}",
         hint,
         {
             "case": pair.where,
@@ -176,7 +197,7 @@ def _not_finite(ev: Evidence, pair: Pair, place: int, got: Tensor, right: object
         {
             "case": pair.where,
             **both(got, right),
-            **_backward_line(ev),
+            **backward_line(ev),
         },
     )
 
@@ -192,24 +213,8 @@ def _kink(ev: Evidence, pair: Pair, place: int, got: object, right: object) -> F
         {
             "case": pair.where,
             **both(got, right),
-            **_backward_line(ev),
+            **backward_line(ev),
         },
-    )
-
-
-def _as_released(ev: Evidence, pair: Pair) -> bool:
-    """Whether a repair exercise is still the version it started from.
-
-    By its code; where there is no source to read, by its second derivatives.
-    """
-    if ev.exercise.released is None:
-        return False
-    if ev.source.methods:
-        return ev.source.same_code(Source.of(ev.exercise.released), "forward", "backward")
-    start = expect(replace(ev.exercise, reference=ev.exercise.released), pair.question).second or ()
-    found = pair.answer.second or ()
-    return len(start) == len(found) and all(
-        close(f, s) or (f is None and s is None) for f, s in zip(found, start, strict=True)
     )
 
 
@@ -225,23 +230,26 @@ def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object)
             "case": pair.where,
             **both(got, right),
             "not_started": True,
-            **_saving_line(ev),
+            **saving_line(ev),
         },
     )
 
 
-def _must_refuse(pair: Pair) -> Finding | None:
+def _must_refuse(ev: Evidence, pair: Pair) -> Finding | None:
     failure = pair.answer.failure
-    if failure is None:
-        return Finding(
-            "double-backward-value",
-            "A second derivative is asked for and no error is raised: the number that comes out is "
-            f"{'wrong or missing' if _wrong(pair) else 'right, but it should not come out at all'}.",
-            "Make backward refuse: `if torch.is_grad_enabled(): raise RuntimeError(...)` as its first "
-            "line. once_differentiable alone stays silent in a sum with another function of x.",
-            {"case": pair.where, "mixed": bool(pair.question.more.get("mixed"))},
-        )
-    return None if failure.is_runtime_error else _wrong_error(pair)
+    if failure is not None:
+        return None if failure.is_runtime_error else _wrong_error(pair)
+    why, hint, line = why_not_refused(ev, pair)
+    wrong = _wrong(pair)
+    words = "right, but should not come out at all"
+    if wrong is not None:
+        words = "missing" if wrong[1] is None else "wrong"
+    return Finding(
+        "double-backward-value",
+        f"A second derivative is asked for and no error is raised (what comes out is {words}): {why}.",
+        hint,
+        {"case": pair.where, "mixed": bool(pair.question.more.get("mixed")), **line},
+    )
 
 
 def _wrong_error(pair: Pair) -> Finding:
@@ -253,21 +261,6 @@ def _wrong_error(pair: Pair) -> Finding:
         "Raise RuntimeError with a sentence that says why.",
         {"case": pair.where, "original": failure.message[:300]},
     )
-
-
-def _saving_line(ev: Evidence) -> dict[str, object]:
-    """The line that decides what backward can read; without one, the line that reads it."""
-    for method in ("forward", "setup_context"):
-        place = ev.source.first_call(method, "save_for_backward")
-        if place is not None:
-            return {"line": place[0], "source": place[1]}
-    return _backward_line(ev)
-
-
-def _backward_line(ev: Evidence) -> dict[str, object]:
-    place = ev.source.first_call("backward", "saved_tensors")
-    place = place or ev.source.returned("backward", {})
-    return {"line": place[0], "source": place[1]} if place else {}
 
 
 @rule("double-backward-value", needs=(*_RIGHT, "second_derivatives"))
