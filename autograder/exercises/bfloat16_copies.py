@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.compare import shape_words
 from autograder.exercise import Sampler
 from autograder.exercises.bfloat16_experiments import cleared, entered, judge_returns
 from autograder.exercises.measuring import Storages
 from autograder.exercises.second_order import Verdict
+from autograder.modes import Watching
 
 # ---- leaves, and views of leaves -------------------------------------------------------------
 
@@ -112,3 +115,93 @@ def judge_views(data: dict[str, Any]) -> Verdict:
                 {"kept": size, "allowed": half},
             )
     return None
+
+
+# ---- every shape -----------------------------------------------------------------------------
+
+
+_SHAPES = ((5,), (2, 3, 4), ())
+
+
+def _run_shapes(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """Bytes kept for intermediates of few elements, and of other numbers of dimensions."""
+    kept = []
+    for shape in _SHAPES:
+        x = s.normal(*shape).float().requires_grad_(True)
+        kept.append(_kept_by(submission, lambda x=x: torch.sin(1.5 * x), x))  # type: ignore[misc]
+    return {"kept": kept}
+
+
+run_shapes = cleared(_run_shapes)
+
+
+def judge_shapes(data: dict[str, Any]) -> Verdict:
+    """Neither size nor shape decides."""
+    if (wrong := judge_returns(data)) is not None:
+        return wrong
+    for shape, size in zip(_SHAPES, data["kept"], strict=True):
+        half = 2 * math.prod(shape)
+        if size > half:
+            return (
+                f"An intermediate of shape {shape_words(shape)} is kept as float32 ({size} bytes; {half} are "
+                "enough), others are rounded.",
+                "Every float32 intermediate is rounded, whatever its size and shape: ask for the dtype and "
+                "for leaves alone.",
+                {"kept": size, "allowed": half},
+            )
+    return None
+
+
+# ---- addresses that are used again -----------------------------------------------------------
+
+
+class _Copies(Watching):
+    """Every bfloat16 tensor that an operation made while the mode was on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[Tensor] = []
+
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        self.made += [t for t in tensors if t.dtype == torch.bfloat16]
+
+
+def _run_addresses(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The dtypes in which bfloat16 intermediates come back: one at a new address, one at an old one.
+
+    At the old one a copy of a float32 intermediate lay, whose graph is gone. Whether the allocator gives
+    an address again is chance: so the memory is held, and another tensor put there.
+    """
+    x = s.normal(8).float().requires_grad_(True)
+    z = x.detach().to(torch.bfloat16).requires_grad_(True)
+    back: dict[str, str | None] = {"new": None, "old": None}
+    with entered(submission):
+        with _Copies() as copies:
+            torch.sin(1.5 * x)
+        places: dict[str, Tensor | None] = {
+            "new": z.new_empty(5000, 8),  # too large for a hole that another copy has left
+            "old": copies.made[-1].detach() if copies.made else None,
+        }
+        for name, place in places.items():
+            if place is not None:
+                node: Any = torch.sin(place.copy_(z)).grad_fn
+                back[name] = str(node._saved_self.dtype)
+    return {"back": back}
+
+
+run_addresses = cleared(_run_addresses)
+
+
+def judge_addresses(data: dict[str, Any]) -> Verdict:
+    """What pack noted of one tensor is not taken for another's."""
+    if (wrong := judge_returns(data)) is not None:
+        return wrong
+    right = "torch.bfloat16"
+    if data["back"]["new"] != right or data["back"]["old"] in (right, None):
+        return None  # what always comes back wrong is asked elsewhere
+    return (
+        "A bfloat16 tensor comes back as float32 because it lies where a rounded copy lay before: what was "
+        "rounded is remembered by its address, and addresses are used again.",
+        "Let what was done go with the tensor: pack may return a pair, (True, small) or (False, tensor).",
+        {"actual": data["back"]["old"], "expected": right},
+    )

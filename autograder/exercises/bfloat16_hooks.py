@@ -14,6 +14,7 @@ _FIRST = "it is a context manager"
 _MANAGER = (f"scenario {_FIRST}",)
 _RUNS = (*_MANAGER, "scenario backward gets back what it needs")
 _LEAVES = "what the caller holds is not copied"
+_ADDRESSES = "what was rounded is not told by its address"
 _COPIES = (*_RUNS, f"scenario {_LEAVES}")
 
 SAVE_IN_BFLOAT16 = Exercise(
@@ -69,6 +70,13 @@ SAVE_IN_BFLOAT16 = Exercise(
             needs=_COPIES,
         ),
         Scenario(
+            "intermediates of every shape are rounded",
+            "saves-too-much",
+            copies.run_shapes,
+            copies.judge_shapes,
+            needs=(*_COPIES, "scenario half of the intermediates' bytes are kept"),
+        ),
+        Scenario(
             "views of intermediates are rounded too",
             "saves-too-much",
             copies.run_views,
@@ -85,12 +93,20 @@ SAVE_IN_BFLOAT16 = Exercise(
             needs=(*_COPIES, "scenario half of the intermediates' bytes are kept"),
         ),
         Scenario(
+            _ADDRESSES,
+            "shared-state",
+            copies.run_addresses,
+            copies.judge_addresses,
+            visible=True,
+            needs=_RUNS,
+        ),
+        Scenario(
             "other dtypes are left alone",
             "gradient-value",
             experiments.run_dtypes,
             experiments.judge_dtypes,
             visible=True,
-            needs=_RUNS,
+            needs=(*_RUNS, f"scenario {_ADDRESSES}"),
         ),
         Scenario(
             "nothing outlasts the block",

@@ -314,3 +314,85 @@ def save_in_bfloat16():
     return torch.autograd.graph.saved_tensors_hooks(
         pack, lambda p: p[1].to(torch.float32) if p[0] else p[1]
     )
+
+
+# %% wrong[saves-too-much]: small tensors are not worth the trouble
+def save_in_bfloat16():
+    def pack(tensor):
+        origin = tensor if tensor._base is None else tensor._base
+        if tensor.dtype != torch.float32 or origin.is_leaf or tensor.nbytes < 256:
+            return False, tensor.detach()
+        return True, tensor.detach().to(torch.bfloat16)
+
+    def unpack(kept):
+        rounded, tensor = kept
+        return tensor.to(torch.float32) if rounded else tensor
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[saves-too-much]: matrices alone
+def save_in_bfloat16():
+    def pack(tensor):
+        origin = tensor if tensor._base is None else tensor._base
+        if tensor.dtype == torch.float32 and tensor.ndim == 2 and not origin.is_leaf:
+            return True, tensor.detach().to(torch.bfloat16)
+        return False, tensor.detach()
+
+    def unpack(kept):
+        rounded, tensor = kept
+        return tensor.to(torch.float32) if rounded else tensor
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[shared-state]: the addresses of what was rounded, in a global set
+addresses = set()
+
+
+def save_in_bfloat16():
+    def pack(tensor):
+        origin = tensor if tensor._base is None else tensor._base
+        if tensor.dtype != torch.float32 or origin.is_leaf:
+            return tensor.detach()
+        small = tensor.detach().to(torch.bfloat16)
+        addresses.add(small.data_ptr())
+        return small
+
+    def unpack(tensor):
+        return tensor.to(torch.float32) if tensor.data_ptr() in addresses else tensor
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[shared-state]: addresses again, in a set of each block's own
+def save_in_bfloat16():
+    rounded = set()
+
+    def pack(tensor):
+        if tensor.dtype != torch.float32 or (tensor if tensor._base is None else tensor._base).is_leaf:
+            return tensor.detach()
+        small = tensor.detach().bfloat16()
+        rounded.add(small.untyped_storage().data_ptr())
+        return small
+
+    def unpack(tensor):
+        return tensor.float() if tensor.untyped_storage().data_ptr() in rounded else tensor
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% right: what was rounded stands on the tensor itself
+def save_in_bfloat16():
+    def pack(tensor):
+        origin = tensor if tensor._base is None else tensor._base
+        if tensor.dtype != torch.float32 or origin.is_leaf:
+            return tensor.detach()
+        small = tensor.detach().to(torch.bfloat16)
+        small.was_rounded = True
+        return small
+
+    def unpack(tensor):
+        return tensor.to(torch.float32) if getattr(tensor, "was_rounded", False) else tensor
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
