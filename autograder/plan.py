@@ -68,6 +68,8 @@ class _Planner(Asking):
                     made.append(self.laid_out(i, case, "transposed"))
                 if case.role == "special" and case.second:
                     made += self.second_order(i, case)
+                    # A copy without infinities, or a mask of them, is kept only where there are some.
+                    made += [] if self.is_finite(i, case) else [self.structure(i, case, first=True)]
         for i, refusal in enumerate(self.exercise.refusals):
             args = refusal.make(self.sampler(f"refusal:{i}"))
             made.append(
@@ -254,13 +256,15 @@ class _Planner(Asking):
         """The second derivative alone, and (not if ``pure``) in a loss that adds x³."""
         if self.exercise.second_order not in JUDGED:
             return []
-        args = self.arguments(i, case, torch.float64)
-        finite = all(bool(torch.isfinite(a).all()) for a in args if isinstance(a, Tensor))
-        # x³ has no second derivative where x is infinite.
+        alone = pure or not self.is_finite(i, case)  # x³ has no second derivative at infinity
         return [
             self.second(f"second:{i}:{'mixed' if mixed else 'pure'}", i, case, mixed)
-            for mixed in ((False, True) if finite and not pure else (False,))
+            for mixed in ((False,) if alone else (False, True))
         ]
+
+    def is_finite(self, i: int, case: Case) -> bool:
+        args = self.arguments(i, case, torch.float64)
+        return all(bool(torch.isfinite(a).all()) for a in args if isinstance(a, Tensor))
 
     def second(self, name: str, i: int, case: Case, mixed: bool, **more: Any) -> Question:
         visible = case.visible and self.exercise.visible_second and not more

@@ -603,7 +603,7 @@ class LogSumExp(Function):
         return grad_output.unsqueeze(ctx.dim) * (x - safe).exp(), None
 
 
-# %% right: where rows have to be mended, a mask of them on ctx
+# %% wrong[saves-too-much]: where rows have to be mended, a mask of them on ctx
 class LogSumExp(Function):
     @staticmethod
     def forward(ctx, x, dim):
