@@ -204,16 +204,24 @@ def judge_same_layers(data: dict[str, Any]) -> Verdict:
         distinct = sorted(set(again))
         if len(distinct) == cut["count"]:  # all of them, but not each once: counted elsewhere
             continue
+        if not distinct:
+            return (
+                "What a segment takes its layers from is used up in forward, or emptied before backward: with "
+                f"{_cut_words(cut)} no layer runs again.",
+                "Give each segment a list or a tuple of its layers, its own: list(layers[a:b]). An iterator "
+                "(iter, islice, zip, map, a generator) gives each of them once, and pop takes them away.",
+                {"ran again": "none"},
+            )
         names = ", ".join(str(i + 1) for i in distinct)
         plural = "layers" if len(distinct) > 1 else "layer"
-        only = f"only {plural} {names} run{'' if len(distinct) > 1 else 's'} again"
+        verb = "run" if len(distinct) > 1 else "runs"
         return (
             "A segment's function runs other layers in backward than in forward: it looks up a variable "
-            f"of the loop, and the loop is over. With {_cut_words(cut)}, "
-            f"{only if distinct else 'no layer runs again'} in backward.",
+            f"of the loop, and the loop is over. With {_cut_words(cut)}, only {plural} {names} {verb} again in "
+            "backward.",
             "Bind the segment when the function is made: a helper that takes the layers and returns the "
             "function, functools.partial, or a default argument (lambda h, part=part: …).",
-            {"ran again": names or "none"},
+            {"ran again": names},
         )
     return None
 

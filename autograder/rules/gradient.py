@@ -6,6 +6,8 @@ The rules of this family are exclusive: one diagnosis is made from all the evide
 
 from __future__ import annotations
 
+import re
+
 import torch
 from torch import Tensor
 
@@ -89,9 +91,24 @@ def _stops_under_gradcheck(ev: Evidence, pair: Pair, failure: Failure) -> Findin
             "After ctx.set_materialize_grads(False) torch passes None for an output that the loss does not "
             "use, and gradcheck tries that: give None back for the inputs then."
         )
+    if _used_up(ev, failure):
+        message = (
+            "backward uses up what forward left on ctx: a second backward through the same graph "
+            "(retain_graph=True) finds nothing there."
+        )
+        hint = "Read what is on ctx and leave it there: pop, next and del take it away."
     place = {} if failure.line is None else {"line": failure.line, "source": failure.source}
     original = f"{failure.kind}: {failure.message}"[:300]
     return Finding("raises", message, hint, {"case": pair.where, "original": original, **place})
+
+
+def _used_up(ev: Evidence, failure: Failure) -> bool:
+    """Whether a backward that ran once misses what it has taken itself: popped, deleted, the next of few."""
+    if failure.kind == "StopIteration" or re.search("pop from (an )?empty", failure.message):
+        return True
+    missing = re.search(r"'\w+Backward' object has no attribute '(\w+)'", failure.message)
+    kept = ev.source.attributes_set("forward") | ev.source.attributes_set("setup_context")
+    return missing is not None and missing[1] in kept
 
 
 @rule("gradient-unstable", needs=(*_BEFORE, "output_stable", "gradients_agree"))

@@ -504,3 +504,34 @@ class Mean(Function):
         size = ctx.shape[ctx.dim]
         wide = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
         return wide.expand(ctx.shape) / (size if size > 1 else 2), None, None
+
+
+# %% wrong[raises]: backward pops what forward noted
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.notes = [keepdim, dim, x.shape]
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        shape = ctx.notes.pop()
+        dim = ctx.notes.pop()
+        if not ctx.notes.pop():
+            grad_output = grad_output.unsqueeze(dim)
+        return grad_output.expand(shape) / shape[dim], None, None
+
+
+# %% wrong[raises]: backward deletes what it has read
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        shape = ctx.shape
+        del ctx.shape
+        grad_output = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return grad_output.expand(shape) / shape[ctx.dim], None, None
