@@ -132,6 +132,9 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         ))
         for answer in ("max trick, guarded", "torch's forward, setup_context form")
     ),
+    Equivalent("LogSumExp", "where rows have to be mended, a mask of them on ctx", _ANY_FINITE, (
+        "backward: out = torch.where(closed, 0.0, out) → out = torch.where(closed, 1…",
+    )),
     Equivalent("LogSumExp", "max trick, guarded", _ANY_FINITE, (
         "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1.0, top)",
         "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1, top)",
@@ -176,6 +179,7 @@ EQUIVALENT: tuple[Equivalent, ...] = (
             ("setup_context form", "backward: return grad_output * (x.abs() <= 1).to(grad_output.dtype) → return grad_output * (x.square() <= 1).to(grad_output.dtype)"),
             ("keeps a bool mask", "forward: ctx.save_for_backward(x.abs() <= 1) → ctx.save_for_backward(x.square() <= 1)"),
             ("hint 3, word for word", "backward: return torch.where(x.abs() <= 1, grad_output, 0.0) → return torch.where(x.square() <= 1, grad_output, 0.0)"),
+            ("the mask as a private attribute", "forward: ctx.inside = x.abs() <= 1 → ctx.inside = x.square() <= 1"),
             ("keeps x", "backward: return grad_output * (x.abs() <= 1) → return grad_output * (x.square() <= 1)"),
         )
     ),

@@ -161,11 +161,9 @@ class ScaledDotProductAttention(Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        q, k, v, *rest = inputs
-        mask, scale = (*rest, None, None)[:2]
+        q, k, v, mask, scale = inputs
         ctx.weights = ScaledDotProductAttention.weigh(q, k, mask, scale)
         ctx.scale = q.size(-1) ** -0.5 if scale is None else scale
-        ctx.count = len(inputs)
         ctx.save_for_backward(q, k, v)
 
     @staticmethod
@@ -178,7 +176,7 @@ class ScaledDotProductAttention(Function):
         ds = ctx.scale * w * (t - (t * w).sum(-1, True))
         grads = [ds @ k if need[0] else None, ds.mT @ q if need[1] else None]
         grads.append(w.mT @ g if need[2] else None)
-        return (*grads, *[None] * (ctx.count - 3))
+        return (*grads, None, None)
 
 
 # %% right: the learner's own Softmax inside
