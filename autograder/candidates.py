@@ -6,19 +6,17 @@ and all pairs in which it was asked; it has to explain all of them.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from autograder.candidates_factor import scale
+from autograder.candidates_shape import shape, summed_otherwise, transposed_finding
 from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
-from autograder.compare import close, first_difference, mismatch, shape_words, where_wrong
+from autograder.compare import close, first_difference, mismatch, where_wrong
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.expected import expected_upstream, reference_arguments
+from autograder.misconceptions import misconception
 from autograder.precision import almost
+from autograder.what_differs import what_differs
 
 
 def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -52,81 +50,6 @@ def _returned_nothing(pair: Pair) -> bool:
     return bool(calls) and calls[-1].returned_type == "NoneType"
 
 
-def _shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    odd = [
-        p
-        for p in wrong
-        if isinstance(p.raw(i), Tensor) and p.raw(i).shape != p.question.args[i].shape
-    ]
-    if not odd:
-        return None
-    name, pair = ev.argument(i), odd[0]
-    got, right = pair.raw(i), pair.right(i)
-    if right is None:
-        return None
-    shapes = f"{shape_words(got.shape)} instead of {shape_words(right.shape)}"
-    if all(_reshapes_to(p.raw(i), p.right(i)) for p in odd):
-        return Finding(
-            "gradient-shape",
-            f"The numbers of the gradient for {name} are right, but their shape is {shapes}.",
-            "A dimension of size 1 is left over or lost: look at keepdim, unsqueeze and squeeze.",
-        )
-    if all(_sums_to(p.raw(i), p.right(i)) for p in odd):
-        return Finding(
-            "gradient-unsummed",
-            f"The gradient for {name} is not summed down to its shape: backward returns {shapes}.",
-            f"{name} was broadcast in forward, so every use adds to its gradient: sum over the broadcast "
-            "dimensions. (torch would repair this silently; your formula should say it.)",
-            {"repaired_by_torch": True},
-        )
-    if all(p.raw(i).dim() >= 2 and close(p.raw(i).transpose(-1, -2), p.right(i)) for p in odd):
-        return _transposed_finding(name, shapes)
-    other = _equals_other_argument(ev, i, odd)
-    if other is not None:
-        return other
-    if got.dim() == 0 and ev.source.mentions("backward", "sum"):
-        return Finding(
-            "gradient-shape",
-            f"The gradient for {name} is summed up to a single number: {shapes}.",
-            "With no dimension named, and with an empty tuple of dimensions too, sum adds up everything. "
-            "Where there is no dimension to sum, do not sum.",
-        )
-    return Finding(
-        "gradient-shape",
-        f"The gradient for {name} has shape {shapes}.",
-        f"A gradient has exactly the shape of the argument it belongs to: {name} has "
-        f"{shape_words(right.shape)}.",
-    )
-
-
-def _reshapes_to(got: Any, right: Tensor | None) -> bool:
-    """Whether they differ in dimensions of size 1 alone."""
-    if not isinstance(got, Tensor) or right is None:
-        return False
-    bare = [s for s in got.shape if s != 1] == [s for s in right.shape if s != 1]
-    return bare and close(got.reshape(right.shape), right)
-
-
-def _sums_to(got: Any, right: Tensor | None) -> bool:
-    if not isinstance(got, Tensor) or right is None or got.dim() < right.dim():
-        return False
-    try:
-        return close(got.sum_to_size(right.shape).to(right.dtype), right)
-    except RuntimeError:
-        return False
-
-
-def _equals_other_argument(ev: Evidence, i: int, pairs: list[Pair]) -> Finding | None:
-    for j in pairs[0].question.wants:
-        if j != i and all(j in p.question.wants and close(p.raw(i), p.right(j)) for p in pairs):
-            return Finding(
-                "gradient-swapped",
-                f"What backward returns for {ev.argument(i)} is the gradient for {ev.argument(j)}.",
-                "Return the gradients in the order of forward's arguments.",
-            )
-    return None
-
-
 def _dtype(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     odd = [
         p
@@ -153,17 +76,8 @@ def _plain(dtype: torch.dtype) -> str:
 def _transposed(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     fits = [p for p in wrong if p.raw(i).dim() >= 2]
     if len(fits) == len(wrong) and all(close(p.raw(i).transpose(-1, -2), p.right(i)) for p in fits):
-        return _transposed_finding(ev.argument(i), "")
+        return transposed_finding(ev.argument(i), "")
     return None
-
-
-def _transposed_finding(name: str, shapes: str) -> Finding:
-    tail = f" ({shapes})" if shapes else ""
-    return Finding(
-        "gradient-transposed",
-        f"The gradient for {name} is the transpose of the right one{tail}.",
-        f"Write the shapes of both factors beside the product; the result must have the shape of {name}.",
-    )
 
 
 def _zero(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -187,31 +101,10 @@ def _sign(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     return None
 
 
-def _misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    for known in ev.exercise.misconceptions:
-        if all(_follows(known.gradients, p, i) for p in every):
-            return Finding(known.rule, known.message, known.hint)
-    return None
-
-
 def _own_words(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     """A misconception that carries a general rule: the exercise says it better than the rule."""
-    found = _misconception(ev, i, wrong, every)
+    found = misconception(ev, i, wrong, every)
     return found if found is not None and found.rule != "gradient-value" else None
-
-
-def _follows(formula: Callable[..., Any], pair: Pair, i: int) -> bool:
-    args = [a.detach() if isinstance(a, Tensor) else a for a in reference_arguments(pair.question)]
-    grads = [g for g in expected_upstream(pair.question, pair.expected.outputs) if g is not None]
-    try:
-        if "output" in inspect.signature(formula).parameters:
-            found = formula(*args, grad_output=grads[0], output=pair.expected.outputs[0])
-        else:
-            found = formula(*args, grad_output=grads[0])
-    except Exception:  # a known mistake need not make sense for every case
-        return False
-    values = found if isinstance(found, tuple | list) else (found,)
-    return i < len(values) and isinstance(values[i], Tensor) and close(pair.raw(i), values[i])
 
 
 def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -235,6 +128,8 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
             {"region": region},
         )
     if len(wrong) < len(every):
+        if (words := _pattern(ev, name, wrong, every)) is not None:
+            return Finding("gradient-value", *words)
         good = next(p for p in every if p not in wrong)
         return Finding(
             "gradient-value",
@@ -254,6 +149,23 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
         f"The gradient for {name} is not the derivative of forward times grad_output: it is {mine} "
         f"where {right_one} is right.",
         "Derive it on paper for one number, and compare what backward gives there.",
+    )
+
+
+def _pattern(
+    ev: Evidence, name: str, wrong: list[Pair], every: list[Pair]
+) -> tuple[str, str] | None:
+    """What tells the right cases from the wrong ones: one property of an argument, or two that both do."""
+    found = what_differs(ev, wrong, every)[:2]
+    if not found:
+        return None
+    first, *more = found
+    or_else = f" (or: in which {more[0].name} {more[0].yes})" if more else ""
+    as_if = first.as_if if not more else ""
+    return (
+        f"The gradient for {name} is right in every case in which {first.name} {first.yes}{or_else}, and wrong "
+        f"in the others{as_if}.",
+        first.hint,
     )
 
 
@@ -279,6 +191,6 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 
 
 CANDIDATES = (
-    _missing, _shape, _dtype, almost, _own_words, _zero, _sign, upstream_ignored, scale,
-    _transposed, _misconception, nonlinear, pooled, _value,
+    _missing, shape, _dtype, almost, _own_words, _zero, _sign, upstream_ignored, scale,
+    _transposed, misconception, nonlinear, pooled, summed_otherwise, _value,
 )  # fmt: skip

@@ -141,6 +141,10 @@ def _all_summed(a: Tensor, b: Tensor, g: Tensor, position: int) -> Tensor:
     return (g * (b, a)[position]).sum().expand((a, b)[position].shape)
 
 
+def _summed_first(a: Tensor, b: Tensor, g: Tensor, position: int) -> Tensor:
+    return sum_down(g, (a, b)[position].shape) * (b, a)[position]
+
+
 def _one_copy(a: Tensor, b: Tensor, g: Tensor, position: int) -> Tensor:
     return _first_slice((g * (b, a)[position]).expand(g.shape), (a, b)[position].shape)
 
@@ -199,6 +203,12 @@ MULTIPLY = Exercise(
             "grad_output is handed on without the other factor: that is the backward of a + b.",
             "When a grows by 1, a · b grows by b.",
             _no_factor,
+        ),
+        _product_misconception(
+            "grad_output is summed before it is multiplied by the other factor; the sum belongs after it.",
+            "Every copy of an element has its own partner in the other factor: multiply first, then sum the "
+            "products down to the shape.",
+            _summed_first,
         ),
         _product_misconception(
             "Everything is summed to one number, and each element gets the total.",

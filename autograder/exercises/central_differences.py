@@ -53,6 +53,17 @@ def _nudges_pile_up(f: Callable[[Tensor], Any], x: Tensor, eps: float = 1e-6) ->
     return gradient.reshape(x.shape)
 
 
+def _by_rows(f: Callable[[Tensor], Any], x: Tensor, eps: float = 1e-6) -> Tensor:
+    """The mistake of one nudge for a whole row: each element gets the sum over its row."""
+    x = x.detach()
+    gradient = torch.zeros_like(x)
+    for i in range(len(x)):
+        nudge = torch.zeros_like(x)
+        nudge[i] = eps
+        gradient[i] = (float(f(x + nudge)) - float(f(x - nudge))) / (2 * eps)
+    return gradient
+
+
 NUMERICAL_GRADIENT = Exercise(
     name="numerical_gradient",
     lesson=LESSON,
@@ -105,6 +116,12 @@ NUMERICAL_GRADIENT = Exercise(
     half=False,
     meta=False,
     forward_slips=(
+        ForwardSlip(
+            "Whole rows are nudged: every element of a row gets the same number, the sum over the row.",
+            "len(x), x[i] and `for row in x` go through dimension 0 only. Go through all elements: "
+            "np.ndindex(*x.shape), or a flattened copy.",
+            _by_rows,
+        ),
         ForwardSlip(
             "This is a one-sided difference: f(x + ε) against f(x).",
             "The central difference compares f(x + ε) with f(x − ε), which are 2ε apart. Its error "

@@ -1,4 +1,4 @@
-"""Forward: shape, dtype, values, and finite values where the reference has them."""
+"""Forward: the values, and finite values where the reference has them."""
 
 from __future__ import annotations
 
@@ -11,131 +11,18 @@ from autograder.compare import (
     first_difference,
     mismatch,
     ratio,
-    shape_words,
     show,
     show_apart,
     single_inside,
     where_wrong,
 )
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.exercises import is_exercise
+from autograder.other_calls import other_call
 from autograder.precision import few_digits
 from autograder.rules.honesty import builds_it_itself
+from autograder.rules.outputs import inputs_of, line_of, tensors_of, value_rule
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
 from autograder.rules.slips import known_slip
-
-
-def _value_rule(ev: Evidence, name: str) -> str:
-    """Plain functions have values, not forwards."""
-    return "value" if ev.exercise.is_function else name
-
-
-def _line(ev: Evidence, pair: Pair, call: str = "") -> dict[str, object]:
-    """The line of ``call``, else the one that returned; of a longer plain function only the former."""
-    method = ev.exercise.name if ev.exercise.is_function else "forward"
-    if view := ev.source.view_put_back(method):
-        return {"line": view[0][0], "source": view[0][1]}
-    place = ev.source.first_call(method, call) if call else None
-    if place is None and (not ev.exercise.is_function or ev.source.is_one_return(method)):
-        place = ev.source.returned(method, pair.answer.returned_at)
-    return {"line": place[0], "source": place[1]} if place else {}
-
-
-@rule("output-count", needs=("forward_runs",))
-def output_has_value(ev: Evidence) -> Verdict:
-    """Forward returns what it should: tensors, and as many as it should."""
-    if not ev.plain:
-        return NOT_ASKED
-    for pair in ev.plain:
-        outputs, right = pair.answer.outputs, pair.expected.outputs
-        if outputs is None:
-            continue
-        if outputs == (None,):
-            return Finding(
-                _value_rule(ev, "forward-value"),
-                f"{'The function' if ev.exercise.is_function else 'forward'} returns nothing.",
-                "The last line must be `return` and the result.",
-                {"case": pair.where},
-            )
-        if len(outputs) != len(right) or pair.answer.single != pair.expected.single:
-            kind = "list" if pair.answer.data.get("returned_list") else "tuple"
-            got = "one value" if pair.answer.single else f"a {kind} of {len(outputs)}"
-            want = "one value" if pair.expected.single else f"a tuple of {len(right)}"
-            comma = len(outputs) == 1 and not pair.answer.single
-            return Finding(
-                "output-count",
-                f"{'The function' if ev.exercise.is_function else 'forward'} returns {got}; "
-                f"{want} is asked for.",
-                "A comma at the end of the line makes a tuple: `return y,` is `return (y,)`."
-                if comma
-                else f"The contract is {ev.exercise.name}{ev.exercise.signature}: {ev.exercise.summary}",
-                {"case": pair.where},
-            )
-        if pair.answer.data.get("returned_list") and not ev.exercise.is_function:
-            return Finding(
-                "output-count",
-                "forward returns a list; torch takes it for one value that is no tensor, and cuts it off "
-                "the graph.",
-                "Return the outputs as a tuple: return a, b.",
-                {"case": pair.where, **_line(ev, pair)},
-            )
-        for output, expected in zip(outputs, right, strict=True):
-            if isinstance(expected, Tensor) and not isinstance(output, Tensor | float | int):
-                kind = output if isinstance(output, str) else type(output).__name__
-                name = kind.strip("<>")
-                return Finding(
-                    _value_rule(ev, "forward-value"),
-                    f"The result is no tensor but {kind}.",
-                    f"A Function is called through apply: {name}.apply(…) gives its output, {name}(…) does not."
-                    if is_exercise(name)
-                    else "Return a tensor.",
-                    {"case": pair.where},
-                )
-            if isinstance(expected, Tensor) and not isinstance(output, Tensor):
-                return Finding(
-                    _value_rule(ev, "forward-value"),
-                    "The result is a Python number, not a tensor.",
-                    "Stay with tensor operations: float() and .item() leave torch.",
-                    {"case": pair.where},
-                )
-    return None
-
-
-@rule("forward-shape", needs=("forward_runs", "output_has_value"))
-def output_shape(ev: Evidence) -> Verdict:
-    """The output has the right shape."""
-    if not ev.plain:
-        return NOT_ASKED
-    for pair in ev.plain:
-        for output, right in _outputs(pair):
-            if output.shape != right.shape:
-                return Finding(
-                    _value_rule(ev, "forward-shape"),
-                    f"The output has shape {shape_words(output.shape)}; it should have "
-                    f"{shape_words(right.shape)}.",
-                    "Compare the shapes of input and output on paper before you look at values.",
-                    {"case": pair.where, **_inputs(ev, pair), **_line(ev, pair)},
-                )
-    return None
-
-
-@rule("forward-dtype", needs=("forward_runs", "output_has_value", "output_shape"))
-def output_dtype(ev: Evidence) -> Verdict:
-    """The output has the dtype of the input."""
-    if not ev.plain:
-        return NOT_ASKED
-    for pair in ev.plain:
-        for output, right in _outputs(pair):
-            if output.dtype != right.dtype:
-                return Finding(
-                    _value_rule(ev, "forward-dtype"),
-                    f"The output is {_dtype(output)}; the input asks for {_dtype(right)}.",
-                    "Make new tensors from the input (x.new_zeros, torch.zeros_like). What is made of Python "
-                    "numbers alone, as by torch.where with two numbers, and what counts or compares "
-                    "(F.one_hot, x > 0) needs .to(x.dtype).",
-                    {"case": pair.where, **_line(ev, pair)},
-                )
-    return None
 
 
 @rule("forward-value", needs=("forward_runs", "output_has_value", "output_shape"))
@@ -145,7 +32,7 @@ def output_value(ev: Evidence) -> Verdict:
         return NOT_ASKED
     odd_dtype = False
     for pair in sorted(ev.plain, key=_size):
-        for output, right in _outputs(pair):
+        for output, right in tensors_of(pair):
             odd_dtype = odd_dtype or output.dtype != right.dtype
             if output.dtype == right.dtype and (
                 not close(output, right) or _single_by_oneself(ev, output, right)
@@ -161,16 +48,16 @@ def _single_by_oneself(ev: Evidence, output: Tensor, right: Tensor) -> bool:
 
 def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Finding:
     slip = known_slip(ev, ev.plain)
-    known = (slip.message, slip.hint) if slip is not None else None
+    known = (slip.message, slip.hint) if slip is not None else other_call(ev, ev.plain)
     message, hint = known or _explain_value(ev, pair, output, right)
-    rule_name = _value_rule(ev, "forward-value")
+    rule_name = value_rule(ev, "forward-value")
     if pair.answer.inputs_changed and not ev.exercise.is_function:
         position = pair.answer.inputs_changed[0]
         message += f" It also writes to its input {ev.argument(position)}."
     mine, good = show_apart(output, right)
     evidence = {
-        "case": pair.where, **_inputs(ev, pair), "actual": mine, "expected": good,
-        **_line(ev, pair, slip.call if slip is not None else ""),
+        "case": pair.where, **inputs_of(ev, pair), "actual": mine, "expected": good,
+        **line_of(ev, pair, slip.call if slip is not None else ""),
     }  # fmt: skip
     difference = first_difference(output, right)
     if difference is not None:
@@ -219,7 +106,7 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
 
 
 def _factor(pair: Pair) -> float | None:
-    for output, right in _outputs(pair):
+    for output, right in tensors_of(pair):
         found = ratio(output, right) if output.is_floating_point() else None
         if found is not None:
             return round(found, 6)
@@ -235,7 +122,7 @@ def output_stable(ev: Evidence) -> Verdict:
     for pair in pairs:
         if pair.answer.outputs is None:
             continue
-        for output, right in _outputs(pair):
+        for output, right in tensors_of(pair):
             if output.shape != right.shape or not output.is_floating_point():
                 continue
             bad = torch.isfinite(right) & ~torch.isfinite(output)
@@ -273,26 +160,9 @@ def _unstable(ev: Evidence, pair: Pair, output: Tensor, right: Tensor, bad: Tens
         "forward-unstable",
         f"{message}: {slip.message}" if slip is not None else f"{message}.",
         slip.hint if slip is not None else ev.advice(pair.where) or hint,
-        {"case": pair.where, **both(output, right, torch.float32), **_line(ev, pair)},
+        {"case": pair.where, **both(output, right, torch.float32), **line_of(ev, pair)},
     )
-
-
-def _outputs(pair: Pair) -> list[tuple[Tensor, Tensor]]:
-    """(output, right output) for every output that is a tensor on both sides."""
-    if pair.answer.outputs is None:
-        return []
-    both = zip(pair.answer.outputs, pair.expected.outputs, strict=False)
-    return [(o, r) for o, r in both if isinstance(o, Tensor) and isinstance(r, Tensor)]
-
-
-def _inputs(ev: Evidence, pair: Pair) -> dict[str, object]:
-    named = {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)}
-    return {"inputs": named}
 
 
 def _size(pair: Pair) -> int:
     return sum(a.numel() for a in pair.question.args if isinstance(a, Tensor))
-
-
-def _dtype(tensor: Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -23,11 +24,18 @@ def _gives(slip: ForwardSlip, pairs: Sequence[Pair]) -> bool:
             wrong = slip.value(*reference_arguments(pair.question))
         except Exception:  # a known slip need not make sense for every case
             return False
-        values = wrong if isinstance(wrong, tuple | list) else (wrong,)
-        for output, value in zip(_outputs(pair), values, strict=False):
-            if not isinstance(value, Tensor) or not _same(output, value.detach()):
-                return False
+        if not same_outputs(pair, wrong):
+            return False
     return True
+
+
+def same_outputs(pair: Pair, wrong: Any) -> bool:
+    """Whether the learner's outputs are these wrong ones, of which there may be one or several."""
+    values = wrong if isinstance(wrong, tuple | list) else (wrong,)
+    return all(
+        isinstance(value, Tensor) and _same(output, value.detach())
+        for output, value in zip(_outputs(pair), values, strict=False)
+    )
 
 
 def _outputs(pair: Pair) -> list[Tensor]:

@@ -52,7 +52,7 @@ class Max(Function):
         return grad_x, None
 
 
-# %% wrong[forward-dtype|forward-value]: returns them the wrong way round
+# %% wrong[output-count]: returns them the wrong way round
 class Max(Function):
     @staticmethod
     def forward(ctx, x, dim):

@@ -1,0 +1,185 @@
+"""A gradient of another shape than its argument's, and what was summed, moved or left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from autograder.compare import close, shape_words
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.expected import expected_upstream, run_reference
+from autograder.misconceptions import misconception
+from autograder.summed import Sum, before_the_sum, explain
+
+
+def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
+    odd = [
+        p
+        for p in wrong
+        if isinstance(p.raw(i), Tensor) and p.raw(i).shape != p.question.args[i].shape
+    ]
+    if not odd:
+        return None
+    name, pair = ev.argument(i), odd[0]
+    got, right = pair.raw(i), pair.right(i)
+    if right is None:
+        return None
+    shapes = f"{shape_words(got.shape)} instead of {shape_words(right.shape)}"
+    if all(_reshapes_to(p.raw(i), p.right(i)) for p in odd):
+        return Finding(
+            "gradient-shape",
+            f"The numbers of the gradient for {name} are right, but their shape is {shapes}.",
+            "A dimension of size 1 is left over or lost: look at keepdim, unsqueeze and squeeze.",
+        )
+    if all(_sums_to(p.raw(i), p.right(i)) for p in odd):
+        return Finding(
+            "gradient-unsummed",
+            f"The gradient for {name} is not summed down to its shape: backward returns {shapes}.",
+            f"{name} was broadcast in forward, so every use adds to its gradient: sum over the broadcast "
+            "dimensions. (torch would repair this silently; your formula should say it.)",
+            {"repaired_by_torch": True},
+        )
+    if (moved := _moved(ev, i, wrong, shapes)) is not None:
+        return moved
+    if all(p.raw(i).dim() >= 2 and close(p.raw(i).transpose(-1, -2), p.right(i)) for p in odd):
+        return transposed_finding(name, shapes)
+    other = _equals_other_argument(ev, i, odd)
+    if other is not None:
+        return other
+    if all(_expands_to(p.raw(i), p.right(i)) for p in odd):
+        return Finding(
+            "gradient-shape",
+            f"The numbers of the gradient for {name} are right, but each stands there once where several "
+            f"elements of {name} need it: {shapes}.",
+            f"Stretch it to the shape of {name}: expand (note x.shape in forward; sizes are plain numbers).",
+        )
+    if (known := misconception(ev, i, wrong, every)) is not None:
+        known.rule = "gradient-shape"
+        return known
+    if (words := _of_another_shape(ev, i, odd) or _summed(ev, i, wrong, every)) is not None:
+        return Finding("gradient-shape", *words)
+    if got.dim() == 0 and ev.source.mentions("backward", "sum"):
+        return Finding(
+            "gradient-shape",
+            f"The gradient for {name} is summed up to a single number: {shapes}.",
+            "With no dimension named, and with an empty tuple of dimensions too, sum adds up everything. "
+            "Where there is no dimension to sum, do not sum.",
+        )
+    return Finding(
+        "gradient-shape",
+        f"The gradient for {name} has shape {shapes}.",
+        f"A gradient has exactly the shape of the argument it belongs to: {name} has "
+        f"{shape_words(right.shape)}.",
+    )
+
+
+def summed_otherwise(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
+    """A gradient of the right shape that was summed over other dimensions than were broadcast."""
+    words = _summed(ev, i, wrong, every)
+    return None if words is None else Finding("gradient-value", *words)
+
+
+def _summed(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> tuple[str, str] | None:
+    sums = []
+    for pair in every:
+        got, right = pair.raw(i), pair.right(i)
+        run = run_reference(ev.exercise, pair.question)
+        grads = expected_upstream(pair.question, run.outputs)
+        args = [a.detach() if isinstance(a, Tensor) else a for a in run.args]
+        whole = before_the_sum(ev.exercise.reference, args, i, run.outputs, grads)
+        usable = isinstance(got, Tensor) and right is not None
+        if usable and whole is not None and close(whole.sum_to_size(args[i].shape), right):
+            sums.append(Sum(whole, tuple(args[i].shape), got))
+        elif pair in wrong:
+            return None
+    name = ev.argument(i)
+    return explain(sums, f"The gradient for {name}", name)
+
+
+def _of_another_shape(ev: Evidence, i: int, odd: list[Pair]) -> tuple[str, str] | None:
+    """Every gradient has the shape of one other argument."""
+    name = ev.argument(i)
+    for j, value in enumerate(odd[0].question.args):
+        if i == j or not isinstance(value, Tensor):
+            continue
+        others = [p.question.args[j] for p in odd]
+        if len(odd) > 1 and all(
+            p.raw(i).shape == o.shape for p, o in zip(odd, others, strict=True)
+        ):
+            other = ev.argument(j)
+            return (
+                f"The gradient for {name} comes out in the shape of {other}, not in that of {name}.",
+                f"Look at the shape that it is summed or reshaped to: the gradient for {name} belongs to "
+                f"{name}, also where it is a product with {other}.",
+            )
+    return None
+
+
+def _moved(ev: Evidence, i: int, wrong: list[Pair], shapes: str) -> Finding | None:
+    """The right gradient, with the dimension dim in another place."""
+    names = ev.exercise.argument_names
+    if i != 0 or "dim" not in names:
+        return None
+    for place, words in ((-1, "last"), (0, "first")):
+        if all(_is_moved(p, names.index("dim"), place) for p in wrong):
+            return Finding(
+                "gradient-transposed",
+                f"The numbers of the gradient for {ev.argument(i)} are right, but dimension dim always stands "
+                f"{words}: {shapes}.",
+                f"Put it back in its place: movedim({place}, dim). one_hot puts its new dimension last, stack "
+                "puts it first unless it is told where.",
+            )
+    return None
+
+
+def _is_moved(pair: Pair, position: int, place: int) -> bool:
+    got, right = pair.raw(0), pair.right(0)
+    dim = pair.question.args[position]
+    return right is not None and close(got, right.movedim(dim, place))
+
+
+def _expands_to(got: Any, right: Tensor | None) -> bool:
+    if not isinstance(got, Tensor) or right is None or got.numel() >= right.numel():
+        return False
+    try:
+        return close(got.expand(right.shape).to(right.dtype), right)
+    except RuntimeError:
+        return False
+
+
+def _reshapes_to(got: Any, right: Tensor | None) -> bool:
+    """Whether they differ in dimensions of size 1 alone."""
+    if not isinstance(got, Tensor) or right is None:
+        return False
+    bare = [s for s in got.shape if s != 1] == [s for s in right.shape if s != 1]
+    return bare and close(got.reshape(right.shape), right)
+
+
+def _sums_to(got: Any, right: Tensor | None) -> bool:
+    if not isinstance(got, Tensor) or right is None or got.dim() < right.dim():
+        return False
+    try:
+        return close(got.sum_to_size(right.shape).to(right.dtype), right)
+    except RuntimeError:
+        return False
+
+
+def _equals_other_argument(ev: Evidence, i: int, pairs: list[Pair]) -> Finding | None:
+    for j in pairs[0].question.wants:
+        if j != i and all(j in p.question.wants and close(p.raw(i), p.right(j)) for p in pairs):
+            return Finding(
+                "gradient-swapped",
+                f"What backward returns for {ev.argument(i)} is the gradient for {ev.argument(j)}.",
+                "Return the gradients in the order of forward's arguments.",
+            )
+    return None
+
+
+def transposed_finding(name: str, shapes: str) -> Finding:
+    tail = f" ({shapes})" if shapes else ""
+    return Finding(
+        "gradient-transposed",
+        f"The gradient for {name} is the transpose of the right one{tail}.",
+        f"Write the shapes of both factors beside the product; the result must have the shape of {name}.",
+    )
