@@ -10,8 +10,9 @@ from typing import Any
 from torch import Tensor
 
 from autograder.candidates import CANDIDATES
-from autograder.compare import both, close, first_difference, show, single_inside
+from autograder.compare import both, close, first_difference, mismatch, show, single_inside
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.made_at import Seen
 
 
 def diagnose(ev: Evidence) -> Finding | None:
@@ -71,11 +72,22 @@ def _with_evidence(
             evidence["index"] = difference[0]
     ended = pair.answer.returned_at
     for method in ("backward", "vjp"):
-        if line := ev.source.returned_expression(method, position, ended):
+        if line := ev.source.returned_expression(method, position, ended, _seen(got, right)):
             evidence["line"], evidence["source"] = line
             break
     evidence["wrong_arguments"] = [ev.argument(i) for i in wrong]
     return Finding(finding.rule, finding.message, finding.hint, {**evidence, **finding.evidence})
+
+
+def _seen(got: Any, right: Any) -> Seen:
+    """What a wrong gradient shows about the line that made it."""
+    if not isinstance(got, Tensor) or not isinstance(right, Tensor) or not got.any():
+        return Seen()
+    if got.shape != right.shape:
+        return Seen(filled=True)
+    wrong = mismatch(got, right)
+    masked = ((got == 0) | (right == 0))[wrong].all()
+    return Seen(filled=True, masked=bool(masked) and bool(wrong.any()) and bool(right.any()))
 
 
 def _engine_refused(ev: Evidence) -> Finding | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import importlib.util
 import json
+import re
 import sys
 import textwrap
 from dataclasses import asdict, dataclass, field, replace
@@ -20,15 +21,23 @@ from autograder.seen import place_of_finding
 _WIDTH = 96
 
 # The sentences worth reading when something else is wrong: what the learner has already reached.
-_MILESTONES = frozenset(
-    {
-        "Forward runs.",
-        "The output values agree with the reference.",
-        "Backward runs.",
-        "The gradients agree with the reference, for random upstream gradients of both signs.",
-        "Second derivatives are right (or refused where that is allowed).",
-    }
+_FIRST = "The gradients agree with the reference, for random upstream gradients of both signs."
+_MILESTONES = (
+    "Forward runs.",
+    "The output values agree with the reference.",
+    "Backward runs.",
+    _FIRST,
+    "Second derivatives are right (or refused where that is allowed).",
 )
+
+# The rules beside whose findings such a sentence would be a contradiction, though its questions held.
+_GRADIENTS = r"gradient-(?!unstable|missing)|upstream-"
+_DENIED = {
+    "The output values agree with the reference.": r"forward-(?!unstable)",
+    "Backward runs.": r"gradient-count|raises",
+    _FIRST: _GRADIENTS,
+    _MILESTONES[-1]: rf"double-backward|higher-derivative|{_GRADIENTS}",
+}
 
 
 @dataclass
@@ -116,10 +125,10 @@ class Report:
             rows.append(("Also", ", ".join(dict.fromkeys(others)) + " (look again after this one)"))
         if self.held and not self.discreet:
             works = [s for s in self.held if s in _MILESTONES] or self.held[:1]
-            if first.rule.startswith("double-backward"):
-                # That earlier questions about second derivatives held would contradict the headline.
-                works = [s for s in works if not s.startswith("Second derivatives")]
-            rows.append(("Works", " ".join(works[-3:])))
+            found = " ".join(f.rule for f in self.findings)
+            works = [s for s in works if not re.search(_DENIED.get(s, "^$"), found)]
+            if works:
+                rows.append(("Works", " ".join(works[-3:])))
         return rows + self._notes()
 
     def _notes(self) -> list[tuple[str, str]]:

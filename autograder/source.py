@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.calls import codes_of
+from autograder.made_at import NOTHING_SEEN, Seen, where_made
 
 
 @dataclass
@@ -78,29 +79,14 @@ class Source:
         return returns[0] if len(returns) == 1 else None
 
     def returned_expression(
-        self, method: str, position: int, ended: Mapping[str, int]
+        self, method: str, position: int, ended: Mapping[str, int], seen: Seen = NOTHING_SEEN
     ) -> tuple[int, str] | None:
         """The line where the value returned at ``position`` is made: followed through one name."""
         last = self._return(method, ended)
         if last is None:
             return None
-        value = last.value
-        if isinstance(value, ast.Tuple) and position < len(value.elts):
-            value = value.elts[position]
-        made = self._assignments(method, value.id) if isinstance(value, ast.Name) else []
-        # Of several the last one made it, unless they stand in branches: then nobody knows which.
-        if len(made) == 1 or all(each in self.methods[method].body for each in made):
-            return self.line_of(max((last, *made), key=lambda n: (n is not last, n.lineno)))
-        return self.line_of(last)
-
-    def _assignments(self, method: str, name: str) -> list[ast.stmt]:
-        found: list[ast.stmt] = []
-        for node in ast.walk(self.methods[method]):
-            if isinstance(node, ast.Assign | ast.AugAssign):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(isinstance(t, ast.Name) and t.id == name for t in targets):
-                    found.append(node)
-        return found
+        saving = [self.methods[m] for m in ("forward", "setup_context") if m in self.methods]
+        return self.line_of(where_made(self.methods[method], last, position, seen, saving))
 
     def same_code(self, other: Source, *methods: str) -> bool:
         """Whether the methods' bodies are the same code; comments, docstrings and layout do not count."""

@@ -10,8 +10,9 @@ import torch
 from torch.autograd import Function
 
 from autograder import CheckFailed, check, evaluate, explain, hint
+from autograder.evidence import Finding
 from autograder.explanations import TITLES
-from autograder.report import Report
+from autograder.report import _MILESTONES, Report
 from tests.autograder.examples import SIGMOID, Sigmoid, sigmoid_with
 from tests.autograder.test_evaluate import WRONG
 from tests.mistakes.gallery import answers
@@ -172,3 +173,23 @@ def test_xray_is_found_without_importing_widgets():
     code = "from autograder import report, check; import sys; assert report.has_xray(); print('widgets' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("rules", "left_out"),
+    [
+        (["gradient-count"], ["Backward runs.", "The gradients", "Second"]),
+        (["forward-dtype", "gradient-value"], ["The output", "The gradients", "Second"]),
+        (["forward-value", "double-backward-value"], ["The output", "Second"]),
+        (["saves-too-much"], []),
+        (["gradient-unstable"], []),
+    ],
+)
+def test_what_works_never_contradicts_a_finding(rules, left_out):
+    report = Report("Cube", False, [Finding(r, "m") for r in rules], held=list(_MILESTONES))
+    shown = dict(report.rows())["Works"]
+    denied = [s for s in _MILESTONES if s.startswith(tuple(left_out))]
+    assert not any(s in shown for s in denied)
+    assert [s for s in _MILESTONES if s in shown] == [s for s in _MILESTONES if s not in denied][
+        -3:
+    ]
