@@ -5,9 +5,9 @@ import textwrap
 WIDTH = 80  # characters of a line that fits beside the file browser
 
 
-def refusal(message: str) -> ValueError:
-    """A ValueError that IPython shows as its message alone."""
-    error = ValueError(message)
+def refusal(message: str, kind: type[Exception] = ValueError) -> Exception:
+    """An error that IPython shows as its message alone."""
+    error = kind(message)
     vars(error)["_render_traceback_"] = lambda: in_lines(message)
     return error
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from autograder.refusal import refusal
 from widgets.explorer import Exploration, Explorer, Frame, Grid, Sweep, short
 from widgets.wording import number
 
@@ -76,14 +77,14 @@ def exploration_of_attention(
         generator = torch.Generator().manual_seed(7)
         q, k, v = (torch.randn(6, 4, generator=generator) for _ in range(3))
     if q is None or k is None or v is None:
-        raise ValueError("attention_map needs q, k and v, or none of them")
+        raise refusal("attention_map needs q, k and v, or none of them.")
     _refuse_what_does_not_fit(q, k, v, mask, grad_output)
     queries, keys = len(q), len(k)
     every = torch.ones(queries, keys, dtype=torch.bool)
     masks = {"no mask": every, "causal mask": every.tril()} if mask is None else {"your mask": mask}
     columns = tuple(map(str, tokens if tokens is not None else range(keys)))
     if len(columns) != keys:
-        raise ValueError(f"{len(columns)} tokens for {keys} keys")
+        raise refusal(f"There are {len(columns)} tokens for {keys} keys.")
     rows = columns if queries == keys else tuple(map(str, range(queries)))
     heads = [run_head(name, q, k, v, allowed, grad_output) for name, allowed in masks.items()]
     title = "Attention weights and their gradients, one head"
@@ -112,17 +113,17 @@ def _refuse_what_does_not_fit(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, grad_output: Tensor | None
 ) -> None:
     if any(one.dim() != 2 for one in (q, k, v)):
-        raise ValueError("q, k and v of one head have two dimensions: (tokens, features)")
+        raise refusal("q, k and v of one head have two dimensions: (tokens, features).")
     if q.shape[1] != k.shape[1] or len(k) != len(v):
         shapes = ", ".join(str(tuple(one.shape)) for one in (q, k, v))
-        raise ValueError(f"q, k and v of shapes {shapes} do not fit together")
+        raise refusal(f"q, k and v of shapes {shapes} do not fit together.")
     if not 1 <= len(q) <= MOST or not 1 <= len(k) <= MOST:
-        raise ValueError(f"there is room for 1 to {MOST} queries and keys: pass a part of them")
+        raise refusal(f"There is room for 1 to {MOST} queries and keys: pass a part of them.")
     if mask is not None and (mask.dtype != torch.bool or mask.shape != (len(q), len(k))):
         wanted = f"({len(q)}, {len(k)})"
-        raise ValueError(f"the mask is boolean and of shape {wanted}, True where a query may look")
+        raise refusal(f"The mask is boolean and of shape {wanted}, True where a query may look.")
     if grad_output is not None and grad_output.shape != (len(q), v.shape[1]):
-        raise ValueError(f"grad_output has the output's shape ({len(q)}, {v.shape[1]})")
+        raise refusal(f"grad_output has the output's shape ({len(q)}, {v.shape[1]}).")
 
 
 def _sweep(head: Head, rows: tuple[str, ...], columns: tuple[str, ...]) -> Sweep:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from autograder.refusal import refusal
 from widgets.builder_functions import FUNCTIONS
 from widgets.explorer import (
     Curve,
@@ -99,7 +100,7 @@ def _known(function: Any) -> Any:
     if not isinstance(function, str):
         return function
     if function not in FUNCTIONS:
-        raise ValueError(f"no function is called {function!r}; there are {', '.join(FUNCTIONS)}")
+        raise refusal(f"No function is called {function!r}. There are {', '.join(FUNCTIONS)}.")
     return FUNCTIONS[function]
 
 

@@ -12,6 +12,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autograder.refusal import refusal
 from widgets.png import png_of
 
 if TYPE_CHECKING:
@@ -119,12 +120,13 @@ def css_width(picture: bytes) -> int:
 
 def _refuse_what_cannot_be_shown(fig: object, alt: object) -> None:
     if not hasattr(fig, "savefig"):
-        raise TypeError(
+        raise refusal(
             f"show() takes a figure and got {type(fig).__name__}. "
-            "With `fig, ax = plt.subplots()` pass `fig`; from axes, pass `ax.figure`."
+            "With `fig, ax = plt.subplots()` pass `fig`; from axes, pass `ax.figure`.",
+            TypeError,
         )
     if not isinstance(alt, str) or not alt.strip():
-        raise ValueError(
+        raise refusal(
             "show() needs alternative text: say in a sentence or two what the figure shows, "
             'as in show(fig, alt="The loss falls from 0.7 to 0.1 in 40 steps.").'
         )

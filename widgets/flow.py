@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from autograder.refusal import refusal
 from autograder.trace import snapshot
 from widgets.steps import LEAF, OWN, TORCH, Part, Step, StepThrough, Walk
 from widgets.wording import brief, numbers, stopped
@@ -183,14 +184,14 @@ class _Flow:
 
 def _refuse_unknown_names(inputs: Mapping[str, Any], operations: Sequence[Operation]) -> None:
     if not operations:
-        raise ValueError("gradient_flow needs at least one operation")
+        raise refusal("gradient_flow needs at least one operation.")
     known = set(inputs)
     for one in operations:
         for name in one.of:
             if name not in known:
-                raise ValueError(f"{one.name} uses {name!r}, which does not come before it")
+                raise refusal(f"{one.name} uses {name!r}, which does not come before it.")
         if one.name in known:
-            raise ValueError(f"two boxes are called {one.name!r}")
+            raise refusal(f"Two boxes are called {one.name!r}.")
         known.add(one.name)
 
 

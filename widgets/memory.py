@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 from torch.utils.checkpoint import checkpoint
 
+from autograder.refusal import refusal
 from widgets.explorer import Curve, Exploration, Explorer, Frame, Panel, Sweep, spanned
 from widgets.wording import size, stopped
 
@@ -113,7 +114,7 @@ def exploration_of_memory(
         blocks, x = _default_blocks(), torch.ones(256, 64) if x is None else x
     blocks = list(blocks)
     if not blocks or x is None:
-        raise ValueError("memory_timeline needs at least one block, and the input x of the first")
+        raise refusal("memory_timeline needs at least one block, and the input x of the first.")
     count = len(blocks)
     wanted = (
         list(segments)
@@ -122,7 +123,7 @@ def exploration_of_memory(
     )
     for number in wanted:
         if not 1 <= number <= count:
-            raise ValueError(f"{count} blocks cannot be cut into {number} segments")
+            raise refusal(f"{count} blocks cannot be cut into {number} segments.")
     measured, said = {0: measure(blocks, x, 0)}, ""
     try:
         measured |= {number: measure(blocks, x, number, by or _by_torch) for number in wanted}

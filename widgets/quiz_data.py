@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 from dataclasses import dataclass
 
+from autograder.refusal import refusal
 from widgets import quizzes
 
 
@@ -54,7 +55,7 @@ def load_questions(quiz_id: str) -> tuple[Question, ...]:
     known = quiz_ids()
     if quiz_id not in known:
         close = difflib.get_close_matches(quiz_id, known, n=3, cutoff=0.4) or known
-        raise ValueError(f"There is no quiz called {quiz_id!r}. Closest names: {', '.join(close)}.")
+        raise refusal(f"There is no quiz called {quiz_id!r}. Closest names: {', '.join(close)}.")
     questions: tuple[Question, ...] = importlib.import_module(
         f"widgets.quizzes.{quiz_id}"
     ).QUESTIONS

@@ -8,13 +8,16 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from autograder.refusal import refusal
+
 
 def callable_and_name(fn: Any) -> tuple[Callable[..., Any], str]:
     """What to call, and the name of it."""
     if isinstance(fn, type) and issubclass(fn, Function):
         return fn.apply, fn.__name__
     if not callable(fn):
-        raise TypeError(f"This takes a Function class or a function, not {type(fn).__name__}.")
+        words = f"This takes a Function class or a function, not {type(fn).__name__}."
+        raise refusal(words, TypeError)
     owner = getattr(fn, "__self__", None)
     named = owner if isinstance(owner, type) else fn
     return fn, getattr(named, "__name__", type(fn).__name__)

@@ -12,6 +12,7 @@ from typing import Any
 
 from IPython.core.getipython import get_ipython
 
+from autograder.refusal import refusal
 from autograder.trace import record
 from widgets.runs import callable_and_name, copies
 from widgets.steps import StepThrough
@@ -42,7 +43,7 @@ def xray(fn: Any = None, *inputs: Any, grad_output: Any = None, order: int | Non
             is shown as the last step.
     """
     if order not in (None, 1, 2):
-        raise ValueError(
+        raise refusal(
             f"order is 1 or 2, not {order!r}: the derivatives that xray can walk through."
         )
     if fn is None:

@@ -20,6 +20,7 @@ from autograder.expected import expect
 from autograder.materials import fresh_arguments, fresh_upstream
 from autograder.observation import Question
 from autograder.plan import make_plan
+from autograder.refusal import refusal
 from autograder.seen import SAVED, Failed, failed
 from autograder.trace import snapshot
 from widgets.steps import Walk
@@ -48,7 +49,7 @@ def walk_of_exercise(
         order = 2 if second and not exercise.is_function else 1
     questions = runs_of(exercise, found, order)
     if not questions:
-        raise ValueError(f"{name} has no case to show; give inputs: xray({name}, x).")
+        raise refusal(f"{name} has no case to show; give inputs: xray({name}, x).")
     if grad_output is not None:  # it fits the first of them
         questions, second = questions[:1], False
     fallback: tuple[Walk, str] | None = None
@@ -126,7 +127,7 @@ def first_case(name: str) -> Question:
     """The first visible run of an exercise, from a fixed seed. ValueError where there is none."""
     for question in runs_of(find(name), None, 1):
         return question
-    raise ValueError(f"{name} has no first case; give inputs: xray({name}, x).")
+    raise refusal(f"{name} has no first case; give inputs: xray({name}, x).")
 
 
 def _run(

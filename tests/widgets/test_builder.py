@@ -88,7 +88,7 @@ def test_what_is_not_finite_is_left_out_of_the_curve():
 
 
 def test_names_that_are_none_are_refused():
-    with pytest.raises(ValueError, match="there are Square, Cube"):
+    with pytest.raises(ValueError, match="There are Square, Cube"):
         function_builder("Cubed")
 
 

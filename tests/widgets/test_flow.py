@@ -102,7 +102,7 @@ def test_a_loss_that_is_no_number_still_flows():
     ("operations", "problem"),
     [
         ([Operation("A", torch.sin, ("z",))], "uses 'z'"),
-        ([Operation("x", torch.sin, ("x",))], "two boxes"),
+        ([Operation("x", torch.sin, ("x",))], "Two boxes"),
         ([], "at least one"),
     ],
 )
