@@ -245,8 +245,9 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent("FirstOrderOnly", "a node that refuses to be differentiated", _VIEW, (
         "forward: return grad.clone() → return grad",
     )),
-    Equivalent("gradient_penalty", "a tiny number under the root", _TWO_DIMENSIONS, (
-        "gradient_penalty: lengths = (g.flatten(1).square().sum(1) + 1e-12).sqrt() → lengths = (g.flatten(1).square().sum(-1) + 1e-12).sqrt()",
+    Equivalent("gradient_penalty", "root and square by hand, with a harmless number under the root of flat samples", "torch.where gives the constant no gradient, whatever its root is", (
+        "gradient_penalty: lengths = torch.where(flat, 0.0, torch.where(flat, 1.0, squares).sqrt()) → lengths = torch.where(flat, 0.0, torch.where(flat, 2.0, squares).sqrt())",
+        "gradient_penalty: lengths = torch.where(flat, 0.0, torch.where(flat, 1.0, squares).sqrt()) → lengths = torch.where(flat, 0.0, torch.where(flat, -1.0, squares).sqrt())",
     )),
     Equivalent("gradient_penalty", "vector_norm", _TWO_DIMENSIONS, (
         "gradient_penalty: lengths = torch.linalg.vector_norm(g.flatten(1), dim=1) → lengths = torch.linalg.vector_norm(g.flatten(1), dim=-1)",
@@ -272,9 +273,13 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "hvp: g = g + 0 * x → g = g - 0 * x",
     )),
     # ---- lesson 06 ----
-    Equivalent("save_in_bfloat16", "a class of its own", "torch calls the hooks without grad mode", (
-        "pack: return (torch.float32, t.detach().to(torch.bfloat16)) → return (torch.float32, t.to(torch.bfloat16))",
-    )),
+    *(
+        Equivalent("save_in_bfloat16", answer, "torch calls the hooks without grad mode", (change,))
+        for answer, change in (
+            ("a class of its own", "pack: return (torch.float32, t.detach().to(torch.bfloat16)) → return (torch.float32, t.to(torch.bfloat16))"),
+            ("what was rounded stands on the tensor itself", "pack: small = tensor.detach().to(torch.bfloat16) → small = tensor.to(torch.bfloat16)"),
+        )
+    ),
     *(
         Equivalent("checkpoint_sequential", answer, "a segment has one argument, x, and it is a tensor", (
             "backward: return (None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)) → return (None, *(a.grad for a in args))",
