@@ -95,9 +95,10 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         "grad_output can be an expanded (stride-0) tensor. Never write to it: compute a new tensor.",
     ),
     (
-        r"a leaf Variable that requires grad is being used in an in-place operation",
-        "{method} writes in place to a leaf that requires grad.",
-        "Compute a new tensor instead of writing to an input.",
+        r"a leaf Variable that requires grad (?:is being|has been) used in an in-place operation",
+        "{method} writes in place to its input.",
+        "Operations whose name ends in _ and +=, *=, x[...] = … write in place. Use the form that makes a new "
+        "tensor: x.clamp(…), not x.clamp_(…).",
     ),
     (
         r"attribute 'saved_tensors' of .* is not writable",
@@ -126,6 +127,17 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
         r"type Tensor doesn't define __(round|floor|ceil|trunc)__ method",
         "{method} uses Python's {0} on a tensor; it is for plain numbers.",
         "torch has its own for tensors: torch.{0}(x).",
+    ),
+    (
+        r"'(float|int|bool)' object has no attribute '(\w+)'",
+        "{method} asks a plain {0} for .{1}, which only tensors have.",
+        "float(…) takes a number and a tensor of one element alike; torch.as_tensor(…) makes a tensor of "
+        "either.",
+    ),
+    (
+        r"'numpy\.\w+' object has no attribute '(\w+)'",
+        "{method} asks a NumPy value for .{0}, which only tensors have.",
+        "torch.as_tensor(…) brings an array, or a number that NumPy made of it, back to torch.",
     ),
     *ABOUT_TENSORS,
     (

@@ -84,6 +84,11 @@ ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
         "For a plain number there is the module math (math.{0}), or a power such as 2**0.5.",
     ),
     (
+        r"len\(\) of a 0-d tensor",
+        "{method} asks a single number (a 0-d tensor) for its len().",
+        "A single number has no dimensions: x.dim() and len(x.shape) are 0 then, x.numel() is 1.",
+    ),
+    (
         r"iteration over a 0-d tensor",
         "{method} goes through the rows of a tensor that has no dimensions.",
         "A single number has no rows. flatten() first, or go through the indices: np.ndindex(*x.shape).",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from autograder.by_source import missing_or_not, no_create_graph
 from autograder.evidence import Evidence, Pair
 from autograder.exercises import is_exercise
 from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
@@ -30,7 +31,10 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
         return _not_implemented(failure, ev, name, method)
     if not ev.exercise.is_function and (said := _without_leaf(failure, ev, pair)) is not None:
         return said
-    special = misspelt(failure, ev, method) or _misused(failure, ev, pair, method)
+    special = misspelt(failure, ev, method) or missing_or_not(failure, ev, method)
+    if special is None and ev.exercise.is_function:
+        special = no_create_graph(failure, ev)
+    special = special or _misused(failure, ev, pair, method)
     if special is not None:
         return Said(*special)
     known = (*KNOWN_IN_FUNCTIONS, *KNOWN) if ev.exercise.is_function else KNOWN
@@ -46,15 +50,34 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
         return Said(message.format(method=method, text=first), hint.format(method=method))
     place = method if not ev.exercise.is_function else name
     first = failure.message.splitlines()[0][:160] if failure.message else failure.kind
-    if failure.own_frame and failure.source.startswith("raise "):
+    if failure.raised_by_learner:
         return Said(
             f"{place} raises an error of its own: {failure.kind}: {first}",
             "Look at the condition before this line: it holds where it should not.",
         )
     return Said(
         f"{place} stops with {failure.kind}: {first}",
-        "Print the shapes and dtypes just before the line that is named.",
+        _where_to_look(failure),
     )
+
+
+def _where_to_look(failure: Failure) -> str:
+    if failure.own_frame:
+        return _LOOK.get(failure.kind, _LOOK[""])
+    return _CALLED if re.search(r"positional arguments?\b", failure.message) else _NO_LINE
+
+
+# By the kind of error: where to look in the line that is named.
+_LOOK = {
+    "": "Print the shapes and dtypes just before the line that is named.",
+    "AttributeError": "Print type(…) of what stands before the dot, just before the line that is named.",
+    "TypeError": "Print type(…) of what is handed over, just before the line that is named.",
+}
+_CALLED = "Compare with the signature that the exercise gives: the names of the arguments, their number and order."
+_NO_LINE = (
+    "No line of yours is named: it is about what goes into the code or comes out. Leave out one step after "
+    "the other until the error goes away."
+)
 
 
 def _without_leaf(failure: Failure, ev: Evidence, pair: Pair) -> Said | None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.rules.writes import in_place_line
 from autograder.translate import Said, translate
 
 # Failures of the engine that have a rule of their own; the raises rule leaves them to it.
@@ -37,6 +38,8 @@ def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding
     }
     if failure.line is not None and failure.own_frame:
         evidence["line"], evidence["source"] = failure.line, failure.source
+    elif "leaf Variable" in failure.message:  # torch looks when forward has ended
+        evidence |= in_place_line(ev, "forward")
     return Finding("raises", said.message, said.hint, evidence)
 
 

@@ -32,7 +32,7 @@ def leaves_inputs(ev: Evidence) -> Verdict:
         method = ev.exercise.name if ev.exercise.is_function else "forward"
         if view := ev.source.view_put_back(method):
             return _puts_back_a_view(pair, name, *view)
-        line = _in_place_line(ev, method)
+        line = in_place_line(ev, method)
         return Finding(
             "mutates-input",
             f"{where} writes to its input {name}: the caller's tensor is changed.",
@@ -67,7 +67,7 @@ def _switches_requires_grad(ev: Evidence, pair: Pair, position: int) -> Finding:
     )
 
 
-def _in_place_line(ev: Evidence, method: str) -> dict[str, object]:
+def in_place_line(ev: Evidence, method: str) -> dict[str, object]:
     """The first line that writes in place, if the source shows one."""
     node = ev.source.methods.get(method)
     for child in ast.walk(node) if node is not None else ():
@@ -128,7 +128,7 @@ def leaves_upstream(ev: Evidence) -> Verdict:
                 "still need it.",
                 "Compute a new tensor from grad_output (grad_output * mask, torch.where), or clone it first. "
                 "In x + f(x) this mistake is silent and the result wrong.",
-                {"case": pair.where, **_in_place_line(ev, "backward")},
+                {"case": pair.where, **in_place_line(ev, "backward")},
             )
     return None
 
@@ -154,7 +154,7 @@ def leaves_saved(ev: Evidence) -> Verdict:
                 f"backward writes to {what}: a second backward through the same graph would be wrong.",
                 "What save_for_backward gives back is not yours to change (for an input it is the caller's "
                 "tensor). Compute a new tensor.",
-                {"case": pair.where, **_in_place_line(ev, "backward")},
+                {"case": pair.where, **in_place_line(ev, "backward")},
             )
     return None
 

@@ -271,3 +271,13 @@ def hvp(f, x, v):
     if not g.requires_grad:
         return torch.zeros_like(x)
     return torch.autograd.grad(g, x, v, materialize_grads=True)[0]
+
+
+# %% wrong[raises]: the first pass keeps no graph
+def hvp(f, x, v):
+    start = x.detach().clone().requires_grad_()
+    first = torch.autograd.grad(f(start), start, allow_unused=True)[0]
+    if first is None:
+        return torch.zeros_like(x)
+    second = torch.autograd.grad(first, start, grad_outputs=v, allow_unused=True)[0]
+    return torch.zeros_like(x) if second is None else second

@@ -1,0 +1,64 @@
+"""Errors whose cause the line itself tells, together with the words of the error."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from autograder.evidence import Evidence
+from autograder.observation import Failure
+
+_ASKED = (
+    r"\b(?:if|elif|while|and|or|not)\s+(?:not\s+)?([A-Za-z_]\w*)\s*(?::|\)|$|else\b|and\b|or\b)",
+    r"\b([A-Za-z_]\w*)\s+(?:or|and)\b",
+)
+
+
+def missing_or_not(failure: Failure, ev: Evidence, method: str) -> tuple[str, str] | None:
+    """``if bias:`` on an argument that may be left out: asked is whether the tensor is true."""
+    if "Boolean value of Tensor" not in failure.message:
+        return None
+    found = [m[1] for pattern in _ASKED for m in re.finditer(pattern, failure.source)]
+    optional = [p.split("=")[0].strip() for p in ev.exercise.signature.split(",") if "=None" in p]
+    name = next((n for n in found if n in {o.strip("() *") for o in optional}), None)
+    if name is None:
+        return None
+    return (
+        f"{method} asks whether all of {name} is true, where the question is whether there is one: a tensor "
+        "of several numbers is neither true nor false.",
+        f"An argument that was left out is None: ask `{name} is not None` (or `{name} is None`).",
+    )
+
+
+def no_create_graph(failure: Failure, ev: Evidence) -> tuple[str, str] | None:
+    """A gradient that is differentiated again, though its own pass recorded nothing."""
+    node = ev.source.methods.get(failure.function or ev.exercise.name)
+    if node is None or failure.line is None or "does not require grad" not in failure.message:
+        return None
+    line = failure.line - ev.source.offset
+    passes = [
+        call
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("grad", "backward")
+    ]
+    passes.sort(key=lambda call: call.lineno)
+    stopped = [c for c in passes if c.lineno <= line <= (c.end_lineno or c.lineno)]
+    before = [c for c in passes if (c.end_lineno or c.lineno) < line]
+    if not stopped or not before or any(_keeps_graph(call) for call in before):
+        return None
+    number, text = ev.source.line_of(before[-1])
+    where = ev.exercise.name
+    return (
+        f"{where} differentiates a gradient that has no graph: create_graph=True is missing in the first "
+        f"pass, line {number}.",
+        f"Without it a gradient is a bare number to autograd. The line is: `{text[:100]}`.",
+    )
+
+
+def _keeps_graph(call: ast.Call) -> bool:
+    return any(
+        k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False")
+        for k in call.keywords
+    )
