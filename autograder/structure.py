@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd import Function
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from autograder.calls import patched
 from autograder.modes import Watching
 from autograder.observation import Answer, Kept
+from autograder.storages import Storages
 from autograder.trace import storage_of, tensors_within, who_is
 
 SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
@@ -43,20 +43,12 @@ class _Names(Watching):
         return [_operation_name(operation) for operation in self.operations]
 
 
-class _Storages(_Names):
-    """Weak references to every storage that an operation made, too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[int, tuple[StorageWeakRef, int, tuple[int, ...], torch.dtype]] = {}
+class _NamesAndStorages(_Names, Storages):
+    """Both in one mode: each operation is looked at once."""
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        self.operations[operation] = None
-        for tensor in tensors:
-            key, size = storage_of(tensor)
-            if size and key not in self.made:
-                reference = StorageWeakRef(tensor.untyped_storage())
-                self.made[key] = (reference, size, tuple(tensor.shape), tensor.dtype)
+        _Names.saw(self, operation, tensors)
+        Storages.saw(self, operation, tensors)
 
 
 class _Calls(TorchFunctionMode):
@@ -114,7 +106,7 @@ def look_inside(
 
     Operations of backward are noted only while the learner's own backward runs.
     """
-    with _Storages() as storages, _Calls() as calls:
+    with _NamesAndStorages() as storages, _Calls() as calls:
         outputs = forward()
     answer.forward_ops = tuple(dict.fromkeys(calls.names + storages.names))
     answer.kept = tuple(_kept(args, outputs, storages))
@@ -183,17 +175,16 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
     return kept
 
 
-def _kept(args: list[Any], outputs: tuple[Any, ...], storages: _Storages) -> list[Kept]:
+def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list[Kept]:
     """Every distinct storage kept for backward, those that no node shows included."""
     kept = kept_by_nodes(args, outputs)
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
     known |= {each.storage for each in kept}
-    hidden = _alive(storages, known)
-    if hidden:
+    if storages.left(known):
         gc.collect()  # garbage in cycles is not kept for backward: look again before saying so
-        hidden = _alive(storages, known)
-    for key, size, shape, dtype in hidden:
-        kept.append(Kept("hidden", "intermediate", shape, dtype, size, key))
+    for made in storages.left(known):
+        dtype = str(made.dtype).removeprefix("torch.")
+        kept.append(Kept("hidden", "intermediate", made.shape, dtype, made.size, made.storage))
     return kept
 
 
@@ -230,14 +221,6 @@ def _name(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
         if whole.shape == tensor.shape and whole.stride() == tensor.stride():
             return who.removeprefix("view of ")
     return who
-
-
-def _alive(storages: _Storages, known: set[int]) -> list[tuple[int, int, tuple[int, ...], str]]:
-    return [
-        (key, size, shape, str(dtype).removeprefix("torch."))
-        for key, (reference, size, shape, dtype) in storages.made.items()
-        if key not in known and not reference.expired()
-    ]
 
 
 def classes_of(outputs: Iterable[Any]) -> tuple[type, ...]:

@@ -12,9 +12,9 @@ from torch import Tensor
 from autograder.compare import shape_words
 from autograder.exercise import Sampler
 from autograder.exercises.bfloat16_experiments import cleared, entered, judge_returns
-from autograder.exercises.measuring import Storages
 from autograder.exercises.second_order import Verdict
 from autograder.modes import Watching
+from autograder.storages import Storages
 
 # ---- leaves, and views of leaves -------------------------------------------------------------
 

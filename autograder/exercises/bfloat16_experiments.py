@@ -14,9 +14,10 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.compare import close, show
 from autograder.exercise import Sampler
-from autograder.exercises.measuring import Storages, hooks_cleared
+from autograder.exercises.measuring import hooks_cleared
 from autograder.exercises.recomputing import explained
 from autograder.exercises.second_order import Verdict
+from autograder.storages import Storages
 
 _CHAIN = 6
 

@@ -1,43 +1,15 @@
-"""What the experiments of lesson 06 measure: storages alive, hooks left behind, who called."""
+"""What the experiments of lesson 06 measure: hooks left behind, who called."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
-
-from autograder.modes import Watching
-from autograder.trace import storage_of
 
 RANDOM_STATE_BYTES = 5056  # of the CPU generator, as torch.get_rng_state() gives it
-
-
-class Storages(Watching):
-    """Weak references to every storage that an operation made while the mode was on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: dict[int, tuple[StorageWeakRef, int]] = {}
-
-    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        for tensor in tensors:
-            key, size = storage_of(tensor)
-            if size and key not in self.made:  # a key that is referred to does not come back
-                self.made[key] = (StorageWeakRef(tensor.untyped_storage()), size)
-
-    def alive(self, *without: Tensor) -> int:
-        """Bytes of the storages that are still alive, those of ``without`` left out."""
-        known = {storage_of(t)[0] for t in without}
-        return sum(
-            size
-            for key, (reference, size) in self.made.items()
-            if key not in known and not reference.expired()
-        )
 
 
 @contextlib.contextmanager

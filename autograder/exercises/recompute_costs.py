@@ -16,7 +16,7 @@ from torch import Tensor
 from autograder.calls import patched
 from autograder.compare import close, show
 from autograder.exercise import Sampler
-from autograder.exercises.measuring import RANDOM_STATE_BYTES, Storages, called_from
+from autograder.exercises.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.exercises.recomputing import (
     NAMES,
     expected,
@@ -27,6 +27,7 @@ from autograder.exercises.recomputing import (
 )
 from autograder.exercises.second_order import Verdict
 from autograder.once import without_once_differentiable
+from autograder.storages import Storages
 from autograder.structure import classes_of
 
 # ---- what is kept, and how often fn runs -----------------------------------------------------

@@ -10,11 +10,12 @@ from torch import Tensor
 
 from autograder.compare import close, show
 from autograder.exercise import Sampler
-from autograder.exercises.measuring import RANDOM_STATE_BYTES, Storages, called_from
+from autograder.exercises.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.exercises.recomputing import explained, judge_graph
 from autograder.exercises.second_order import Verdict
 from autograder.materials import has_custom_node
 from autograder.reentry import ENDLESS
+from autograder.storages import Storages
 
 _COUNTS = ((6, 3), (7, 3), (5, 4), (4, 1), (3, 3))
 

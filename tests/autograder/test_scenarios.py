@@ -6,9 +6,10 @@ from torch.autograd import Function
 from autograder import evaluate
 from autograder.exercise import Case, Exercise, Scenario
 from autograder.exercises import find
-from autograder.exercises.measuring import Storages, hooks_cleared
+from autograder.exercises.measuring import hooks_cleared
 from autograder.observation import Question
 from autograder.probe import probe
+from autograder.storages import Storages
 from tests.mistakes.gallery import load
 
 HINTS = ("a", "b", "c")
