@@ -9,7 +9,7 @@ from torch import Tensor
 
 from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.rules.ranges import half_precision, single_precision
+from autograder.rules.budget import keeps_within_budget, outputs_as_asked
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -74,8 +74,7 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
                 f"{when}{holder} holds {view}{what}. {danger}",
                 "Pass it to ctx.save_for_backward and read it from ctx.saved_tensors."
                 if _may_keep_tensors(ev, pair)
-                else "backward needs no tensor here: keep what it needs of it, such as "
-                "ctx.shape = x.shape.",
+                else _without_tensor(ev, holder, plain),
                 {"case": pair.where, "holder": holder},
             )
     return _silent_after_write(ev)
@@ -94,19 +93,21 @@ def _recorded(ev: Evidence) -> Iterator[tuple[Pair, str]]:
             yield pair, f"When only {wanted} needs a gradient, "
 
 
+def _without_tensor(ev: Evidence, holder: str, who: str) -> str:
+    """What to do about a tensor that backward could do without."""
+    name = holder.removeprefix("ctx.").split("[")[0]
+    tensor = ev.argument(int(who[6:-1])) if who.startswith("input") else "y"
+    if ev.source.methods and not ev.source.mentions("backward", name):
+        return f"backward never reads {holder}, and needs no tensor: delete that line."
+    return (
+        "backward needs no tensor here, at most a number or a shape of it, such as "
+        f"ctx.shape = {tensor}.shape."
+    )
+
+
 def _may_keep_tensors(ev: Evidence, pair: Pair) -> bool:
     budget = ev.exercise.budget
-    return budget is None or budget(pair.question.args, _outputs_as_asked(pair)) > 0
-
-
-def _outputs_as_asked(pair: Pair) -> tuple[Tensor, ...]:
-    """The right outputs in the dtype of the arguments; the reference works in float64."""
-    floats = [a for a in pair.question.args if isinstance(a, Tensor) and a.is_floating_point()]
-    return tuple(
-        o.to(floats[0].dtype) if floats and o.is_floating_point() else o
-        for o in pair.expected.outputs
-        if isinstance(o, Tensor)
-    )
+    return budget is None or budget(pair.question.args, outputs_as_asked(pair)) > 0
 
 
 def _silent_after_write(ev: Evidence) -> Verdict:
@@ -172,55 +173,6 @@ def _attribute_line(ev: Evidence, holder: str) -> dict[str, object]:
         if name and (place := ev.source.assigned(method, name[1])):
             return {"line": place[0], "source": place[1]}
     return {}
-
-
-_DTYPES = (single_precision, half_precision)
-
-
-@rule("saves-too-much", needs=_RIGHT)
-def keeps_within_budget(ev: Evidence) -> Verdict:
-    """No more is kept for backward than is needed."""
-    budget = ev.exercise.budget
-    asked = [p for p in ev.pairs("structure") if p.answer.failure is None]
-    if budget is None or not asked:
-        return NOT_ASKED
-    for pair in asked:
-        allowed = budget(pair.question.args, _outputs_as_asked(pair))
-        kept = sum(k.bytes for k in pair.answer.kept)
-        if kept > allowed:
-            half = pair.question.variant == "bfloat16"
-            if half and any(isinstance(r.judge(ev), Finding) for r in _DTYPES):
-                continue  # more is kept because the dtype is wrong, which is the cause
-            names = [_kept_words(ev, k.holder, k.who, k.bytes) for k in pair.answer.kept]
-            words = f" ({ev.exercise.budget_words})" if ev.exercise.budget_words else ""
-            where = "In bfloat16 " if half else ""
-            return Finding(
-                "saves-too-much",
-                f"{where}{kept} bytes stay alive for backward; {allowed} are enough{words}.",
-                "Ask of each tensor that is kept: does backward read it, can it be computed from the "
-                "others, and is it as small as it can be (a bool mask has one byte an element, "
-                "mask.float() four)?",
-                {
-                    "case": pair.where,
-                    "kept": kept,
-                    "allowed": allowed,
-                    "kept_tensors": "; ".join(names[:5]),
-                },
-            )
-    return None
-
-
-def _kept_words(ev: Evidence, holder: str, who: str, size: int) -> str:
-    if who.startswith("input["):
-        who = ev.argument(int(who[6:-1]))
-    elif who.startswith("output["):
-        who = "the output"
-    elif who == "intermediate":
-        who = "an intermediate result"
-    elif who == "numbers":
-        who = "numbers copied out of a tensor"
-    place = "outside ctx" if holder == "hidden" else holder
-    return f"{who} in {place}, {size} bytes"
 
 
 @rule("ignores-needs-input-grad", needs=(*_RIGHT, "one_gradient_an_argument"))
