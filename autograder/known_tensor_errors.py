@@ -94,6 +94,13 @@ ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
         "A single number has no rows. flatten() first, or go through the indices: np.ndindex(*x.shape).",
     ),
     (
+        r"len\(\) of a 0-d tensor",
+        "{method} counts with len(), which gives the rows of a tensor (dimension 0), not its elements; a single "
+        "number has no rows.",
+        "x.numel() counts the elements. np.ndindex(*x.shape) goes through all of them, whatever the shape, a "
+        "single number included.",
+    ),
+    (
         r"view size is not compatible",
         "{method} calls view on a tensor whose memory layout does not allow it.",
         "grad_output need not be contiguous: use reshape instead of view.",

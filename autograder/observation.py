@@ -42,11 +42,31 @@ class Question:
 
 
 @dataclass
+class Operand:
+    """One tensor of an operation that failed, and the reduction that dropped dimensions of it.
+
+    reduced_by  the reduction ("sum"); "" for none
+    dims        the dimensions it dropped, counted from the front in ``before``, the shape it was given
+    line        where it stands, in which function
+    """
+
+    shape: tuple[int, ...]
+    reduced_by: str = ""
+    dims: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    line: int | None = None
+    function: str = ""
+
+
+@dataclass
 class Failure:
     """An exception that came out of the learner's code, or out of torch because of it.
 
     stage   forward, backward (inside the learner's backward), engine (torch refused what backward
             returned), second, call
+    operation   torch's name of the operation that raised ("sub"), with the tensors it was given; ""
+                where that was not looked at
+    empty_dims  the lines of reductions that were given an empty tuple of dimensions
     """
 
     stage: str
@@ -58,6 +78,9 @@ class Failure:
     own_frame: bool = False
     is_runtime_error: bool = False
     depth: int = 0
+    operation: str = ""
+    operands: tuple[Operand, ...] = ()
+    empty_dims: tuple[int, ...] = ()
 
     @property
     def raised_by_learner(self) -> bool:

@@ -17,11 +17,20 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Named
-from autograder.observation import Answer, BackwardCall, Failure, Kept, Observation, Question
+from autograder.observation import (
+    Answer,
+    BackwardCall,
+    Failure,
+    Kept,
+    Observation,
+    Operand,
+    Question,
+)
 from autograder.schema import DEPTH_LIMIT, conform
 
 _CLASSES = {
-    c.__name__: c for c in (Question, Failure, Kept, BackwardCall, Answer, Observation, Named)
+    c.__name__: c
+    for c in (Question, Operand, Failure, Kept, BackwardCall, Answer, Observation, Named)
 }
 _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.bfloat16,

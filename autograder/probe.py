@@ -17,6 +17,7 @@ import torch
 from autograder.containment import contained, failure_from
 from autograder.meta import QuickMeta
 from autograder.observation import LOOKED_FOR_WRITES, Answer, BackwardCall, Observation, Question
+from autograder.operands import look_again
 from autograder.procedures import PROCEDURES, Stage
 from autograder.returning import last_returns
 from autograder.snapshot import Moment
@@ -79,6 +80,18 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
             )
         answer.failure = failure_from(error, name, submission.files)
         error.__traceback__ = None
+        if (
+            question.kind in ("run", "function")
+            and question.role == "main"
+            and not question.variant
+        ):
+            look_again(
+                answer.failure,
+                lambda: PROCEDURES[question.kind](
+                    submission, question, Answer(), Stage(), scenarios
+                ),
+                submission.files,
+            )
     finally:
         torch.set_rng_state(keep_rng)
         torch.set_grad_enabled(True)

@@ -13,6 +13,7 @@ from autograder.exercises import is_exercise
 from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
 from autograder.misspelt import closest, misspelt
 from autograder.observation import Failure
+from autograder.translate_shapes import about_shapes
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     special = special or _misused(failure, ev, pair, method)
     if special is not None:
         return Said(*special)
+    if (explained := about_shapes(failure, ev, pair, method)) is not None:
+        return Said(*explained)
     known = (*KNOWN_IN_FUNCTIONS, *KNOWN) if ev.exercise.is_function else KNOWN
     for pattern, message, hint in known:
         found = re.search(pattern, failure.message)

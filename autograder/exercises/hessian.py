@@ -110,6 +110,12 @@ HVP = Exercise(
             lambda f, x, v: product(f, x, torch.ones_like(x)) * v.sum(),
         ),
         ForwardSlip(
+            "This is vᵀHv, a single number: the product with the Hessian is multiplied by v once more and "
+            "summed.",
+            "v is used once, as the weight of the gradient. What the second pass gives is the answer.",
+            lambda f, x, v: (product(f, x, v) * v).sum(),
+        ),
+        ForwardSlip(
             "For a matrix x, g and v are multiplied as matrices; the sum of the products g · v is meant.",
             "(g * v).sum() adds up the products of all elements, whatever the shape.",
             _with_matrix_product,

@@ -12,6 +12,7 @@ from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercise import ForwardSlip
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
 from autograder.rules.slips import known_slip
+from autograder.written_copies import writes_that_never_arrive
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
@@ -159,11 +160,12 @@ def _slip_at(ev: Evidence, case: object) -> ForwardSlip | None:
 @rule("fails-noncontiguous", needs=(*_RIGHT, "batch_dimensions"))
 def other_strides(ev: Evidence) -> Verdict:
     """Tensors that are not contiguous work as well."""
-    return _first_problem(
+    verdict = _first_problem(
         ev, list(ev.pairs("run", "function", variant="transposed")), "fails-noncontiguous",
         "With the same values stored in another order (a transposed tensor)",
         "Use reshape instead of view, and do not rely on the order in memory.",
     )  # fmt: skip
+    return writes_that_never_arrive(ev, verdict) if isinstance(verdict, Finding) else verdict
 
 
 @rule("fails-expanded-upstream", needs=(*_RIGHT, "batch_dimensions"))

@@ -1,0 +1,205 @@
+"""Errors about shapes: which of the tensors that met has lost, or never had, which dimension."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from autograder.compare import close, shape_words
+from autograder.evidence import Evidence, Pair
+from autograder.expected import reference_arguments
+from autograder.observation import Failure, Operand
+
+Words = tuple[str, str]
+
+_OUT_OF_RANGE = (
+    r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (\d+)\)"
+)
+_MATRICES = (
+    r"mat1 and mat2 shapes cannot|batch1|inconsistent tensor size|size mismatch|matrix|1D tensors"
+)
+_BROADCAST = (
+    r"must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
+)
+
+
+def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
+    """(headline, next step) for an error about shapes that its operands explain; else None."""
+    if failure.kind not in ("RuntimeError", "IndexError") or failure.raised_by_learner:
+        return None
+    if failure.empty_dims:
+        return (
+            f"In line {failure.empty_dims[0]} a sum over an empty tuple of dimensions adds up everything, and "
+            "what follows does not fit.",
+            "With no dimension to sum there is nothing to do: sum only if the tuple has an entry.",
+        )
+    if re.search(_BROADCAST, failure.message):
+        return (
+            _lost_by_reduction(failure, method)
+            or _shape_of_the_output(failure, ev, pair, method)
+            or _two_shapes(failure, method)
+        )
+    if out := re.search(_OUT_OF_RANGE, failure.message):
+        return _counted_from_the_front(failure, ev, int(out[2]) + 1, int(out[3]))
+    if re.search(_MATRICES, failure.message):
+        return _matrices_for_elements(failure, ev, pair, method)
+    return None
+
+
+def _lost_by_reduction(failure: Failure, method: str) -> Words | None:
+    """An operand that fits as soon as it has the dimension back that a reduction took away."""
+    for i, operand in enumerate(failure.operands):
+        others = _beside(failure, i)
+        if not operand.reduced_by or not others or not _fits([_given_back(operand), *others]):
+            continue
+        other = next((s for s in others if not _fits([operand.shape, s])), others[0])
+        what = f"dimension{'s' * (len(operand.dims) > 1)} {' and '.join(map(str, operand.dims))}"
+        shapes = f"{shape_words(operand.shape)} does not fit {shape_words(other)}"
+        where = f" of line {operand.line}" if operand.line else ""
+        if operand.reduced_by in ("squeeze", "select"):
+            how = "squeeze" if operand.reduced_by == "squeeze" else "An index"
+            return (
+                f"{how}{where.replace(' of', ' in')} takes {what} away, which is needed: {shapes}.",
+                "Leave the dimension with size 1 (x[:, :1] in place of x[:, 0]), or give it back: unsqueeze.",
+            )
+        if operand.function == failure.function:
+            return (
+                f"keepdim=True is missing in the {operand.reduced_by}{where}: it drops {what}, and {shapes}.",
+                "keepdim=True keeps the reduced dimension with size 1, so that every row meets its own number. "
+                "unsqueeze(dim) gives it back.",
+            )
+        return (
+            f"What {operand.reduced_by}{where} gave has lost {what} and does not get it back in {method}: "
+            f"{shapes}.",
+            "Give the dimension back where the tensor is used: unsqueeze(dim). Or reduce with keepdim=True, "
+            "where the tensor is no output.",
+        )
+    return None
+
+
+def _beside(failure: Failure, i: int) -> list[tuple[int, ...]]:
+    """The shapes that one operand has to fit: those of the others, or the one it is expanded to."""
+    target = re.search(r"Target sizes: \[([\d, ]+)\]", failure.message)
+    if target is not None:
+        return [tuple(int(n) for n in target[1].split(","))]
+    return [o.shape for j, o in enumerate(failure.operands) if j != i]
+
+
+def _given_back(operand: Operand) -> tuple[int, ...]:
+    """The operand's shape with size 1 at every dimension that was dropped."""
+    shape = list(operand.shape)
+    for dim in sorted(operand.dims):
+        shape.insert(min(dim, len(shape)), 1)
+    return tuple(shape)
+
+
+def _fits(shapes: Sequence[Sequence[int]]) -> bool:
+    try:
+        torch.broadcast_shapes(*(tuple(s) for s in shapes))
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+def _shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
+    """grad_output (or an output) meets the input without the dimension that forward reduced."""
+    names, args = ev.exercise.argument_names, pair.question.args
+    if "dim" not in names or method != "backward" or not isinstance(args[0], Tensor):
+        return None
+    dim = args[names.index("dim")] if names.index("dim") < len(args) else None
+    reduced = [o for o in pair.expected.outputs if isinstance(o, Tensor)]
+    if type(dim) is not int or not reduced or reduced[0].dim() != args[0].dim() - 1:
+        return None
+    for i, operand in enumerate(failure.operands):
+        others = _beside(failure, i)
+        back = tuple(reduced[0].unsqueeze(dim).shape)
+        if operand.shape == tuple(reduced[0].shape) and others and _fits([back, *others]):
+            return (
+                f"The reduced dimension is not given back: {shape_words(operand.shape)}, the shape of the "
+                f"output, does not fit {shape_words(others[0])}.",
+                "grad_output has the shape of the output, without dimension dim. unsqueeze(dim) puts it back "
+                "with size 1, and so for an output that was saved.",
+            )
+    return None
+
+
+def _two_shapes(failure: Failure, method: str) -> Words | None:
+    """Nothing explains it: both shapes in full say more than two sizes."""
+    if len(failure.operands) != 2:
+        return None
+    first, second = (o.shape for o in failure.operands)
+    if _fits([first, second]):
+        return None
+    turned = len(second) >= 2 and _fits([first, (*second[:-2], second[-1], second[-2])])
+    tail = ", unless one is transposed" if turned else ""
+    return (
+        f"{method} combines two tensors whose shapes do not fit{tail}: {shape_words(first)} and "
+        f"{shape_words(second)}.",
+        "Write the shape of every tensor beside the line, from the right: two sizes fit if they are equal or "
+        "one of them is 1.",
+    )
+
+
+def _counted_from_the_front(failure: Failure, ev: Evidence, count: int, got: int) -> Words | None:
+    """A dimension that is written out and does not exist in a tensor of fewer dimensions."""
+    call = _call_with(failure, ev, got)
+    if call is None or got < count:
+        return None
+    named = "dim" in ev.exercise.argument_names
+    return (
+        f"{call} counts dimensions from the front; here the tensor has {count} of them, and dimension {got} is "
+        "not there.",
+        "Count from the end: -1 is the last dimension, -2 the one before it, however many stand in front."
+        + (" Or is it dim that is meant?" if named else ""),
+    )
+
+
+def _call_with(failure: Failure, ev: Evidence, number: int) -> str | None:
+    """The call of the failing line in which this number is written out, with its last name only."""
+    for node in ev.source.nodes:
+        if not isinstance(node, ast.Call) or failure.line is None:
+            continue
+        first, last = ev.source.line_of(node)[0], (node.end_lineno or 0) + ev.source.offset
+        values = [*node.args, *(k.value for k in node.keywords)]
+        written = any(isinstance(v, ast.Constant) and v.value == number for v in values)
+        if first <= failure.line <= last and written:
+            arguments = ", ".join(ast.unparse(a) for a in (*node.args, *node.keywords))
+            return f"{ast.unparse(node.func).split('.')[-1]}({arguments})"[:60]
+    return None
+
+
+def _matrices_for_elements(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
+    """@ in a function that works element by element."""
+    if not re.search(r"@|matmul|\bmm\(|\bdot\(|\bmv\(|bmm", failure.source):
+        return None
+    if not _by_elements(ev, pair):
+        return None
+    return (
+        f"{method} multiplies matrices where {ev.exercise.name} works element by element: *, not @.",
+        "* multiplies each element with its partner, and broadcasts; @, matmul, mm and dot add up products.",
+    )
+
+
+def _by_elements(ev: Evidence, pair: Pair) -> bool:
+    """Whether every element of the output comes from one element of each argument: tried on two."""
+    args, outputs = reference_arguments(pair.question), pair.expected.outputs
+    if len(outputs) != 1 or not isinstance(outputs[0], Tensor) or outputs[0].numel() == 0:
+        return False
+    whole = outputs[0].detach()
+    for place in (0, whole.numel() - 1):
+        try:
+            single = [
+                a.detach().expand(whole.shape).reshape(-1)[place] if isinstance(a, Tensor) else a
+                for a in args
+            ]
+            with torch.no_grad():
+                made = ev.exercise.reference(*single)
+        except Exception:  # another call need not make sense for this reference
+            return False
+        if not isinstance(made, Tensor) or not close(made, whole.reshape(-1)[place]):
+            return False
+    return True
