@@ -9,6 +9,7 @@ from torch import Tensor
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.rules.slips import slip_where_it_runs
 from autograder.rules.writes import in_place_line
 from autograder.translate import Said, translate
 
@@ -67,7 +68,11 @@ def forward_runs(ev: Evidence) -> Verdict:
     if not found:
         return None
     pair, failure = found[0]
-    return _finding(ev, pair, failure, "forward")
+    finding = _finding(ev, pair, failure, "forward")
+    if failure.raised_by_learner or (slip := slip_where_it_runs(ev)) is None:
+        return finding
+    message = f"{slip.message.removesuffix('.')}; for {pair.where} it stops with an error."
+    return Finding(finding.rule, message, slip.hint, finding.evidence)
 
 
 @rule("not-a-function", needs=("forward_runs", "output_has_value"))
