@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
@@ -12,19 +11,19 @@ from autograder.compare import close
 from autograder.evidence import Evidence, Pair
 from autograder.exercise import ForwardSlip
 from autograder.expected import reference_arguments
-from autograder.misconceptions import either
 
 
 def known_slip(ev: Evidence, pairs: Sequence[Pair]) -> ForwardSlip | None:
-    """The exercise's known slip that gives the learner's output in all these pairs.
+    """The first of the exercise's known slips that gives the learner's output in all these pairs."""
+    return next((s for s in ev.exercise.forward_slips if _gives(s, pairs)), None)
 
-    Where several do, their sentences stand side by side: these pairs do not tell them apart.
-    """
-    found = [s for s in ev.exercise.forward_slips if _gives(s, pairs)]
-    if not found:
+
+def slip_where_it_runs(ev: Evidence) -> ForwardSlip | None:
+    """The known slip in the outputs that came, where other cases stop with an error; at least one is wrong."""
+    ran = [p for p in ev.plain if p.answer.failure is None and p.answer.outputs]
+    if all(same_outputs(p, p.expected.outputs) for p in ran):
         return None
-    message, hint = either([(s.message, s.hint) for s in found])
-    return replace(found[0], message=message, hint=hint)
+    return known_slip(ev, ran)
 
 
 def _gives(slip: ForwardSlip, pairs: Sequence[Pair]) -> bool:
