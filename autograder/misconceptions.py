@@ -3,24 +3,81 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
 
 from autograder.compare import close
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.exercise import Misconception
 from autograder.expected import expected_upstream, reference_arguments
 
 
+_SAID = 3  # sentences that may stand side by side
+
+
+def either(causes: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """(message, hint) of causes that the numbers do not tell apart: all are said."""
+    messages, hints = zip(*dict(causes[::-1]).items(), strict=True)
+    return " Or: ".join(messages[::-1][:_SAID]), " Or: ".join(dict.fromkeys(hints[::-1][:_SAID]))
+
+
 def misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    for known in ev.exercise.misconceptions:
-        if all(_follows(known.gradients, p, i) for p in every):
-            return Finding(known.rule, known.message, known.hint)
-    return None
+    """The wrong formula whose gradient for argument i this is in all pairs.
+
+    One that gives the gradients for the other arguments too is preferred; where several give the
+    same numbers, all are said.
+    """
+    fits = [k for k in ev.exercise.misconceptions if all(_gives(k, p, i) for p in every)]
+    if not fits:
+        return None
+    whole = [k for k in fits if all(_allows(k, p) for p in every)]
+    same = [k for k in whole or fits if k.rule == (whole or fits)[0].rule]
+    message, hint = either([(k.message, k.hint) for k in same])
+    if not whole and (right := _right_nevertheless(ev, same[0], i, every)):
+        message += f" This holds for {ev.argument(i)} only: {right}."
+    return Finding(same[0].rule, message, hint)
 
 
-def _follows(formula: Callable[..., Any], pair: Pair, i: int) -> bool:
+def _right_nevertheless(ev: Evidence, known: Misconception, i: int, every: list[Pair]) -> str:
+    """The other arguments that the formula spoils and whose gradients are right, in words."""
+    found = []
+    for j in sorted({j for p in every for j in p.question.wants} - {i}):
+        asked = [p for p in every if j in p.question.wants]
+        spoilt = not all(_gives(known, p, j) for p in asked)
+        if spoilt and all(_right(p, j) for p in asked):
+            found.append(ev.argument(j))
+    if not found:
+        return ""
+    names = " and ".join((", ".join(found[:-1]), found[-1]) if len(found) > 1 else found)
+    return f"the gradient{'s' * (len(found) > 1)} for {names} {'are' if len(found) > 1 else 'is'} right"
+
+
+def _right(pair: Pair, j: int) -> bool:
+    got, right = pair.raw(j), pair.right(j)
+    return isinstance(got, Tensor) and right is not None and close(got, right)
+
+
+def _gives(known: Misconception, pair: Pair, i: int) -> bool:
+    """Whether the formula gives the learner's gradient for argument i."""
+    values = _values(known.gradients, pair)
+    if values is None or i >= len(values):
+        return False
+    return isinstance(values[i], Tensor) and close(pair.raw(i), values[i])
+
+
+def _allows(known: Misconception, pair: Pair) -> bool:
+    """Whether it gives every gradient of the learner's that it says something about."""
+    values = _values(known.gradients, pair) or ()
+    return all(
+        value is None or j not in pair.question.wants or close(pair.raw(j), value)
+        for j, value in enumerate(values)
+    )
+
+
+def _values(formula: Callable[..., Any], pair: Pair) -> Sequence[Tensor | None] | None:
+    """The gradients that the formula gives, one an argument; None where it does not fit the case."""
     args = [a.detach() if isinstance(a, Tensor) else a for a in reference_arguments(pair.question)]
     grads = [g for g in expected_upstream(pair.question, pair.expected.outputs) if g is not None]
     try:
@@ -29,6 +86,5 @@ def _follows(formula: Callable[..., Any], pair: Pair, i: int) -> bool:
         else:
             found = formula(*args, grad_output=grads[0])
     except Exception:  # a known mistake need not make sense for every case
-        return False
-    values = found if isinstance(found, tuple | list) else (found,)
-    return i < len(values) and isinstance(values[i], Tensor) and close(pair.raw(i), values[i])
+        return None
+    return found if isinstance(found, tuple | list) else (found,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
@@ -11,11 +12,19 @@ from autograder.compare import close
 from autograder.evidence import Evidence, Pair
 from autograder.exercise import ForwardSlip
 from autograder.expected import reference_arguments
+from autograder.misconceptions import either
 
 
 def known_slip(ev: Evidence, pairs: Sequence[Pair]) -> ForwardSlip | None:
-    """The first of the exercise's known slips that gives the learner's output in all these pairs."""
-    return next((s for s in ev.exercise.forward_slips if _gives(s, pairs)), None)
+    """The exercise's known slip that gives the learner's output in all these pairs.
+
+    Where several do, their sentences stand side by side: these pairs do not tell them apart.
+    """
+    found = [s for s in ev.exercise.forward_slips if _gives(s, pairs)]
+    if not found:
+        return None
+    message, hint = either([(s.message, s.hint) for s in found])
+    return replace(found[0], message=message, hint=hint)
 
 
 def slip_where_it_runs(ev: Evidence) -> ForwardSlip | None:
