@@ -13,6 +13,7 @@ from autograder.candidates_factor import scale
 from autograder.candidates_shape import shape, summed_otherwise, transposed_finding
 from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
 from autograder.compare import close, first_difference, mismatch, where_wrong
+from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.misconceptions import misconception
 from autograder.precision import almost
@@ -61,11 +62,16 @@ def _dtype(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
     got, want = odd[0].raw(i).dtype, odd[0].question.args[i].dtype
     if not got.is_floating_point and not bool(odd[0].raw(i).any()):
         return None
+    message = f"The gradient for {ev.argument(i)} is {_plain(got)}; its argument is {_plain(want)}."
+    made = made_by(ev.source, _plain(got), "backward", "vjp")
+    if made is not None:
+        line = {"line": made.line, "source": made.text}
+        return Finding("gradient-dtype", joined(message, made), made.hint, line)
     return Finding(
         "gradient-dtype",
-        f"The gradient for {ev.argument(i)} is {_plain(got)}; its argument is {_plain(want)}.",
-        "Keep to the dtype of the argument: grad_output * mask keeps it, mask.float() does not. (torch "
-        "would cast it silently.)",
+        message,
+        "Keep to the dtype of the argument: grad_output * mask keeps it, mask.float() and torch.ones(…) do "
+        "not. (torch would cast it silently.)",
     )
 
 

@@ -62,7 +62,8 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     if got.dim() == 0 and ev.source.mentions("backward", "sum"):
         return Finding(
             "gradient-shape",
-            f"The gradient for {name} is summed up to a single number: {shapes}.",
+            f"The gradient for {name} is summed up to a single number; it should have the shape "
+            f"{shape_words(right.shape)}.",
             "With no dimension named, and with an empty tuple of dimensions too, sum adds up everything. "
             "Where there is no dimension to sum, do not sum.",
         )

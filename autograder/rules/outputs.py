@@ -7,6 +7,7 @@ from itertools import permutations
 from torch import Tensor
 
 from autograder.compare import close, shape_words, show
+from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercises import is_exercise
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
@@ -156,15 +157,30 @@ def output_dtype(ev: Evidence) -> Verdict:
     for pair in ev.plain:
         for output, right in tensors_of(pair):
             if output.dtype != right.dtype:
-                return Finding(
-                    value_rule(ev, "forward-dtype"),
-                    f"The output is {_dtype(output)}; the input asks for {_dtype(right)}.",
-                    "Make new tensors from the input (x.new_zeros, torch.zeros_like). What is made of Python "
-                    "numbers alone, as by torch.where with two numbers, and what counts or compares "
-                    "(F.one_hot, x > 0) needs .to(x.dtype).",
-                    {"case": pair.where, **line_of(ev, pair)},
-                )
+                return _odd_dtype(ev, pair, _dtype(output), _dtype(right))
     return None
+
+
+def _odd_dtype(ev: Evidence, pair: Pair, got: str, wanted: str) -> Finding:
+    message = f"The output is {got}; the input asks for {wanted}."
+    hint, line = _OF_KIND.get(got, _OF_FLOAT), line_of(ev, pair)
+    method = ev.exercise.name if ev.exercise.is_function else "forward"
+    if (made := made_by(ev.source, got, method)) is not None:
+        message, hint = joined(message, made), made.hint
+        line = {"line": made.line, "source": made.text}
+    return Finding(value_rule(ev, "forward-dtype"), message, hint, {"case": pair.where, **line})
+
+
+_OF_FLOAT = (
+    "Compute in the dtype of the input: look for .float(), for dtype=torch.float32, and for a tensor made "
+    "without a dtype (torch.ones, torch.where with two numbers): x.new_ones, torch.ones_like(x) and "
+    ".to(x.dtype) keep to it."
+)
+_OF_KIND = {
+    "bool": "A comparison gives True and False: .to(x.dtype) makes numbers of them.",
+    "int64": "What counts or names places (F.one_hot, argmax) gives whole numbers: .to(x.dtype) brings them "
+    "to the dtype of the input.",
+}
 
 
 def tensors_of(pair: Pair) -> list[tuple[Tensor, Tensor]]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from autograder.compare import both, close, first_difference, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercise import ForwardSlip
+from autograder.rules.dtype_words import with_dtype_source
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
 from autograder.rules.slips import known_slip
 from autograder.written_copies import writes_that_never_arrive
@@ -191,6 +192,11 @@ def empty_tensors(ev: Evidence) -> Verdict:
             "Python stops where a number is divided by 0, torch does not: divide the tensor by the size, "
             "in place of multiplying it with 1 / size."
         )
+    if isinstance(verdict, Finding) and " is nan" in verdict.message:
+        verdict.hint = (
+            "A sum over nothing is 0 and a maximum over nothing is -inf: 0/0, -inf - (-inf) and the mean of "
+            "nothing are nan. Put what is asked for there in place of the divisor, or of the result."
+        )
     return verdict
 
 
@@ -210,8 +216,9 @@ def batch_dimensions(ev: Evidence) -> Verdict:
         )
     if isinstance(verdict, Finding) and "(0-d)" in str(verdict.evidence["case"]):
         verdict.hint = (
-            "A single number has no dimensions: avoid len(), x[0] and dim=0. NumPy makes a plain number of "
-            "it; torch.as_tensor takes that as well as an array."
+            "Of a single number NumPy makes a plain number, no array: torch.as_tensor takes either."
+            if "numpy" in verdict.message
+            else "A single number has no dimensions: avoid len(), x[0] and dim=0."
         )
     return verdict
 
@@ -220,11 +227,12 @@ def batch_dimensions(ev: Evidence) -> Verdict:
 def single_precision(ev: Evidence) -> Verdict:
     """float32 works as float64 does."""
     pairs = [p for p in ev.pairs("run", variant="float32") if p.question.role != "extreme"]
-    return _first_problem(
+    verdict = _first_problem(
         ev, pairs, "fails-float32", "In float32",
         "New tensors must take the dtype of the input; numerical differences with a tiny step drown in "
         "float32's rounding.", torch.float32,
     )  # fmt: skip
+    return with_dtype_source(ev, verdict)
 
 
 @rule("fails-half", needs=(*_RIGHT, "single_precision"))
@@ -232,8 +240,8 @@ def half_precision(ev: Evidence) -> Verdict:
     """bfloat16 works: the dtype is kept and the values are as close as eight bits allow."""
     verdict = _first_problem(
         ev, list(ev.pairs("run", variant="bfloat16")), "fails-half", "In bfloat16",
-        "Stay in the input's dtype: grad_output * mask keeps it, mask.float() makes it float32 and the next "
-        "matrix product fails.", torch.bfloat16,
+        "Stay in the input's dtype: grad_output * mask keeps it, mask.float() and torch.ones(…) make float32, "
+        "and the next matrix product fails.", torch.bfloat16,
     )  # fmt: skip
     if isinstance(verdict, Finding) and "ScalarType BFloat16" in verdict.message:
         verdict.hint = (
@@ -241,7 +249,7 @@ def half_precision(ev: Evidence) -> Verdict:
         )
     elif isinstance(verdict, Finding) and "actual" in verdict.evidence:
         verdict.hint = ev.advice(verdict.evidence["case"]) or verdict.hint
-    return verdict
+    return with_dtype_source(ev, verdict)
 
 
 @rule("fails-device", needs=_RIGHT)

@@ -378,3 +378,18 @@ class Sum(Function):
     def backward(ctx, grad_output):
         g = grad_output if ctx.keepdim else grad_output.unsqueeze(len(ctx.shape))
         return g.expand(ctx.shape), None, None
+
+
+# %% wrong[fails-half|gradient-dtype]: spreads the gradient with a float32 tensor of ones
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim=None, keepdim=False):
+        ctx.size, ctx.dim, ctx.kept = x.shape, dim, keepdim
+        return x.sum() if dim is None else x.sum(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if ctx.dim is not None and not ctx.kept:
+            grad_output = grad_output.unsqueeze(ctx.dim)
+        spread = grad_output * torch.ones(ctx.size)
+        return spread, None, None

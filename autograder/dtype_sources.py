@@ -1,0 +1,82 @@
+"""What in a method makes a float32 (or float64) tensor, where the input has another dtype."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from autograder.source import Source
+
+# Of these, without a dtype, torch makes tensors of its default dtype.
+_FACTORIES = ("zeros", "ones", "full", "empty", "rand", "randn", "eye", "linspace", "tensor")
+_LIKE = ("zeros", "ones", "full", "empty")
+_CASTS = {"float": "float32", "double": "float64", "half": "float16"}
+
+
+@dataclass(frozen=True)
+class MadeBy:
+    """The only expression in some methods that makes tensors of a dtype.
+
+    words  a clause that says so
+    hint   what to write in its place
+    """
+
+    words: str
+    hint: str
+    line: int
+    text: str
+
+
+def made_by(source: Source, dtype: str, *methods: str) -> MadeBy | None:
+    """None where nothing is found, or more than one thing: then nobody knows which it is."""
+    found: dict[int, tuple[ast.AST, str, str]] = {}
+    for name in methods:
+        for node in ast.walk(source.methods[name]) if name in source.methods else ():
+            if said := _says(node, dtype):
+                found.setdefault(node.lineno, (node, *said))  # type: ignore[attr-defined]
+    if len(found) != 1:
+        return None
+    ((node, words, hint),) = found.values()
+    return MadeBy(words, hint, *source.line_of(node))
+
+
+def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
+    if isinstance(node, ast.Attribute) and node.attr == dtype:
+        written = ast.unparse(node)
+        return (
+            f"the code names {written}",
+            "Take the dtype of the input instead: dtype=x.dtype, or .to(x.dtype).",
+        )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    name, owner = node.func.attr, ast.unparse(node.func.value)
+    if _CASTS.get(name) == dtype and not node.args:
+        return (
+            f".{name}() makes {dtype} of everything",
+            f"Leave .{name}() out, or write .to(x.dtype), which keeps to the dtype of the input.",
+        )
+    if dtype != "float32" or owner != "torch" or any(k.arg == "dtype" for k in node.keywords):
+        return None
+    if name in _FACTORIES:
+        return (
+            f"torch.{name} makes float32 where no dtype is named",
+            "Name the dtype (dtype=x.dtype), or make it from a tensor that is there"
+            + (f": x.new_{name}(…), torch.{name}_like(x)." if name in _LIKE else "."),
+        )
+    if name == "where" and len(node.args) == 3 and all(map(_is_number, node.args[1:])):
+        return (
+            "torch.where with two numbers makes float32",
+            "Write .to(x.dtype) behind it, or give it tensors: torch.ones_like(x).",
+        )
+    return None
+
+
+def _is_number(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)
+
+
+def joined(message: str, made: MadeBy) -> str:
+    """A sentence about an odd dtype, with what makes it."""
+    return f"{message.removesuffix('.')}: {made.words}."

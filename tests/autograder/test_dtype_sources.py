@@ -1,0 +1,57 @@
+"""What makes a tensor of another dtype is named where one thing in the code does."""
+
+import pytest
+
+from autograder import evaluate
+from autograder.dtype_sources import made_by
+from autograder.source import Source
+from tests.mistakes.gallery import load
+
+
+@pytest.mark.parametrize(
+    ("line", "dtype", "words"),
+    [
+        ("return x.float() * 2", "float32", ".float() makes float32"),
+        ("return x.double()", "float64", ".double() makes float64"),
+        ("return x.to(torch.float32)", "float32", "the code names torch.float32"),
+        ("return torch.ones(x.shape) * g", "float32", "torch.ones makes float32 where no dtype"),
+        ("return torch.where(x > 0, 1.0, -1.0)", "float32", "torch.where with two numbers"),
+        ("return torch.ones(3, dtype=x.dtype)", "float32", ""),
+        ("return float(x) * 2", "float32", ""),
+        ("a = x.float()\n    return a + torch.ones(3)", "float32", ""),
+    ],
+)
+def test_the_only_source_is_named(line, dtype, words):
+    found = made_by(Source.parse(f"def backward(ctx, g):\n    {line}\n"), dtype, "backward")
+    assert (found is None) == (not words)
+    assert found is None or found.words.startswith(words)
+
+
+SIGN = """
+class SignSTE(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.sign(x){forward}
+    @staticmethod
+    def backward(ctx, g):
+        return {backward}
+"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "message"),
+    [
+        (".float()", "g", "The output is float32; the input asks for float64: .float() makes"),
+        (" > 0", "g", "The output is bool; the input asks for float64."),
+        ("", "g.float()", "The gradient for x is float32; its argument is float64: .float() makes"),
+        (
+            "",
+            "torch.ones(g.shape) * g",
+            "the gradient for x is float32 instead of bfloat16: torch.ones",
+        ),
+    ],
+)
+def test_reports_name_it(forward, backward, message):
+    made = load(SIGN.format(forward=forward, backward=backward), "SignSTE")
+    found = evaluate(made, exercise="SignSTE", seed=1).findings[0]
+    assert message in found.message
