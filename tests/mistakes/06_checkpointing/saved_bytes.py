@@ -358,8 +358,10 @@ def saved_bytes(f, *args, found={}):
     return sum(found.values())
 
 
-# %% wrong[shared-state]: the hooks are taken off by hand, and not after an error
+# %% wrong[shared-state]: the stack that takes the hooks off is closed by hand, and not after an error
 def saved_bytes(f, *args):
+    import contextlib
+
     found = {}
 
     def pack(tensor):
@@ -367,10 +369,10 @@ def saved_bytes(f, *args):
         found[storage.data_ptr()] = storage.nbytes()
         return tensor.detach()
 
-    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept)
-    hooks.__enter__()
+    stack = contextlib.ExitStack()
+    stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept))
     result = f(*args)
-    hooks.__exit__(None, None, None)
+    stack.close()
     del result
     return sum(found.values())
 
@@ -423,8 +425,10 @@ def saved_bytes(f, *args):
     return sum(found.values())
 
 
-# %% right: hooks by hand, taken off in finally
+# %% right: a stack of contexts, closed in finally
 def saved_bytes(f, *args):
+    import contextlib
+
     found = {}
 
     def pack(tensor):
@@ -432,10 +436,10 @@ def saved_bytes(f, *args):
         found[storage.data_ptr()] = storage.nbytes()
         return tensor.detach()
 
-    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept)
-    hooks.__enter__()
+    stack = contextlib.ExitStack()
+    stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept))
     try:
         f(*args)
     finally:
-        hooks.__exit__(None, None, None)
+        stack.close()
     return sum(found.values())
