@@ -234,8 +234,9 @@ class _Stop(Exception):
 def _run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     x = s.normal(20, 20).float()
     outcome: dict[str, Any] = {"x": x}
-    with entered(submission):
+    with hooks_cleared() as left, entered(submission):
         _chain(x.clone().requires_grad_(True))
+    outcome["after_block"] = left[0]
     try:
         with entered(submission):
             raise _Stop
@@ -262,9 +263,13 @@ def judge_after(data: dict[str, Any]) -> Verdict:
             {},
         )
     if data["left"] or not close(data["found"], _sines(data["x"], False), torch.float32):
+        when = (
+            "." if data["after_block"] else " when an error ends it; without an error they are off."
+        )
         return (
-            "The hooks are still on after the block (or after an error in it).",
-            "Let a with statement of torch.autograd.graph.saved_tensors_hooks take them off again.",
+            f"The hooks are still on after the block{when}",
+            "Let a with statement of torch.autograd.graph.saved_tensors_hooks take them off again. (What "
+            "stands after a yield does not run when an error comes; what stands in finally does.)",
             {},
         )
     return None

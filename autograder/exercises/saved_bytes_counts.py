@@ -72,6 +72,12 @@ SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
         "The graph keeps references, not copies: count each storage once "
         "(tensor.untyped_storage().data_ptr() says which one it is).",
     ),
+    (  # before the sum over all tensors, which gives the same where each storage has one
+        lambda ps: sum({p.storage: p.own_bytes for p in ps}.values()),
+        "The bytes of the tensor are counted, not those of the storage it keeps alive.",
+        "A view of a row keeps the whole matrix alive, and an expanded tensor has fewer bytes than "
+        "elements suggest: tensor.untyped_storage().nbytes().",
+    ),
     (
         lambda ps: sum(p.own_bytes for p in ps),
         "The bytes of every saved tensor are added, elements × size; what stays alive are storages.",
@@ -83,12 +89,6 @@ SLIPS: tuple[tuple[Callable[[list[Packed]], int], str, str], ...] = (
         "A slice that was detached counts its own bytes only, but it keeps its whole storage alive.",
         "_base says what a view looks at only until somebody detaches the view. Its memory stays the "
         "same: tensor.untyped_storage() has data_ptr() and nbytes().",
-    ),
-    (
-        lambda ps: sum({p.storage: p.own_bytes for p in ps}.values()),
-        "The bytes of the tensor are counted, not those of the storage it keeps alive.",
-        "A view of a row keeps the whole matrix alive, and an expanded tensor has fewer bytes than "
-        "elements suggest: tensor.untyped_storage().nbytes().",
     ),
     (
         lambda ps: sum({p.storage: p.elements for p in ps}.values()),

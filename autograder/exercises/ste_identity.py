@@ -218,6 +218,14 @@ CLIP_GRADIENT = Exercise(
             lambda x, limit, *, grad_output: (grad_output.abs().clamp(max=limit), None),
         ),
         Misconception(
+            "The gradient is −limit everywhere, whatever grad_output is: so does a clamp whose minimum is "
+            "above its maximum.",
+            "clamp takes the minimum first: clamp(−limit, limit). With the two exchanged torch gives the "
+            "maximum for every number.",
+            lambda x, limit, *, grad_output: (grad_output.clamp(limit, -limit), None),
+            rule="upstream-ignored",
+        ),
+        Misconception(
             "x is clamped in backward, and grad_output is not used.",
             "Clamp grad_output.",
             lambda x, limit, *, grad_output: (x.clamp(-limit, limit), None),

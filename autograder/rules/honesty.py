@@ -28,13 +28,19 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         called = [n for n in names if n.startswith(_AUTOGRAD)]
         kernels = [n for n in names if n.startswith("aten.") and _is_backward_kernel(n)]
         if called or kernels or pair.answer.data.get("grad_enabled_in_backward"):
-            what = (called or kernels or ["torch.enable_grad"])[0]
-            name = what.rsplit(".", 1)[-1]
-            place = ev.source.first_call("backward", name) or ev.source.returned("backward", {})
+            recorded = bool(pair.answer.data.get("grad_enabled_in_backward"))
+            what = (called or ([] if recorded else kernels) or ["torch.enable_grad"])[0]
+            place = ev.source.first_call("backward", what.rsplit(".", 1)[-1])
+            if recorded and not called:  # torch.autograd.grad hides from what notes the calls
+                for name in ("grad", "backward", "vjp"):
+                    if asked_autograd := ev.source.first_call("backward", name):
+                        what, place = f"torch.autograd.{name}", asked_autograd
+                        break
+            place = place or ev.source.returned("backward", {})
             line = {"line": place[0], "source": place[1]} if place else {}
             words = (
                 f"backward calls torch's own derivative ({what})"
-                if kernels and not called
+                if what in kernels
                 else f"backward lets autograd do the work ({what})"
             )
             return Finding(

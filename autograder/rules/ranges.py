@@ -2,104 +2,19 @@
 
 from __future__ import annotations
 
-import math
+import re
 
 import torch
-from torch import Tensor
 
-from autograder.compare import both, close, first_difference, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercise import ForwardSlip
 from autograder.rules.dtype_words import with_dtype_source
+from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
 from autograder.rules.slips import known_slip
 from autograder.written_copies import writes_that_never_arrive
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
-
-
-def problem(
-    ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64
-) -> tuple[str, dict[str, object]] | None:
-    """(what is wrong in words, evidence) for one pair, or None."""
-    failure = pair.answer.failure
-    if failure is not None:
-        place: dict[str, object] = {}
-        if failure.own_frame:
-            place = {"line": failure.line, "source": failure.source}
-        first = failure.message.splitlines()[0][:160].rstrip(".") if failure.message else ""
-        return f"it stops with {failure.kind}: {first}", place
-    outputs = pair.answer.outputs or ()
-    want = pair.question.args[pair.question.wants[0]].dtype if pair.question.wants else dtype
-    for output, right in zip(outputs, pair.expected.outputs, strict=False):
-        if not isinstance(right, Tensor):
-            continue
-        if not isinstance(output, Tensor) or output.shape != right.shape:
-            return "the output has the wrong shape", {"expected": str(tuple(right.shape))}
-        if right.is_floating_point() and output.dtype != want:
-            return f"the output is {_plain(output.dtype)} instead of {_plain(want)}", {}
-        if not close(output, right, dtype):
-            odd = output[torch.isfinite(right) & ~torch.isfinite(output)]
-            if len(odd):
-                return f"the output is {show(odd[0])}", dict(both(output, right, dtype))
-            return "the output is wrong", dict(both(output, right, dtype))
-    for position in pair.question.wants:
-        wrong = _gradient_problem(ev, pair, position, dtype)
-        if wrong:
-            return wrong
-    return None
-
-
-def _gradient_problem(
-    ev: Evidence, pair: Pair, position: int, dtype: torch.dtype
-) -> tuple[str, dict[str, object]] | None:
-    got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
-    if right is None or (got is None and not bool(right.any())):
-        return None
-    if not isinstance(got, Tensor):
-        return f"{name} gets no gradient", {}
-    if got.shape != right.shape:
-        return (
-            f"the gradient for {name} has shape {tuple(got.shape)} instead of {tuple(right.shape)}",
-            {},
-        )
-    want = pair.question.args[position].dtype
-    if got.dtype != want:
-        return f"the gradient for {name} is {_plain(got.dtype)} instead of {_plain(want)}", {}
-    if not close(got, right, dtype):
-        evidence: dict[str, object] = {
-            **both(got, right, dtype),
-            "argument": name,
-        }
-        difference = first_difference(got, right, dtype)
-        value = pair.question.args[position]
-        if difference is not None and value.shape == got.shape:
-            index, mine, good = difference
-            evidence["index"] = index
-            place = _place(ev, pair, name, value, index)
-            return (
-                f"the gradient for {name} is {show(mine)}{place}, where {show(good)} is right",
-                evidence,
-            )
-        return f"the gradient for {name} is wrong", evidence
-    return None
-
-
-def _place(ev: Evidence, pair: Pair, name: str, value: Tensor, index: tuple[int, ...]) -> str:
-    """Where in an argument: its value there if each element stands for itself, else the position."""
-    if not index:
-        return ""
-    alone = len(pair.question.wants) == 1 and all(
-        isinstance(o, Tensor) and o.shape == value.shape for o in pair.expected.outputs
-    )
-    number = float(value[index])
-    if alone or not math.isfinite(number):
-        return f" at {name} = {show(number)}"
-    return f" at {name}[{', '.join(map(str, index))}]"
-
-
-def _plain(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
 
 
 def _first_problem(
@@ -130,16 +45,17 @@ def special_points(ev: Evidence) -> Verdict:
     """Kinks, bounds and ties follow the stated convention."""
     verdict = _first_problem(
         ev, list(ev.pairs("run", "function", role="special")), "fails-special-point",
-        "Right almost everywhere, but not for {case}",
+        "Right almost everywhere, but not in one case ({case})",
         "At such a point several answers are possible and the contract names one: read which value is "
         "asked for there, and compare < with <=.",
     )  # fmt: skip
     if not isinstance(verdict, Finding):
         return verdict
     case = verdict.evidence["case"]
-    if verdict.message.endswith("the output is wrong.") and (slip := _slip_at(ev, case)):
+    wrong = re.search(r": the output is (wrong|.* is right)\.$", verdict.message)
+    if wrong and (slip := _slip_at(ev, case)):
         words = slip.message[0].lower() + slip.message[1:]
-        verdict.message = f"Right almost everywhere, but not for {case}: {words}"
+        verdict.message = f"Right almost everywhere, but not in one case ({case}): {words}"
         verdict.hint = slip.hint
     if advice := ev.advice(case):
         verdict.hint = advice

@@ -13,7 +13,7 @@ from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import reference_arguments
 from autograder.lookups import Lookup, lookups
 from autograder.more_rows import TIMES, rows_of
-from autograder.rules.ranges import problem
+from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
 from autograder.work import counted
 

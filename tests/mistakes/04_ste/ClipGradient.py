@@ -496,3 +496,16 @@ class ClipGradient(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return torch.clip(grad_output, min=-ctx.limit, max=ctx.limit), None
+
+
+# %% wrong[upstream-ignored]: the bounds of clamp the wrong way round
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.bounds = (limit, -limit)
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        first, second = ctx.bounds
+        return grad_output.clamp(min=first, max=second), None

@@ -1,0 +1,109 @@
+"""What is wrong with one answer beyond the ordinary cases, in words."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from autograder.compare import both, close, first_difference, show
+from autograder.evidence import Evidence, Pair
+
+
+def problem(
+    ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64
+) -> tuple[str, dict[str, object]] | None:
+    """(what is wrong in words, evidence) for one pair, or None."""
+    failure = pair.answer.failure
+    if failure is not None:
+        place: dict[str, object] = {}
+        if failure.own_frame:
+            place = {"line": failure.line, "source": failure.source}
+        first = failure.message.splitlines()[0][:160].rstrip(".") if failure.message else ""
+        return f"it stops with {failure.kind}: {first}", place
+    outputs = pair.answer.outputs or ()
+    want = pair.question.args[pair.question.wants[0]].dtype if pair.question.wants else dtype
+    for output, right in zip(outputs, pair.expected.outputs, strict=False):
+        if not isinstance(right, Tensor):
+            continue
+        if not isinstance(output, Tensor) or output.shape != right.shape:
+            return "the output has the wrong shape", {"expected": str(tuple(right.shape))}
+        if right.is_floating_point() and output.dtype != want:
+            return f"the output is {_plain(output.dtype)} instead of {_plain(want)}", {}
+        if not close(output, right, dtype):
+            odd = output[torch.isfinite(right) & ~torch.isfinite(output)]
+            if len(odd):
+                return f"the output is {show(odd[0])}", dict(both(output, right, dtype))
+            return _wrong_output(ev, pair, output, right, dtype), dict(both(output, right, dtype))
+    for position in pair.question.wants:
+        wrong = _gradient_problem(ev, pair, position, dtype)
+        if wrong:
+            return wrong
+    return None
+
+
+def _wrong_output(
+    ev: Evidence, pair: Pair, output: Tensor, right: Tensor, dtype: torch.dtype
+) -> str:
+    """With the place, where each element of one input gives one of the output."""
+    difference = first_difference(output, right, dtype)
+    wants = [i for i, a in enumerate(pair.question.args) if isinstance(a, Tensor)]
+    alone = len(wants) == 1 and pair.question.args[wants[0]].shape == right.shape
+    if difference is None or not alone or pair.question.role != "special":
+        return "the output is wrong"
+    index, mine, good = difference
+    place = _place(ev, pair, ev.argument(wants[0]), pair.question.args[wants[0]], index)
+    return f"the output is {show(mine)}{place}, where {show(good)} is right"
+
+
+def _gradient_problem(
+    ev: Evidence, pair: Pair, position: int, dtype: torch.dtype
+) -> tuple[str, dict[str, object]] | None:
+    got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
+    if right is None or (got is None and not bool(right.any())):
+        return None
+    if not isinstance(got, Tensor):
+        return f"{name} gets no gradient", {}
+    if got.shape != right.shape:
+        return (
+            f"the gradient for {name} has shape {tuple(got.shape)} instead of {tuple(right.shape)}",
+            {},
+        )
+    want = pair.question.args[position].dtype
+    if got.dtype != want:
+        return f"the gradient for {name} is {_plain(got.dtype)} instead of {_plain(want)}", {}
+    if not close(got, right, dtype):
+        evidence: dict[str, object] = {
+            **both(got, right, dtype),
+            "argument": name,
+        }
+        difference = first_difference(got, right, dtype)
+        value = pair.question.args[position]
+        if difference is not None and value.shape == got.shape:
+            index, mine, good = difference
+            evidence["index"] = index
+            place = _place(ev, pair, name, value, index)
+            return (
+                f"the gradient for {name} is {show(mine)}{place}, where {show(good)} is right",
+                evidence,
+            )
+        return f"the gradient for {name} is wrong", evidence
+    return None
+
+
+def _place(ev: Evidence, pair: Pair, name: str, value: Tensor, index: tuple[int, ...]) -> str:
+    """Where in an argument: its value there if each element stands for itself, else the position."""
+    if not index:
+        return ""
+    alone = len(pair.question.wants) == 1 and all(
+        isinstance(o, Tensor) and o.shape == value.shape for o in pair.expected.outputs
+    )
+    number = float(value[index])
+    if alone or not math.isfinite(number):
+        return f" at {name} = {show(number)}"
+    return f" at {name}[{', '.join(map(str, index))}]"
+
+
+def _plain(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
