@@ -11,7 +11,9 @@ from torch import Tensor
 
 from autograder.candidates_factor import scale
 from autograder.candidates_shape import shape, summed_otherwise, transposed_finding
+from autograder.candidates_terms import constant_term, factor_too_many, term_too_many
 from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
+from autograder.changed_arguments import elsewhere
 from autograder.compare import close, first_difference, mismatch, where_wrong
 from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
@@ -198,5 +200,6 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 
 CANDIDATES = (
     _missing, shape, _dtype, almost, _own_words, _zero, _sign, upstream_ignored, scale,
-    _transposed, misconception, nonlinear, pooled, summed_otherwise, _value,
+    _transposed, misconception, constant_term, nonlinear, pooled, summed_otherwise, elsewhere,
+    factor_too_many, term_too_many, _value,
 )  # fmt: skip
