@@ -13,7 +13,6 @@ from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercise import Misconception
 from autograder.expected import expected_upstream, reference_arguments
 
-
 _SAID = 3  # sentences that may stand side by side
 
 
@@ -35,23 +34,33 @@ def misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) ->
     whole = [k for k in fits if all(_allows(k, p) for p in every)]
     same = [k for k in whole or fits if k.rule == (whole or fits)[0].rule]
     message, hint = either([(k.message, k.hint) for k in same])
-    if not whole and (right := _right_nevertheless(ev, same[0], i, every)):
-        message += f" This holds for {ev.argument(i)} only: {right}."
+    if not whole:
+        message += _only_some(ev, same[0], i, every)
     return Finding(same[0].rule, message, hint)
 
 
-def _right_nevertheless(ev: Evidence, known: Misconception, i: int, every: list[Pair]) -> str:
-    """The other arguments that the formula spoils and whose gradients are right, in words."""
-    found = []
+def _only_some(ev: Evidence, known: Misconception, i: int, every: list[Pair]) -> str:
+    """A sentence about arguments that the formula spoils too, and whose gradients are right; or nothing."""
+    hit: list[int] = [i]
+    right: list[int] = []
     for j in sorted({j for p in every for j in p.question.wants} - {i}):
         asked = [p for p in every if j in p.question.wants]
-        spoilt = not all(_gives(known, p, j) for p in asked)
-        if spoilt and all(_right(p, j) for p in asked):
-            found.append(ev.argument(j))
-    if not found:
+        as_known = all(_gives(known, p, j) for p in asked)
+        is_right = all(_right(p, j) for p in asked)
+        if as_known != is_right:  # both: the formula leaves this gradient as it is
+            (hit if as_known else right).append(j)
+    if not right:
         return ""
-    names = " and ".join((", ".join(found[:-1]), found[-1]) if len(found) > 1 else found)
-    return f"the gradient{'s' * (len(found) > 1)} for {names} {'are' if len(found) > 1 else 'is'} right"
+    found = "gradients" if len(right) > 1 else "gradient"
+    verb = "are" if len(right) > 1 else "is"
+    return (
+        f" This holds for {_names(ev, hit)} only: the {found} for {_names(ev, right)} {verb} right."
+    )
+
+
+def _names(ev: Evidence, positions: Sequence[int]) -> str:
+    *first, last = (ev.argument(j) for j in sorted(positions))
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _right(pair: Pair, j: int) -> bool:

@@ -2,164 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
-import torch
 from torch import Tensor
 
 from autograder.exercise import Misconception
-from autograder.exercises.attention_formulas import causal_mask, scale_of, softmax_rows
-
-
-@dataclass(frozen=True)
-class Step:
-    """What backward has at hand: all of (…, L, S) but q, k, v and g, the upstream gradient."""
-
-    q: Tensor
-    k: Tensor
-    v: Tensor
-    g: Tensor
-    scores: Tensor
-    weights: Tensor
-    mask: Tensor | None
-    scale: float
-
-    @property
-    def by_weights(self) -> Tensor:
-        """∂loss/∂weights, (…, L, S)."""
-        return self.g @ self.v.transpose(-1, -2)
-
-    @property
-    def by_scores(self) -> Tensor:
-        """The right ∂loss/∂scores, (…, L, S)."""
-        w, t = self.weights, self.by_weights
-        return w * (t - (w * t).sum(-1, keepdim=True))
-
-    def gradients(
-        self,
-        by_scores: Tensor | None = None,
-        weights: Tensor | None = None,
-        scale: float | None = None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """The three gradients, with one ingredient replaced by a wrong one."""
-        s = self.by_scores if by_scores is None else by_scores
-        w = self.weights if weights is None else weights
-        c = self.scale if scale is None else scale
-        return s @ self.k * c, s.transpose(-1, -2) @ self.q * c, w.transpose(-1, -2) @ self.g
-
-    def with_weights(self, weights: Tensor, own_sum: bool) -> tuple[Tensor, Tensor, Tensor]:
-        """The three gradients when backward recomputes other weights than forward used.
-
-        ``own_sum``: the sum of a row comes from those weights too, else from the right output.
-        """
-        t = self.by_weights
-        total = _dot(weights if own_sum else self.weights, t)
-        return self.gradients(weights * (t - total), weights)
-
-
-Mistake = Callable[[Step], tuple[Tensor | None, Tensor | None, Tensor | None]]
-
-
-def step_of(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float | None, g: Tensor
-) -> Step:
-    """Everything between the inputs and the gradients, in float64."""
-    c = scale_of(q, scale)
-    scores = q @ k.transpose(-1, -2) * c
-    return Step(q, k, v, g, scores, softmax_rows(scores, mask), mask, c)
-
-
-def known(
-    message: str, hint: str, mistake: Mistake, rule: str = "gradient-value", flash: bool = False
-) -> Misconception:
-    """A wrong backward of attention; with ``flash`` the arguments are those of FlashAttention."""
-
-    def whole(
-        q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None, *, grad_output: Tensor
-    ) -> tuple[Tensor | None, ...]:
-        return mistake(step_of(q, k, v, mask, scale, grad_output))
-
-    def tiled(
-        q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int, *, grad_output: Tensor
-    ) -> tuple[Tensor | None, ...]:
-        mask = causal_mask(q, k) if causal else None
-        return mistake(step_of(q, k, v, mask, None, grad_output))
-
-    return Misconception(message, hint, tiled if flash else whole, rule)
-
-
-def _dot(a: Tensor, b: Tensor, dim: int = -1) -> Tensor:
-    return (a * b).sum(dim, keepdim=True)
-
+from autograder.exercises.attention_recomputed import wrong_weights
+from autograder.exercises.attention_steps import Mistake, Step, dot, known, logsumexp, masked
 
 _JACOBIAN = "grad_scores = weights · (grad_weights − Σ weights · grad_weights), with one sum a row."
 
 
 def backward_mistakes(flash: bool = False) -> tuple[Misconception, ...]:
     """The wrong backwards that every attention exercise knows."""
-    return (*_wrong_steps(flash), *_wrong_weights(flash))
+    return (*_wrong_steps(flash), *wrong_weights(flash))
 
 
-def _wrong_weights(flash: bool) -> tuple[Misconception, ...]:
-    """Weights that are not those of forward, with the sum of each row from them or from the output."""
-
-    def using(weights: Callable[[Step], Tensor], own_sum: bool) -> Mistake:
-        return lambda s: s.with_weights(weights(s), own_sum)
-
-    return tuple(
-        known(message, hint, using(weights, own_sum), flash=flash)
-        for message, hint, weights in _RECOMPUTED
-        for own_sum in (True, False)
-    )
+def _summed_over(dim: int) -> Mistake:
+    return lambda s: s.gradients(s.weights * (s.by_weights - dot(s.weights, s.by_weights, dim)))
 
 
-def _masked(s: Step) -> Tensor:
-    return s.scores if s.mask is None else s.scores.masked_fill(~s.mask, -torch.inf)
+def _visible_scores(s: Step) -> Tensor:
+    """The scores, 0 where they are masked (the weights there are 0, and 0 · (−inf) would be NaN)."""
+    return s.scores if s.mask is None else s.scores.masked_fill(~s.mask, 0.0)
 
 
-def _logsumexp(scores: Tensor) -> Tensor:
-    return torch.logsumexp(scores, -1, keepdim=True)
+def _default_throughout(own_softmax: bool) -> Mistake:
+    """The default scale in the recomputed scores and in the gradients."""
 
+    def gradients(s: Step) -> tuple[Tensor, Tensor, Tensor]:
+        scores = masked(s) / s.scale * s.default
+        base = scores if own_softmax else masked(s)
+        weights = (scores - logsumexp(base)).exp()
+        total = dot(weights if own_softmax else s.weights, s.by_weights)
+        return s.gradients(weights * (s.by_weights - total), weights, s.default)
 
-def _maximum_and_sum(s: Step) -> Tensor:
-    top = _masked(s).amax(-1, keepdim=True)
-    return top + (_masked(s) - top).exp().sum(-1, keepdim=True)
-
-
-_NORMALISE = "Subtract the logsumexp of the row: exp(scores − logsumexp) adds up to 1."
-_SAME_SCORES = "The scores of backward must be those of forward: scale · q · kᵀ."
-_AGAIN = "Backward needs the weights that forward used, zeros included: set the masked scores to −inf again."
-_NO_MASK = "The mask is ignored in backward: the weights are recomputed without it."
-_NO_SCALE = "The weights that backward recomputes come from scores without the scale."
-
-_RECOMPUTED: tuple[tuple[str, str, Callable[[Step], Tensor]], ...] = (
-    (_NO_MASK, _AGAIN, lambda s: torch.softmax(s.scores, -1)),
-    (_NO_MASK, _AGAIN, lambda s: (s.scores - _logsumexp(_masked(s))).exp()),
-    (
-        "The weights that backward recomputes are not normalised: exp(scores − maximum).",
-        _NORMALISE,
-        lambda s: (_masked(s) - _masked(s).amax(-1, keepdim=True)).exp(),
-    ),
-    (
-        "The weights that backward recomputes are not normalised: exp(scores).",
-        _NORMALISE,
-        lambda s: _masked(s).exp(),
-    ),
-    (
-        "The weights that backward recomputes are scores − logsumexp: the exponential is missing.",
-        "That is the logarithm of the weights. Take its exponential.",
-        lambda s: _masked(s) - _logsumexp(_masked(s)),
-    ),
-    (
-        "The logsumexp is wrong: maximum + sum. The logarithm of the sum is missing.",
-        "logsumexp = maximum + log(Σ exp(scores − maximum)), one number a row.",
-        lambda s: (_masked(s) - _maximum_and_sum(s)).exp(),
-    ),
-    (_NO_SCALE, _SAME_SCORES, lambda s: softmax_rows(s.scores / s.scale, s.mask)),
-    (_NO_SCALE, _SAME_SCORES, lambda s: (_masked(s) / s.scale - _logsumexp(_masked(s))).exp()),
-)
+    return gradients
 
 
 def _wrong_steps(flash: bool) -> tuple[Misconception, ...]:
@@ -194,6 +70,153 @@ def _wrong_steps(flash: bool) -> tuple[Misconception, ...]:
                 "gradient-value",
             ),
             (
+                "The brackets are in the wrong place: weights · grad_weights − Σ weights · grad_weights, without "
+                "the factor weights on the sum (delta).",
+                f"weights · (grad_weights − delta). {_JACOBIAN}",
+                lambda s: s.gradients(s.weights * s.by_weights - dot(s.weights, s.by_weights)),
+                "gradient-value",
+            ),
+            (
+                "The factor weights stands before the sum (delta) only: grad_weights − weights · delta.",
+                f"weights · (grad_weights − delta). {_JACOBIAN}",
+                lambda s: s.gradients(s.by_weights - s.weights * dot(s.weights, s.by_weights)),
+                "gradient-value",
+            ),
+            (
+                "This is the backward of log-softmax: grad_weights − weights · Σ grad_weights.",
+                _JACOBIAN,
+                lambda s: s.gradients(s.by_weights - s.weights * s.by_weights.sum(-1, keepdim=True)),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward only the sum (delta) is there: −weights · delta, without grad_weights.",
+                _JACOBIAN,
+                lambda s: s.gradients(-s.weights * dot(s.weights, s.by_weights)),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward the sum is a mean: Σ weights · grad_weights is divided by the number "
+                "of keys.",
+                _JACOBIAN,
+                lambda s: s.gradients(
+                    s.weights * (s.by_weights - (s.weights * s.by_weights).mean(-1, keepdim=True))
+                ),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward the sum (delta) is a mean: Σ out · grad_output is divided by the "
+                "width of v.",
+                "delta = (out · grad_output).sum(-1, keepdim=True).",
+                lambda s: s.gradients(
+                    s.weights * (s.by_weights - dot(s.weights, s.by_weights) / s.v.shape[-1])
+                ),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward one sum runs over queries and keys together; each query has its own.",
+                _JACOBIAN,
+                lambda s: s.gradients(
+                    s.weights * (s.by_weights - (s.weights * s.by_weights).sum((-1, -2), keepdim=True))
+                ),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward one sum runs over everything, all heads included; each query has its "
+                "own.",
+                _JACOBIAN,
+                lambda s: s.gradients(s.weights * (s.by_weights - (s.weights * s.by_weights).sum())),
+                "gradient-value",
+            ),
+            *(
+                (
+                    f"In the softmax's backward the sum runs over dimension {dim}, counted from the front.",
+                    "With a batch that is another dimension than the keys: sum over dim=-1.",
+                    _summed_over(dim),
+                    "gradient-value",
+                )
+                for dim in (0, 1, 2)
+            ),
+            (
+                "In the softmax's backward the sum (delta) has the scores where the weights belong: "
+                "Σ scores · grad_weights.",
+                _JACOBIAN,
+                lambda s: s.gradients(
+                    s.weights * (s.by_weights - dot(_visible_scores(s), s.by_weights))
+                ),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward the factor in front is the scores; it should be the weights.",
+                _JACOBIAN,
+                lambda s: s.gradients(
+                    _visible_scores(s) * (s.by_weights - dot(s.weights, s.by_weights))
+                ),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward Σ out² is subtracted; it should be Σ out · grad_output.",
+                "delta = (out · grad_output).sum(-1, keepdim=True).",
+                lambda s: s.gradients(
+                    s.weights * (s.by_weights - ((s.weights @ s.v) ** 2).sum(-1, keepdim=True))
+                ),
+                "gradient-value",
+            ),
+            (
+                "In the softmax's backward Σ grad_output² is subtracted; it should be Σ out · grad_output.",
+                "delta = (out · grad_output).sum(-1, keepdim=True).",
+                lambda s: s.gradients(s.weights * (s.by_weights - (s.g**2).sum(-1, keepdim=True))),
+                "gradient-value",
+            ),
+            (
+                "The scale is on grad_weights only, not on the sum (delta) that is subtracted from it.",
+                f"weights · (grad_weights − delta), and the scale on all of it. {_JACOBIAN}",
+                lambda s: s.gradients(
+                    s.weights * (s.scale * s.by_weights - dot(s.weights, s.by_weights)), scale=1.0
+                ),
+                "gradient-value",
+            ),
+            (
+                "The scale is on the sum (delta) only, not on grad_weights.",
+                f"weights · (grad_weights − delta), and the scale on all of it. {_JACOBIAN}",
+                lambda s: s.gradients(
+                    s.weights * (s.by_weights - s.scale * dot(s.weights, s.by_weights)), scale=1.0
+                ),
+                "gradient-value",
+            ),
+            (
+                "grad_scores is put to 0 where the mask is True: those are the keys that count.",
+                "Weights of masked keys are 0 already, so backward needs no mask here; with masked_fill it "
+                "would be ~mask.",
+                lambda s: s.gradients(
+                    s.by_scores if s.mask is None else s.by_scores.masked_fill(s.mask, 0.0)
+                ),
+                "gradient-zero",
+            ),
+            (
+                "grad_v is made with the gradient of the scores; it should be made with the weights.",
+                "out = weights · v, so grad_v = weightsᵀ · grad_output.",
+                lambda s: s.gradients(weights=s.by_scores),
+                "gradient-value",
+            ),
+            (
+                "grad_v is made with the gradient of the scores; it should be made with the weights.",
+                "out = weights · v, so grad_v = weightsᵀ · grad_output.",
+                lambda s: s.gradients(weights=s.by_scores * s.scale),
+                "gradient-value",
+            ),
+            (
+                "grad_v is made with the scores; it should be made with the weights.",
+                "out = weights · v, so grad_v = weightsᵀ · grad_output.",
+                lambda s: s.gradients(weights=_visible_scores(s)),
+                "gradient-value",
+            ),
+            (
+                "The gradient for v carries the scale, which belongs to the scores only.",
+                "out = weights · v: no scale stands between v and out.",
+                lambda s: (None, None, (s.weights * s.scale).transpose(-1, -2) @ s.g),
+                "gradient-scale",
+            ),
+            (
                 "In the softmax's backward the plain mean of grad_weights is subtracted.",
                 _JACOBIAN,
                 lambda s: s.gradients(s.weights * (s.by_weights - s.by_weights.mean(-1, keepdim=True))),
@@ -203,20 +226,20 @@ def _wrong_steps(flash: bool) -> tuple[Misconception, ...]:
                 "In the softmax's backward the sum runs over the queries; it should run over the keys.",
                 "The softmax runs over the last dimension, the keys, and so does the sum of its backward.",
                 lambda s: s.gradients(
-                    s.weights * (s.by_weights - _dot(s.weights, s.by_weights, -2))
+                    s.weights * (s.by_weights - dot(s.weights, s.by_weights, -2))
                 ),
                 "gradient-value",
             ),
             (
                 "In the softmax's backward the factor weights in front is missing.",
                 _JACOBIAN,
-                lambda s: s.gradients(s.by_weights - _dot(s.weights, s.by_weights)),
+                lambda s: s.gradients(s.by_weights - dot(s.weights, s.by_weights)),
                 "gradient-value",
             ),
             (
                 "In the softmax's backward the sum is added, not subtracted.",
                 _JACOBIAN,
-                lambda s: s.gradients(s.weights * (s.by_weights + _dot(s.weights, s.by_weights))),
+                lambda s: s.gradients(s.weights * (s.by_weights + dot(s.weights, s.by_weights))),
                 "gradient-value",
             ),
             (
@@ -238,6 +261,24 @@ def _wrong_steps(flash: bool) -> tuple[Misconception, ...]:
                 "The scores are scale · q · kᵀ, so the gradients for q and k carry the factor scale.",
                 lambda s: s.gradients(scale=1.0),
                 "gradient-scale",
+            ),
+            (
+                "The scale that is given is ignored in backward: 1/√E is used there, always.",
+                "Keep the scale that forward used on ctx.",
+                lambda s: s.gradients(scale=s.default),
+                "gradient-scale",
+            ),
+            (
+                "The scale that is given is ignored in backward: 1/√E is used there, always.",
+                "Keep the scale that forward used on ctx.",
+                _default_throughout(True),
+                "gradient-value",
+            ),
+            (
+                "The scale that is given is ignored in backward: 1/√E is used there, always.",
+                "Keep the scale that forward used on ctx.",
+                _default_throughout(False),
+                "gradient-value",
             ),
             (
                 "The scale is applied twice in backward.",

@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.exercise import ForwardSlip
-from autograder.exercises.attention_formulas import attention, attention_weights, scale_of
+from autograder.exercises.attention_formulas import (
+    attention,
+    attention_weights,
+    causal_mask,
+    scale_of,
+)
 
 
 def _scores(q: Tensor, k: Tensor, scale: float | None) -> Tensor:
     return q @ k.transpose(-1, -2) * scale_of(q, scale)
+
+
+def _factor(
+    message: str, hint: str, factor: Callable[[Tensor, Tensor, Tensor, float | None], float]
+) -> ForwardSlip:
+    """Another factor of the scores; ``factor`` takes q, k, v and scale."""
+    return ForwardSlip(
+        message,
+        hint,
+        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask, factor(q, k, v, scale)),
+    )
+
+
+def _weights(message: str, hint: str, weights: Callable[[Tensor], Tensor]) -> ForwardSlip:
+    """Other weights, made from the scores with their −inf."""
+
+    def value(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
+        scores = _scores(q, k, scale)
+        return weights(scores if mask is None else scores.masked_fill(~mask, -torch.inf)) @ v
+
+    return ForwardSlip(message, hint, value)
 
 
 def _zeroed_scores(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
@@ -32,58 +59,226 @@ def _added_mask(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = 
     return torch.softmax(scores if mask is None else scores + mask.to(q.dtype), -1) @ v
 
 
-def _over_queries(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
-    scores = _scores(q, k, scale)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    return torch.softmax(scores, -2) @ v
+def _first_head(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
+    """All heads with the keys and values of the first one."""
+    return attention(q, *((k, v) if q.dim() == 2 else (k[:1], v[:1])), mask, scale)
+
+
+def _other_heads_zero(
+    q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None
+) -> Tensor:
+    out = attention(q, k, v, mask, scale).clone()
+    if out.dim() > 2:
+        out[1:] = 0
+    return out
+
+
+def _sum(t: Tensor, dim: int | tuple[int, ...] = -1) -> Tensor:
+    return t.sum(dim, keepdim=True)
+
+
+def _top(scores: Tensor) -> Tensor:
+    return scores.amax(-1, keepdim=True)
+
+
+_WIDTH = "E is the width of q and k: q.shape[-1]."
+_ADD_UP = "The weights of one query over all keys add up to 1: divide by the sum of the exponentials, dim=-1."
+_LOGSUMEXP = "logsumexp = maximum + log(Σ exp(scores − maximum)), one number a row."
+
+# FlashAttention has words of its own for it: there is a running sum.
+NOT_DIVIDED = _weights(
+    "The weights are exp(scores − maximum): they are not divided by their sum.",
+    _ADD_UP,
+    lambda s: (s - _top(s)).exp(),
+)
+
+# What goes wrong without a mask and without a scale too; FlashAttention has neither.
+EVERYWHERE = (
+    _factor(
+        "The scale is missing.",
+        "Multiply q · kᵀ by scale, or by 1/√E where scale is None.",
+        lambda q, k, v, scale: 1.0,
+    ),
+    _factor(
+        "The scores are divided by E, not by √E.",
+        "scale=None means 1/√E.",
+        lambda q, k, v, scale: 1 / q.shape[-1] if scale is None else scale,
+    ),
+    _factor(
+        "The scores are multiplied by √E, not divided by it.",
+        "scale=None means 1/√E.",
+        lambda q, k, v, scale: q.shape[-1] ** 0.5 if scale is None else scale,
+    ),
+    _factor(
+        "The scale is multiplied in twice.",
+        "Scale q or the scores, not both.",
+        lambda q, k, v, scale: scale_of(q, scale) ** 2,
+    ),
+    _factor(
+        "The scores are divided by √Ev, the width of v.",
+        _WIDTH,
+        lambda q, k, v, scale: v.shape[-1] ** -0.5 if scale is None else scale,
+    ),
+    _factor(
+        "The scores are divided by √S, the number of keys.",
+        _WIDTH,
+        lambda q, k, v, scale: k.shape[-2] ** -0.5 if scale is None else scale,
+    ),
+    _factor(
+        "The scores are divided by √L, the number of queries.",
+        _WIDTH,
+        lambda q, k, v, scale: q.shape[-2] ** -0.5 if scale is None else scale,
+    ),
+    *(
+        _factor(
+            f"The scores are divided by √({name}.shape[{dim}]), whatever that dimension is.",
+            f"With a batch dimension in front every position from the front means another one. {_WIDTH}",
+            lambda q, k, v, scale, dim=dim, first=name == "q": (  # type: ignore[misc]
+                (q if first else k).shape[dim] ** -0.5 if scale is None else scale
+            ),
+        )
+        for name in ("q", "k")
+        for dim in (0, 1, 2)
+    ),
+    ForwardSlip(
+        "The scale stands outside of the softmax: the weights or the output are multiplied by it.",
+        "Multiply the scores, before the softmax.",
+        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask, 1.0) * scale_of(q, scale),
+    ),
+    _weights(
+        "The softmax runs over the queries.",
+        "The weights of one query over all keys add up to 1: dim=-1.",
+        lambda s: torch.softmax(s, -2),
+    ),
+    *(
+        _weights(
+            f"The softmax runs over dimension {dim}, counted from the front.",
+            "With a batch that is another dimension than the keys: dim=-1.",
+            lambda s, dim=dim: torch.softmax(s, dim),  # type: ignore[misc]
+        )
+        for dim in (0, 1, 2)
+    ),
+    ForwardSlip(
+        "The softmax is missing.",
+        "The weights of a row are not negative and add up to 1.",
+        lambda q, k, v, mask=None, scale=None: _scores(q, k, scale) @ v,
+    ),
+    _weights(
+        "The softmax is missing, and masked scores are 0.",
+        "The weights of a row are not negative and add up to 1.",
+        lambda s: s.masked_fill(s == -torch.inf, 0.0),
+    ),
+    _weights("The weights are exp(scores): they are not divided by their sum.", _ADD_UP, torch.exp),
+    NOT_DIVIDED,
+    _weights(
+        "The weights are divided by the sum over the queries.",
+        _ADD_UP,
+        lambda s: (s - _top(s)).exp() / _sum((s - _top(s)).exp(), -2),
+    ),
+    _weights(
+        "The weights are divided by the sum over queries and keys together.",
+        _ADD_UP,
+        lambda s: s.exp() / _sum(s.exp(), (-1, -2)),
+    ),
+    _weights(
+        "The weights are divided by the sum over queries and keys together.",
+        _ADD_UP,
+        lambda s: (s - _top(s)).exp() / _sum((s - _top(s)).exp(), (-1, -2)),
+    ),
+    _weights(
+        "The weights are divided by one sum over everything, all heads included.",
+        _ADD_UP,
+        lambda s: s.exp() / s.exp().sum(),
+    ),
+    _weights(
+        "The weights are divided by one sum over everything, all heads included.",
+        _ADD_UP,
+        lambda s: (s - _top(s)).exp() / (s - _top(s)).exp().sum(),
+    ),
+    _weights(
+        "The maximum is subtracted above the fraction line only: exp(scores − maximum) / Σ exp(scores).",
+        "The same numbers stand above and below: e = exp(scores − maximum), then e / Σ e.",
+        lambda s: (s - _top(s)).exp() / _sum(s.exp()),
+    ),
+    _weights(
+        "The maximum is subtracted below the fraction line only: exp(scores) / Σ exp(scores − maximum). "
+        "As a logsumexp: the maximum is not added back.",
+        f"The same numbers stand above and below. {_LOGSUMEXP}",
+        lambda s: s.exp() / _sum((s - _top(s)).exp()),
+    ),
+    _weights(
+        "The logsumexp is wrong: maximum + sum. The logarithm of the sum is missing.",
+        _LOGSUMEXP,
+        lambda s: (s - _top(s) - _sum((s - _top(s)).exp())).exp(),
+    ),
+    _weights(
+        "The weights are exp(scores − Σ exp(scores)): the logarithm of the sum is missing.",
+        _LOGSUMEXP,
+        lambda s: (s - _sum(s.exp())).exp(),
+    ),
+    _weights(
+        "The weights are log-softmax.",
+        "Take the exponential of it.",
+        lambda s: torch.log_softmax(s, -1).masked_fill(s == -torch.inf, 0.0),
+    ),
+    _weights(
+        "The weights are sigmoid(scores).",
+        "Softmax, not sigmoid: the weights of a row add up to 1.",
+        torch.sigmoid,
+    ),
+    _weights(
+        "The softmax is taken twice.",
+        "Once: the weights add up to 1 already.",
+        lambda s: torch.softmax(torch.softmax(s, -1), -1),
+    ),
+    _weights(
+        "The scores have the wrong sign.",
+        "The larger q · k is, the larger is the weight.",
+        lambda s: torch.softmax(torch.where(s == -torch.inf, s, -s), -1),
+    ),
+    ForwardSlip(
+        "Every head gets the keys and values of the first one.",
+        "Leave the batch dimensions alone: q @ k.transpose(-1, -2) and @ v treat each entry by itself.",
+        _first_head,
+    ),
+    ForwardSlip(
+        "Only the first entry of the batch is computed; the others stay 0.",
+        "@ treats every entry by itself: no loop and no index over the batch is needed.",
+        _other_heads_zero,
+    ),
+)
+
+
+def tiled(slip: ForwardSlip) -> ForwardSlip:
+    """The same slip with FlashAttention's arguments."""
+
+    def value(q: Tensor, k: Tensor, v: Tensor, causal: bool, block: int) -> Any:
+        return slip.value(q, k, v, causal_mask(q, k) if causal else None)
+
+    return ForwardSlip(slip.message, slip.hint, value)
 
 
 FORWARD_SLIPS = (
-    ForwardSlip(
-        "The scale is missing.",
-        "Multiply q · kᵀ by scale, or by 1/√E where scale is None.",
-        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask, 1.0),
-    ),
-    ForwardSlip(
+    *EVERYWHERE,
+    _factor(
         "The scale that is given is ignored.",
         "1/√E is only for scale=None.",
-        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask),
+        lambda q, k, v, scale: scale_of(q, None),
     ),
-    ForwardSlip(
-        "The scores are divided by E, not by √E.",
-        "scale=None means 1/√E.",
-        lambda q, k, v, mask=None, scale=None: attention(
-            q, k, v, mask, 1 / q.shape[-1] if scale is None else scale
-        ),
-    ),
-    ForwardSlip(
-        "The scores are multiplied by √E, not divided by it.",
-        "scale=None means 1/√E.",
-        lambda q, k, v, mask=None, scale=None: attention(
-            q, k, v, mask, q.shape[-1] ** 0.5 if scale is None else scale
-        ),
-    ),
-    ForwardSlip(
-        "The scores are divided by √Ev, the width of v.",
-        "E is the width of q and k: q.shape[-1].",
-        lambda q, k, v, mask=None, scale=None: attention(
-            q, k, v, mask, v.shape[-1] ** -0.5 if scale is None else scale
-        ),
-    ),
-    ForwardSlip(
-        "The scores are divided by √S, the number of keys.",
-        "E is the width of q and k: q.shape[-1].",
-        lambda q, k, v, mask=None, scale=None: attention(
-            q, k, v, mask, k.shape[-2] ** -0.5 if scale is None else scale
-        ),
-    ),
-    ForwardSlip(
+    _factor(
         "The scores are divided by the scale that is given.",
         "scale is a factor: multiply.",
-        lambda q, k, v, mask=None, scale=None: attention(
-            q, k, v, mask, None if scale is None else 1 / scale
-        ),
+        lambda q, k, v, scale: scale_of(q, None) if scale is None else 1 / scale,
+    ),
+    _factor(
+        "The scale that is given comes on top of 1/√E.",
+        "1/√E is for scale=None only: the scale that is given takes its place.",
+        lambda q, k, v, scale: scale_of(q, None) * (1 if scale is None else scale),
+    ),
+    _factor(
+        "Without a scale that is given the scores are not scaled at all.",
+        "scale=None means 1/√E, not 1.",
+        lambda q, k, v, scale: 1.0 if scale is None else scale,
     ),
     ForwardSlip(
         "The mask is ignored.",
@@ -111,15 +306,5 @@ FORWARD_SLIPS = (
         "The bool mask is added to the scores as 0 and 1.",
         "Adding is for float masks with 0 and −inf. Here: masked_fill(~mask, -inf).",
         _added_mask,
-    ),
-    ForwardSlip(
-        "The softmax runs over the queries.",
-        "The weights of one query over all keys add up to 1: dim=-1.",
-        _over_queries,
-    ),
-    ForwardSlip(
-        "The softmax is missing.",
-        "The weights of a row are not negative and add up to 1.",
-        lambda q, k, v, mask=None, scale=None: _scores(q, k, scale) @ v,
     ),
 )

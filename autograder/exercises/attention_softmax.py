@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler, bytes_of
+from autograder.exercise import Case, Exercise, Sampler, bytes_of
 from autograder.exercises.attention_formulas import LESSON
+from autograder.exercises.attention_softmax_formulas import BACKWARDS, FORWARD_SLIPS
 
 
 def _matrix(name: str, *shape: int, dim: int, **more: Any) -> Case:
@@ -27,26 +27,6 @@ def _large(s: Sampler) -> tuple[Tensor, int]:
     rows = [[1000.0, 0.0, -1000.0], [-1000.0, -1200.0, -800.0], [2.0, 0.5, 1.0]]
     return torch.tensor(rows, dtype=torch.float64), 1
 
-
-def _known(
-    message: str,
-    hint: str,
-    formula: Callable[[Tensor, Tensor, int], Tensor],
-    rule: str = "gradient-value",
-) -> Misconception:
-    """``formula`` takes the weights, grad_output and dim."""
-
-    def gradients(x: Tensor, dim: int, *, grad_output: Tensor) -> tuple[Tensor, None]:
-        return formula(torch.softmax(x, dim), grad_output, dim), None
-
-    return Misconception(message, hint, gradients, rule)
-
-
-def _total(t: Tensor, dim: int) -> Tensor:
-    return t.sum(dim, keepdim=True)
-
-
-_FORMULA = "The product with the Jacobian is y · (g − Σ g·y), with one sum along dim."
 
 SOFTMAX = Exercise(
     name="Softmax",
@@ -76,114 +56,6 @@ SOFTMAX = Exercise(
         "e = (x - x.amax(dim, keepdim=True)).exp(); y = e / e.sum(dim, keepdim=True). Backward: y "
         "* (g - (g * y).sum(dim, keepdim=True)), and None for dim.",
     ),
-    misconceptions=(
-        _known(
-            "grad_output is passed on as it is.",
-            f"A softmax is not the identity. {_FORMULA}",
-            lambda y, g, dim: g,
-        ),
-        _known(
-            "Only the diagonal of the Jacobian is there: y · (1 − y).",
-            "That is the derivative of each output by its own input. Each depends on the whole row: "
-            f"{_FORMULA}",
-            lambda y, g, dim: g * y * (1 - y),
-        ),
-        _known(
-            "The gradient is grad_output · y: the sum is missing.",
-            _FORMULA,
-            lambda y, g, dim: g * y,
-        ),
-        _known(
-            "Σ g is subtracted; it should be Σ g·y.",
-            _FORMULA,
-            lambda y, g, dim: y * (g - _total(g, dim)),
-        ),
-        _known(
-            "The plain mean of g is subtracted, not the mean weighted with y.",
-            _FORMULA,
-            lambda y, g, dim: y * (g - g.mean(dim, keepdim=True)),
-        ),
-        _known(
-            "The factor y in front is missing.",
-            _FORMULA,
-            lambda y, g, dim: g - _total(g * y, dim),
-        ),
-        _known(
-            "The factor y stands before the first term only: y·g − Σ g·y.",
-            "Put brackets: y · (g − Σ g·y).",
-            lambda y, g, dim: y * g - _total(g * y, dim),
-        ),
-        _known(
-            "The sum is added, not subtracted.",
-            _FORMULA,
-            lambda y, g, dim: y * (g + _total(g * y, dim)),
-        ),
-        _known(
-            "The sum Σ g·y runs over the whole tensor, not along dim.",
-            "sum(dim, keepdim=True): one sum for each row.",
-            lambda y, g, dim: y * (g - (g * y).sum()),
-        ),
-        _known(
-            "The sum runs over the last dimension, whatever dim is.",
-            "Keep dim on ctx and sum along it.",
-            lambda y, g, dim: y * (g - _total(g * y, -1)),
-        ),
-        _known(
-            "This is the gradient of log-softmax: g − y · Σ g.",
-            _FORMULA,
-            lambda y, g, dim: g - y * _total(g, dim),
-        ),
-        Misconception(
-            "Backward applies softmax to the saved output once more.",
-            "What comes back from ctx.saved_tensors is y already.",
-            lambda x, dim, *, grad_output: (_twice(x, dim, grad_output), None),
-        ),
-    ),
-    forward_slips=(
-        ForwardSlip(
-            "The output is eˣ: it is not divided by the sum.",
-            "The elements along dim must add up to 1.",
-            lambda x, dim: x.exp(),
-        ),
-        ForwardSlip(
-            "The output is e^(x − max): it is not divided by the sum.",
-            "The elements along dim must add up to 1.",
-            lambda x, dim: (x - x.amax(dim, keepdim=True)).exp(),
-        ),
-        ForwardSlip(
-            "The output is normalised over the whole tensor, not along dim.",
-            "sum(dim, keepdim=True).",
-            lambda x, dim: torch.softmax(x.reshape(-1), 0).reshape(x.shape),
-        ),
-        ForwardSlip(
-            "The softmax runs over the last dimension, whatever dim is.",
-            "Use dim.",
-            lambda x, dim: torch.softmax(x, -1),
-        ),
-        ForwardSlip(
-            "The softmax runs over dimension 0, whatever dim is.",
-            "Use dim.",
-            lambda x, dim: torch.softmax(x, 0),
-        ),
-        ForwardSlip(
-            "The output is log-softmax.",
-            "Take the exponential of it.",
-            lambda x, dim: torch.log_softmax(x, dim),
-        ),
-        ForwardSlip(
-            "The output is softmax of −x.",
-            "The largest element has the largest share.",
-            lambda x, dim: torch.softmax(-x, dim),
-        ),
-        ForwardSlip(
-            "The output is x divided by its sum: the exponential is missing.",
-            "softmax is eˣ / Σ eˣ.",
-            lambda x, dim: x / _total(x, dim),
-        ),
-    ),
+    misconceptions=BACKWARDS,
+    forward_slips=FORWARD_SLIPS,
 )
-
-
-def _twice(x: Tensor, dim: int, g: Tensor) -> Tensor:
-    y = torch.softmax(torch.softmax(x, dim), dim)
-    return y * (g - _total(g * y, dim))

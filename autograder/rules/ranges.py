@@ -11,7 +11,7 @@ from autograder.exercise import ForwardSlip
 from autograder.rules.dtype_words import with_dtype_source
 from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
-from autograder.rules.slips import known_slip
+from autograder.rules.slips import slip_at
 from autograder.written_copies import writes_that_never_arrive
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -71,7 +71,7 @@ def special_points(ev: Evidence) -> Verdict:
 def _slip_at(ev: Evidence, case: object) -> ForwardSlip | None:
     """The known slip that is made at this special point alone."""
     pairs = [p for p in ev.pairs("run", "function", role="special") if p.where == case]
-    return known_slip(ev, pairs) if pairs else None
+    return slip_at(ev, pairs) if pairs else None
 
 
 @rule("fails-noncontiguous", needs=(*_RIGHT, "batch_dimensions"))

@@ -27,6 +27,11 @@ def known_slip(ev: Evidence, pairs: Sequence[Pair]) -> ForwardSlip | None:
     return replace(found[0], message=message, hint=hint)
 
 
+def slip_at(ev: Evidence, pairs: Sequence[Pair]) -> ForwardSlip | None:
+    """The slip that is made in these pairs alone: best one that spoils no plain case, for those are right."""
+    return known_slip(ev, [*pairs, *ev.plain]) or known_slip(ev, pairs)
+
+
 def slip_where_it_runs(ev: Evidence) -> ForwardSlip | None:
     """The known slip in the outputs that came, where other cases stop with an error; at least one is wrong."""
     ran = [p for p in ev.plain if p.answer.failure is None and p.answer.outputs]
