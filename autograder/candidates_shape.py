@@ -47,6 +47,12 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     other = _equals_other_argument(ev, i, odd)
     if other is not None:
         return other
+    if all(_is_mean(p.raw(i), p.right(i)) for p in odd):
+        return Finding(
+            "gradient-shape",
+            f"The gradient for {name} is averaged to a single number: {shapes}.",
+            f"Each element of {name} has a gradient of its own: take the mean out.",
+        )
     if all(_expands_to(p.raw(i), p.right(i)) for p in odd):
         return Finding(
             "gradient-shape",
@@ -138,6 +144,12 @@ def _is_moved(pair: Pair, position: int, place: int) -> bool:
     got, right = pair.raw(0), pair.right(0)
     dim = pair.question.args[position]
     return right is not None and close(got, right.movedim(dim, place))
+
+
+def _is_mean(got: Any, right: Tensor | None) -> bool:
+    if not isinstance(got, Tensor) or right is None or right.numel() < 2 or got.numel() != 1:
+        return False
+    return close(got.to(right.dtype).reshape(()), right.mean())
 
 
 def _expands_to(got: Any, right: Tensor | None) -> bool:

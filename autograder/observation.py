@@ -65,7 +65,8 @@ class Failure:
     stage   forward, backward (inside the learner's backward), engine (torch refused what backward
             returned), second, call
     operation   torch's name of the operation that raised ("sub"), with the tensors it was given; ""
-                where that was not looked at
+                where that was not looked at. For an index that is out of a tuple's range: the last
+                tensor that was reduced
     empty_dims  the lines of reductions that were given an empty tuple of dimensions
     """
 

@@ -63,6 +63,8 @@ def look_again(failure: Failure, again: Callable[[], Any], files: frozenset[str]
         if watching.message is not None and watching.message[:200] == failure.message[:200]:
             failure.operation = watching.operation
             failure.operands = watching.operands
+        elif failure.kind == "IndexError" and watching.last is not None:
+            failure.operands = (watching.last,)
         error.__traceback__ = None
     watching.forget()
 
@@ -77,6 +79,7 @@ class _Watching(PlainMode):
         self.operation = ""
         self.operands: tuple[Operand, ...] = ()
         self.empty_dims: list[int] = []
+        self.last: Operand | None = None
         # By place in memory: what save_for_backward gives back is another object. All tensors are
         # held, so that no two share a place one after the other.
         self._reduced: dict[tuple[int, tuple[int, ...]], Operand] = {}
@@ -119,7 +122,8 @@ class _Watching(PlainMode):
             dims = tuple(sorted(d % whole.dim() for d in told))
         line, function = self._place()
         shapes = tuple(made.shape), tuple(whole.shape)
-        self._reduced[_key(made)] = Operand(shapes[0], name, dims, shapes[1], line, function)
+        self.last = Operand(shapes[0], name, dims, shapes[1], line, function)
+        self._reduced[_key(made)] = self.last
         if told in ([], ()) and name in ("sum", "mean") and line:
             self.empty_dims.append(line)
 

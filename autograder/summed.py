@@ -81,6 +81,12 @@ def explain(sums: Sequence[Sum], what: str, name: str) -> tuple[str, str] | None
         for s, dims in zip(sums, found, strict=True)
     ):
         return None
+    if not any(s.leading | s.stretched for s in sums):
+        odd = next(dims for dims in found if dims)
+        return (
+            f"{what} is summed over {_words(odd, sums)}, although nothing was broadcast.",
+            f"Each element of {name} has a gradient of its own: take the sum out.",
+        )
     for dims_of, message, hint in _POSSIBLE:
         if all(
             dims == s.telling(dims_of(s)) for s, dims in zip(sums, found, strict=True)
@@ -99,6 +105,11 @@ def _seen(sums: Sequence[Sum], dims_of: Callable[[Sum], frozenset[int]]) -> bool
 
 def _without_offset(s: Sum) -> frozenset[int]:
     return s.leading | {i for i, n in enumerate(s.shape) if n == 1}
+
+
+def _at_the_end(s: Sum) -> frozenset[int]:
+    beyond = range(len(s.shape), s.whole.dim())
+    return frozenset(beyond) | {i for i, n in enumerate(s.shape) if n == 1}
 
 
 def _from_the_left(s: Sum) -> frozenset[int]:
@@ -150,18 +161,23 @@ _POSSIBLE: tuple[tuple[Callable[[Sum], frozenset[int]], str, str], ...] = (
         "dimensions in front.",
         _LINED_UP,
     ),
+    (
+        _at_the_end,
+        "The dimensions that are too many are summed away at the end; broadcasting puts new ones in front.",
+        _LINED_UP,
+    ),
     (_from_the_left, "The two shapes are lined up from the left.", _LINED_UP),
     (
         lambda s: frozenset({0}),
         "{what} is summed over dimension 0 in every case, whatever was broadcast.",
-        "The shape of {name} says which dimensions were broadcast: those it lacks in front, and those where "
-        "it has a 1. Sum these and no other.",
+        "Sum over the dimensions that {name} lacks in front, and over those where it has a 1 and the other "
+        "shape more; over no other.",
     ),
     (
         lambda s: frozenset({s.whole.dim() - 1}),
         "{what} is summed over the last dimension in every case, whatever was broadcast.",
-        "The shape of {name} says which dimensions were broadcast: those it lacks in front, and those where "
-        "it has a 1. Sum these and no other.",
+        "Sum over the dimensions that {name} lacks in front, and over those where it has a 1 and the other "
+        "shape more; over no other.",
     ),
     (
         lambda s: s.leading if s.leading else frozenset(range(s.whole.dim())),
@@ -237,15 +253,17 @@ def _one_case(
         return (
             f"{what} is summed over {_words(dims)}, where {shape_words(s.whole.shape)} goes down to "
             f"{shape_words(s.shape)}: {_words(wanted)} would be right.",
-            f"The shape of {name} says which dimensions were broadcast: those it lacks in front, and those "
-            "where it has a 1. Sum these and no other.",
+            f"Sum over the dimensions that {name} lacks in front, and over those where it has a 1 and the other "
+            "shape more; over no other.",
         )
     return None
 
 
-def _words(dims: frozenset[int]) -> str:
+def _words(dims: frozenset[int], sums: Sequence[Sum] = ()) -> str:
     if not dims:
         return "no dimension"
+    if sums and all(s.got.numel() == 1 for s in sums):
+        return "everything"
     plural = "s" if len(dims) > 1 else ""
     return f"dimension{plural} {' and '.join(map(str, sorted(dims)))}"
 

@@ -22,6 +22,7 @@ _OUT_OF_RANGE = (
 _MATRICES = (
     r"mat1 and mat2 shapes cannot|batch1|inconsistent tensor size|size mismatch|matrix|1D tensors"
 )
+_PRODUCT = r"@|matmul|\bmm\(|\bdot\(|\bmv\(|bmm"
 _BROADCAST = (
     r"must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
 )
@@ -31,6 +32,8 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
     """(headline, next step) for an error about shapes that its operands explain; else None."""
     if failure.kind not in ("RuntimeError", "IndexError") or failure.raised_by_learner:
         return None
+    if ev.exercise.is_function:
+        method = ev.exercise.name
     if failure.empty_dims:
         return (
             f"In line {failure.empty_dims[0]} a sum over an empty tuple of dimensions adds up everything, and "
@@ -42,12 +45,71 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
             _lost_by_reduction(failure, method)
             or _shape_of_the_output(failure, ev, pair, method)
             or _two_shapes(failure, method)
+            or _batches_of_matrices(failure, method)
         )
+    if failure.message == "tuple index out of range":
+        return _shape_too_short(failure, method)
+    if "Index tensor must have the same number of dimensions" in failure.message:
+        return _index_of_the_output(failure, ev, pair, method)
     if out := re.search(_OUT_OF_RANGE, failure.message):
         return _counted_from_the_front(failure, ev, int(out[2]) + 1, int(out[3]))
     if re.search(_MATRICES, failure.message):
-        return _matrices_for_elements(failure, ev, pair, method)
+        return _matrices_for_elements(failure, ev, pair, method) or _transposed(failure, method)
     return None
+
+
+def _shape_too_short(failure: Failure, method: str) -> Words | None:
+    """The shape of a tensor is asked for a dimension that a reduction without keepdim took away."""
+    if not re.search(r"(shape|size\(\))\[", failure.source) or not failure.operands:
+        return None
+    last = failure.operands[0]
+    where = f" of line {last.line}" if last.line else ""
+    return (
+        f"{method} asks a shape for a dimension that it has not got: the {last.reduced_by}{where} dropped one, "
+        f"{shape_words(last.before)} became {shape_words(last.shape)}.",
+        "Where the dimension is still counted on afterwards, keep it with size 1: keepdim=True. Where it is to "
+        "go, the others move forward: dimension i is i - 1 then.",
+    )
+
+
+def _index_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
+    """scatter or gather gets indices in the shape of the output, or with one dimension too many."""
+    back, output = _with_its_dimension(ev, pair)
+    if method != "backward" or not back:
+        return None
+    shapes = [o.shape for o in failure.operands]
+    if output in shapes:
+        return (
+            f"The reduced dimension is not given back: {failure.operation} gets a tensor of shape "
+            f"{shape_words(output)}, that of the output, beside one of {len(back)} dimensions.",
+            "scatter and gather want the same number of dimensions everywhere: unsqueeze(dim) for the indices, "
+            "and for the gradient that is scattered.",
+        )
+    long = next((s for s in shapes if len(s) > len(back)), None)
+    if long is None:
+        return None
+    return (
+        f"The reduced dimension is given back twice: {failure.operation} gets a tensor of shape "
+        f"{shape_words(long)}, which has a dimension more than the input.",
+        "unsqueeze(dim) once for each tensor, in forward or in backward; keepdim=True gives it back as well.",
+    )
+
+
+def _transposed(failure: Failure, method: str) -> Words | None:
+    """Two matrices that would fit with one of them transposed."""
+    found = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", failure.message)
+    if found is None:
+        return None
+    a, b, c, d = map(int, found.groups())
+    fits = [words for words, good in (("the first", a == c), ("the second", b == d)) if good]
+    if not fits or (a, b) == (c, d):
+        return None
+    return (
+        f"{method} multiplies matrices whose shapes do not fit: {a}×{b} and {c}×{d}. They would with "
+        f"{' or '.join(fits)} transposed.",
+        "The inner sizes must agree, and the outer ones must give the shape that is wanted. transpose(-1, -2) "
+        "or .mT, whatever the number of batch dimensions.",
+    )
 
 
 def _lost_by_reduction(failure: Failure, method: str) -> Words | None:
@@ -107,24 +169,42 @@ def _fits(shapes: Sequence[Sequence[int]]) -> bool:
 
 def _shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
     """grad_output (or an output) meets the input without the dimension that forward reduced."""
-    names, args = ev.exercise.argument_names, pair.question.args
-    if "dim" not in names or method != "backward" or not isinstance(args[0], Tensor):
-        return None
-    dim = args[names.index("dim")] if names.index("dim") < len(args) else None
-    reduced = [o for o in pair.expected.outputs if isinstance(o, Tensor)]
-    if type(dim) is not int or not reduced or reduced[0].dim() != args[0].dim() - 1:
+    back, output = _with_its_dimension(ev, pair)
+    if method != "backward" or not back:
         return None
     for i, operand in enumerate(failure.operands):
         others = _beside(failure, i)
-        back = tuple(reduced[0].unsqueeze(dim).shape)
-        if operand.shape == tuple(reduced[0].shape) and others and _fits([back, *others]):
+        if not others or not _fits([back, *others]):
+            continue
+        target = shape_words(others[0])
+        if operand.shape == output:
             return (
-                f"The reduced dimension is not given back: {shape_words(operand.shape)}, the shape of the "
-                f"output, does not fit {shape_words(others[0])}.",
+                f"The reduced dimension is not given back: {shape_words(output)}, the shape of the output, does "
+                f"not fit {target}.",
                 "grad_output has the shape of the output, without dimension dim. unsqueeze(dim) puts it back "
                 "with size 1, and so for an output that was saved.",
             )
+        if operand.shape != back and sorted(operand.shape) == sorted(back):
+            return (
+                f"The reduced dimension is given back in the wrong place: {shape_words(operand.shape)} does not "
+                f"fit {target}; {shape_words(back)} does.",
+                "A negative dim counts from the end of x. In the output's shape, which is one shorter, the same "
+                "number is another place (list.insert(-1, 1) inserts before the last entry): unsqueeze(dim) "
+                "counts as it should, or count from the front, dim % x.dim().",
+            )
     return None
+
+
+def _with_its_dimension(ev: Evidence, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The output's shape with the dimension dim at size 1, and as it is; () where nothing is reduced."""
+    names, args = ev.exercise.argument_names, pair.question.args
+    place = names.index("dim") if "dim" in names else len(args)
+    if place >= len(args) or type(args[place]) is not int or not isinstance(args[0], Tensor):
+        return (), ()
+    output = next((o for o in pair.expected.outputs if isinstance(o, Tensor)), None)
+    if output is None or output.dim() != args[0].dim() - 1:
+        return (), ()
+    return tuple(output.unsqueeze(args[place]).shape), tuple(output.shape)
 
 
 def _two_shapes(failure: Failure, method: str) -> Words | None:
@@ -141,6 +221,19 @@ def _two_shapes(failure: Failure, method: str) -> Words | None:
         f"{shape_words(second)}.",
         "Write the shape of every tensor beside the line, from the right: two sizes fit if they are equal or "
         "one of them is 1.",
+    )
+
+
+def _batches_of_matrices(failure: Failure, method: str) -> Words | None:
+    """The dimensions in front of the matrices do not fit: torch's sizes are about those."""
+    sizes = re.search(r"tensor a \((\d+)\).*tensor b \((\d+)\).*dimension (\d+)", failure.message)
+    if sizes is None or not re.search(_PRODUCT, failure.source):
+        return None
+    return (
+        f"{method} multiplies batches of matrices (@) whose batch dimensions do not fit: {sizes[1]} against "
+        f"{sizes[2]} in dimension {sizes[3]}.",
+        "The matrices are the last two dimensions, all in front are batches. mT and transpose(-1, -2) exchange "
+        "the last two; .T turns round all of them, and transpose(0, 1) or (1, 2) may move a batch.",
     )
 
 
@@ -174,7 +267,7 @@ def _call_with(failure: Failure, ev: Evidence, number: int) -> str | None:
 
 def _matrices_for_elements(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
     """@ in a function that works element by element."""
-    if not re.search(r"@|matmul|\bmm\(|\bdot\(|\bmv\(|bmm", failure.source):
+    if not re.search(_PRODUCT, failure.source):
         return None
     if not _by_elements(ev, pair):
         return None

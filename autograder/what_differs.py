@@ -91,8 +91,8 @@ def _of_argument(j: int, name: str) -> list[Feature]:
         Feature(
             lambda p: _is_whole(p, j),
             name, "has the shape of the output", "is broadcast",
-            f"Where {name} is broadcast each of its elements is used several times: its gradient is the sum "
-            "over the dimensions that were made or stretched, and no other.",
+            f"Where {name} is broadcast each of its elements is used several times. Multiply first, by "
+            "grad_output too, then sum over the dimensions that were made or stretched, and no other.",
         ),
     ]  # fmt: skip
 

@@ -28,6 +28,7 @@ def _reduction_cases() -> tuple[Case, ...]:
         make("a matrix, dim=1, keepdim=True", 4, 3, dim=1, keep=(True,), visible=True),
         make("a single row, dim=-2, keepdim=False", 1, 4, dim=-2, keep=(False,)),
         make("a batch of matrices, dim=1", 2, 3, 4, dim=1),
+        make("a batch of matrices, dim=-1", 2, 3, 4, dim=-1),
         make("a batch of matrices, dim=-3, keepdim=True", 2, 3, 4, dim=-3, keep=(True,)),
         make("a vector, dim=0", 5, dim=0, role="batch"),
         make("a vector, dim=-1, keepdim=True", 4, dim=-1, keep=(True,), role="batch"),

@@ -69,7 +69,8 @@ def forward_runs(ev: Evidence) -> Verdict:
         return None
     pair, failure = found[0]
     finding = _finding(ev, pair, failure, "forward")
-    if failure.raised_by_learner or (slip := slip_where_it_runs(ev)) is None:
+    of_values = not failure.raised_by_learner and "require grad" not in failure.message
+    if not of_values or (slip := slip_where_it_runs(ev)) is None:
         return finding
     message = f"{slip.message.removesuffix('.')}; for {pair.where} it stops with an error."
     return Finding(finding.rule, message, slip.hint, finding.evidence)

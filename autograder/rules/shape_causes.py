@@ -155,6 +155,12 @@ def _is_reduction(
 
 def _reduction_words(ev: Evidence, pair: Pair, name: str, source: str, place: str) -> Words:
     asked = f"shape {shape_words(_right(pair).shape)} is asked for"
+    if place == "all elements" and "dim" in ev.exercise.argument_names:
+        return (
+            f"Everything is reduced to a single number, whatever dim is: {asked}.",
+            "Hand dim on: a reduction that is given no dim takes all elements.",
+            "",
+        )
     if source == "what is asked for":
         return (
             f"The output is the {name} of what is asked for, over {place}: {asked}.",

@@ -841,3 +841,17 @@ class MyReLU(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.kept["mask"]
+
+
+# %% wrong[forward-shape]: the 0 in torch.max(x, 0) is a dimension
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        largest, _ = torch.max(x, 0)
+        return largest
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x > 0)

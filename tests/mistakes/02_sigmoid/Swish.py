@@ -1158,3 +1158,21 @@ class Swish(Function):
         if ctx.needs_input_grad[1]:
             grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.size())
         return grad_x, grad_beta
+
+
+# %% wrong[gradient-shape|fails-batch-dims]: beta's gradient is summed over the first dimension, as in batches
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        gate = torch.sigmoid(x * beta)
+        ctx.save_for_backward(x, beta)
+        return gate * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        gate = torch.sigmoid(x * beta)
+        bend = x * gate * (1 - gate)
+        for_x = grad_output * (gate + beta * bend) if ctx.needs_input_grad[0] else None
+        for_beta = torch.sum(grad_output * x * bend, dim=0) if ctx.needs_input_grad[1] else None
+        return for_x, for_beta

@@ -620,3 +620,19 @@ class LogSumExp(Function):
         for closed in ctx.closed:
             out = torch.where(closed, 0.0, out)
         return grad_output.unsqueeze(ctx.dim) * (x - out.unsqueeze(ctx.dim)).exp(), None
+
+
+# %% wrong[raises]: the saved output meets x without its dimension
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        result = x.logsumexp(dim)
+        ctx.save_for_backward(x, result)
+        ctx.dim = dim
+        return result
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, result = ctx.saved_tensors
+        finite = torch.where(result == -torch.inf, 0.0, result)
+        return grad_output.unsqueeze(ctx.dim) * (x - finite).exp(), None

@@ -670,3 +670,38 @@ class Max(Function):
         indices = ctx.saved_tensors[0].to(torch.int64).unsqueeze(ctx.dim)
         zeros = torch.zeros(ctx.shape, dtype=grad_values.dtype, device=grad_values.device)
         return zeros.scatter(ctx.dim, indices, grad_values.unsqueeze(ctx.dim)), None
+
+
+# %% wrong[forward-shape]: values and indices keep the dimension
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        best, where = x.max(dim, keepdim=True)
+        ctx.mark_non_differentiable(where)
+        ctx.save_for_backward(where)
+        ctx.full, ctx.dim = x.shape, dim
+        return best, where
+
+    @staticmethod
+    def backward(ctx, grad_best, _):
+        (where,) = ctx.saved_tensors
+        room = torch.zeros(ctx.full, dtype=grad_best.dtype, device=grad_best.device)
+        return room.scatter(ctx.dim, where, grad_best), None
+
+
+# %% wrong[gradient-transposed]: one mask for each place along dim, stacked at the end
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        best, where = torch.max(x, dim)
+        ctx.mark_non_differentiable(where)
+        ctx.save_for_backward(where)
+        ctx.length = x.shape[dim]
+        return best, where
+
+    @staticmethod
+    def backward(ctx, grad_best, _):
+        (where,) = ctx.saved_tensors
+        places = torch.arange(ctx.length, device=where.device)
+        chosen = where.unsqueeze(-1) == places
+        return chosen * grad_best.unsqueeze(-1), None

@@ -535,3 +535,34 @@ class Mean(Function):
         del ctx.shape
         grad_output = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
         return grad_output.expand(shape) / shape[ctx.dim], None, None
+
+
+# %% wrong[raises]: a negative dim is moved by one, which is right for the second to last only
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.sizes, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return torch.mean(x, dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        share = grad_output / ctx.sizes[ctx.dim]
+        if not ctx.keepdim:
+            sizes = list(share.shape)
+            sizes.insert(ctx.dim if ctx.dim >= 0 else ctx.dim + 1, 1)
+            share = share.reshape(sizes)
+        return share.expand(ctx.sizes), None, None
+
+
+# %% wrong[forward-shape]: keeps the dimension unless told not to
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=None):
+        ctx.sizes, ctx.dim = x.shape, dim
+        ctx.gone = keepdim is False
+        return torch.mean(x, dim, keepdim=not ctx.gone)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        share = grad_output.unsqueeze(ctx.dim) if ctx.gone else grad_output
+        return (share / ctx.sizes[ctx.dim]).expand(ctx.sizes), None, None

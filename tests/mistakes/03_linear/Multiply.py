@@ -634,3 +634,34 @@ class Multiply(Function):
         elif ctx.needs_input_grad[1]:
             grad_b = (grad_output * a).sum_to_size(b.shape)
         return grad_a, grad_b
+
+
+# %% wrong[gradient-shape]: what arrives is summed down before it meets the other factor
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return torch.mul(a, b)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        results = [None, None]
+        for place, (mine, other) in enumerate(((a, b), (b, a))):
+            if ctx.needs_input_grad[place]:
+                results[place] = other * grad_output.sum_to_size(mine.shape)
+        return tuple(results)
+
+
+# %% wrong[raises]: torch.matmul, because a and b are matrices
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        product = torch.matmul(a, b)
+        return product
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        a, b = ctx.saved_tensors
+        return torch.matmul(grad_output, b.mT), torch.matmul(a.mT, grad_output)

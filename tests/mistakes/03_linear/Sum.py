@@ -393,3 +393,45 @@ class Sum(Function):
             grad_output = grad_output.unsqueeze(ctx.dim)
         spread = grad_output * torch.ones(ctx.size)
         return spread, None, None
+
+
+# %% wrong[raises]: a 1 inserted into the list of sizes, which for a negative dim is the place before
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.note = tuple(x.shape), dim, keepdim
+        return x.sum(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        full, dim, kept = ctx.note
+        sizes = [*grad_output.shape]
+        if not kept:
+            sizes.insert(dim, 1)
+        return grad_output.reshape(sizes).expand(full), None, None
+
+
+# %% wrong[forward-shape]: `dim or None` turns dimension 0 into no dimension
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.full, ctx.dim, ctx.kept = x.shape, dim, keepdim
+        return torch.sum(x, dim or None, keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        wide = grad_output if ctx.kept else grad_output.unsqueeze(ctx.dim)
+        return wide.expand(ctx.full), None, None
+
+
+# %% wrong[forward-shape]: keepdim the wrong way round
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.full, ctx.dim, ctx.kept = x.shape, dim, keepdim
+        total = x.sum(dim, keepdim=True)
+        return total.squeeze(dim) if keepdim else total
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.reshape(ctx.full), None, None

@@ -215,3 +215,32 @@ def unbroadcast(grad, shape):
         if size == 1 and total.shape[i] != 1:
             total = total.sum(i, keepdim=True)
     return total.type_as(grad)
+
+
+# %% wrong[value]: one `if` for the dimensions in front
+def unbroadcast(grad, shape):
+    small = grad
+    if len(small.shape) != len(shape):
+        small = torch.sum(small, dim=0)
+    for place in range(len(shape)):
+        if shape[place] == 1:
+            small = small.sum(place, keepdim=True)
+    return small
+
+
+# %% wrong[value|raises]: all in one sum, and nothing keeps its place
+def unbroadcast(grad, shape):
+    ahead = grad.dim() - len(shape)
+    gone = [*range(ahead)]
+    gone += [ahead + i for i, n in enumerate(shape) if n == 1 < grad.shape[ahead + i]]
+    return grad.sum(gone) if gone else grad
+
+
+# %% wrong[raises]: the dimensions in front as a tuple, which may be empty
+def unbroadcast(grad, shape):
+    in_front = tuple(range(len(grad.shape) - len(shape)))
+    grad = torch.sum(grad, in_front)
+    stretched = [i for i, n in enumerate(shape) if n == 1 and grad.size()[i] > 1]
+    for i in stretched:
+        grad = torch.sum(grad, i, keepdim=True)
+    return grad

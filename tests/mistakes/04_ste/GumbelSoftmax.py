@@ -1023,3 +1023,23 @@ class GumbelSoftmax(Function):
         soft = torch.softmax((logits + gumbels) / ctx.tau, dim=-1)
         inner = (soft * grad_output).sum(-1, keepdim=True)
         return soft * (grad_output - inner) / ctx.tau, None, None, None
+
+
+# %% wrong[raises]: a row's own sum has lost its dimension
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        soft = ((logits + gumbels) / tau).softmax(-1)
+        if not hard:
+            return soft
+        return torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        soft = ((logits + gumbels) / ctx.tau).softmax(-1)
+        weighted = soft * grad_output
+        total = torch.sum(weighted, -1)
+        return (weighted - soft * total) / ctx.tau, None, None, None

@@ -499,3 +499,22 @@ class SwishTwice(Function):
         if ctx.needs_input_grad[1]:
             grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
         return grad_x, grad_beta
+
+
+# %% wrong[gradient-value]: the total, spread over the shape of beta
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * (beta * x).sigmoid()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        gate = (beta * x).sigmoid()
+        bend = x * gate * (1 - gate)
+        for_x = grad_output * (gate + beta * bend) if ctx.needs_input_grad[0] else None
+        for_beta = None
+        if ctx.needs_input_grad[1]:
+            for_beta = (grad_output * x * bend).sum() + torch.zeros_like(beta)
+        return for_x, for_beta

@@ -281,3 +281,13 @@ def hvp(f, x, v):
         return torch.zeros_like(x)
     second = torch.autograd.grad(first, start, grad_outputs=v, allow_unused=True)[0]
     return torch.zeros_like(x) if second is None else second
+
+
+# %% wrong[value]: vᵀHv, the curvature along v
+def hvp(f, x, v):
+    point = x.detach().clone().requires_grad_()
+    slope = torch.autograd.grad(f(point), point, create_graph=True)[0]
+    if not slope.requires_grad:
+        return torch.zeros_like(point)
+    along = torch.autograd.grad(slope, point, v, allow_unused=True, materialize_grads=True)[0]
+    return torch.sum(along * v)

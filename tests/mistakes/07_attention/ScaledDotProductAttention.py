@@ -1698,3 +1698,20 @@ class ScaledDotProductAttention(Function):
             if need_k:
                 grad_k = grad_scores.transpose(-1, -2) @ q
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[raises]: counts the dimensions from the front, for one batch dimension
+class ScaledDotProductAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        ctx.scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = torch.matmul(q, k.swapaxes(1, 2)) * ctx.scale
+        if mask is not None:
+            scores = torch.where(mask, scores, -torch.inf)
+        weights = torch.nan_to_num(scores.softmax(-1))
+        ctx.save_for_backward(q, k, v, weights)
+        return weights @ v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        raise RuntimeError("forward comes first")

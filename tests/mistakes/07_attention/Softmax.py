@@ -617,3 +617,20 @@ class Softmax(Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return y * grad_output - y * (grad_output * y).sum(ctx.dim, keepdim=True), None
+
+
+# %% wrong[raises]: the weighted sum without its dimension
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        shares = x.softmax(dim)
+        ctx.save_for_backward(shares)
+        ctx.dim = dim
+        return shares
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (shares,) = ctx.saved_tensors
+        mean = torch.sum(shares * grad_output, dim=ctx.dim)
+        centred = grad_output - mean
+        return centred * shares, None
