@@ -132,9 +132,6 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         ))
         for answer in ("max trick, guarded", "torch's forward, setup_context form")
     ),
-    Equivalent("LogSumExp", "where rows have to be mended, a mask of them on ctx", _ANY_FINITE, (
-        "backward: out = torch.where(closed, 0.0, out) → out = torch.where(closed, 1…",
-    )),
     Equivalent("LogSumExp", "max trick, guarded", _ANY_FINITE, (
         "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1.0, top)",
         "forward: top = torch.where(top == -torch.inf, 0.0, top) → top = torch.where(top == -torch.inf, 1, top)",
