@@ -63,7 +63,7 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     if (known := misconception(ev, i, wrong, every)) is not None:
         known.rule = "gradient-shape"
         return known
-    if (words := _of_another_shape(ev, i, odd) or _summed(ev, i, wrong, every)) is not None:
+    if (words := _of_another_shape(ev, i, odd) or summed_words(ev, i, wrong, every)) is not None:
         return Finding("gradient-shape", *words)
     if got.dim() == 0 and ev.source.mentions("backward", "sum"):
         return Finding(
@@ -83,11 +83,14 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
 
 def summed_otherwise(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     """A gradient of the right shape that was summed over other dimensions than were broadcast."""
-    words = _summed(ev, i, wrong, every)
+    words = summed_words(ev, i, wrong, every)
     return None if words is None else Finding("gradient-value", *words)
 
 
-def _summed(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> tuple[str, str] | None:
+def summed_words(
+    ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]
+) -> tuple[str, str] | None:
+    """(headline, next step) where the gradient was summed over other dimensions than were broadcast."""
     sums = []
     for pair in every:
         got, right = pair.raw(i), pair.right(i)

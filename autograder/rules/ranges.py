@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 import torch
+from torch import Tensor
 
+from autograder.candidates_shape import summed_words
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercise import ForwardSlip
 from autograder.rules.dtype_words import with_dtype_source
@@ -74,6 +76,18 @@ def _slip_at(ev: Evidence, case: object) -> ForwardSlip | None:
     return slip_at(ev, pairs) if pairs else None
 
 
+def _summed_in_batches(ev: Evidence, finding: Finding) -> tuple[str, str] | None:
+    """Which dimensions a gradient is summed over, where these were right as long as there was one."""
+    pairs = list(ev.pairs("run", "function", role="batch", variant=""))
+    odd = [p for p in pairs if p.where == finding.evidence["case"] and p.answer.failure is None]
+    every = [p for p in (*ev.plain, *pairs) if p.question.upstream and p.answer.failure is None]
+    for i in odd[0].question.wants if odd else ():
+        got, right = odd[0].raw(i), odd[0].right(i)
+        if isinstance(got, Tensor) and right is not None and got.shape != right.shape:
+            return summed_words(ev, i, odd, [p for p in every if i in p.question.wants])
+    return None
+
+
 @rule("fails-noncontiguous", needs=(*_RIGHT, "batch_dimensions"))
 def other_strides(ev: Evidence) -> Verdict:
     """Tensors that are not contiguous work as well."""
@@ -125,6 +139,9 @@ def batch_dimensions(ev: Evidence) -> Verdict:
         "Use operations that work on the last dimensions (@, transpose(-1, -2)), and sum over all batch "
         "dimensions where one tensor serves the whole batch.",
     )  # fmt: skip
+    if isinstance(verdict, Finding) and (summed := _summed_in_batches(ev, verdict)) is not None:
+        verdict.message = f"With {verdict.evidence['case']}: {summed[0][0].lower()}{summed[0][1:]}"
+        verdict.hint = summed[1]
     if isinstance(verdict, Finding) and "- got [] but expected" in verdict.message:
         verdict.hint = (
             "A gradient is summed up to one number here. With an empty tuple of dimensions sum adds up "

@@ -22,7 +22,10 @@ def why_the_shape(ev: Evidence) -> Words | None:
         return slip.message, slip.hint, slip.call
     if (words := other_call(ev, ev.plain)) is not None:
         return (*words, "")
-    wrong = [p for p in ev.plain if _got(p).shape != _right(p).shape]
+    ran = [p for p in ev.plain if p.answer.outputs is not None]
+    wrong = [p for p in ran if _got(p).shape != _right(p).shape]
+    if not wrong:
+        return None  # it is another output than the first
     for cause in (
         _summed_down,
         _size_one,

@@ -42,7 +42,7 @@ UNBROADCAST = "def unbroadcast(grad, shape):\n    ahead = grad.dim() - len(shape
         (
             "if ahead: grad = grad.sum(0)\n"
             "    for i, n in enumerate(shape):\n        if n == 1: grad = grad.sum(i, keepdim=True)",
-            "Of several new leading dimensions only the first",
+            "over the first of several new leading dimensions only",
         ),
         (
             "for i, n in enumerate(shape):\n        if n == 1: grad = grad.sum(i, keepdim=True)\n"
@@ -96,6 +96,30 @@ class Swish(Function):
 )
 def test_a_gradient_of_what_was_broadcast(summed, words):
     assert words in found(SWISH.format(summed=summed), "Swish").message
+
+
+def test_a_bias_summed_over_one_of_two_batch_dimensions():
+    source = """
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.bias = bias is not None
+        return x @ weight.mT + (bias if ctx.bias else 0)
+    @staticmethod
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        need = (*ctx.needs_input_grad, False)
+        grad_weight = g.flatten(0, -2).mT @ x.flatten(0, -2) if need[1] else None
+        grad_x = g @ weight if need[0] else None
+        grads = grad_x, grad_weight, g.sum(0) if need[2] else None
+        return grads[: len(ctx.needs_input_grad)]
+"""
+    message = found(source, "MyLinear").message
+    assert (
+        "the gradient for bias is summed over the first of several new leading dimensions only"
+        in message
+    )
 
 
 # ---- outputs that are right for another call -------------------------------------------------
@@ -163,6 +187,20 @@ class Max(Function):
     assert "in the wrong order" in swapped.message
     kept = found(source.format(keep=", keepdim=True", returned="values, indices"), "Max")
     assert "the reduced dimension is kept: (3, 1) instead of (3,)" in kept.message
+
+
+def test_a_second_output_of_the_wrong_shape():
+    source = """
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = torch.max(x, dim)
+        return values, indices.unsqueeze(dim)
+    @staticmethod
+    def backward(ctx, *g):
+        return None, None
+"""
+    assert "The output has shape (3, 1); it should have (3,)" in found(source, "Max").message
 
 
 # ---- operands of an operation that failed ----------------------------------------------------
