@@ -16,7 +16,7 @@ from autograder.containment import contained
 from autograder.exercise import Exercise
 from autograder.exercises import all_exercises, find
 from autograder.plan import make_plan
-from autograder.probe import probe
+from autograder.probe import follow_one, probe
 from autograder.refusal import in_lines, refusal
 from autograder.report import Report
 from autograder.seen import remember
@@ -81,11 +81,13 @@ def evaluate(
         return report
     with contained(capture=False), torch.enable_grad():
         complete = Asked.of(asked, seed, hidden, devices)
-        observation = probe(submission, complete.questions, {s.name: s for s in asked.scenarios})
+        scenarios = {s.name: s for s in asked.scenarios}
+        observation = probe(submission, complete.questions, scenarios)
         later = () if hidden else _later(asked)
         return verdict(
             complete, observation, Source.of(submission), graded, more=len(later), later=later,
             believed=VALUES if inputs is not None and reference is None else frozenset(),
+            follow=lambda question, wrong: follow_one(submission, question, scenarios, wrong),
         )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from autograder.arithmetic_words import happened
 from autograder.candidates_factor import scale
 from autograder.candidates_shape import shape, summed_otherwise, transposed_finding
 from autograder.candidates_terms import constant_term, factor_too_many, term_too_many
@@ -121,6 +122,15 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
     if not isinstance(got, Tensor) or right is None:
         return None
     if not torch.isfinite(got).all():
+        odd = ~torch.isfinite(got)
+        cause = happened(ev, pair, "gradients", pair.question.wants.index(i), odd)
+        if cause is not None and torch.isfinite(right).all():
+            return Finding(
+                "gradient-unstable",
+                f"{cause.words}: the gradient for {name} should be finite there.",
+                cause.hint,
+                cause.line,
+            )
         return Finding(
             "gradient-unstable" if torch.isfinite(right).all() else "gradient-value",
             f"The gradient for {name} has nan or inf where the right one is finite.",

@@ -76,17 +76,17 @@ def single_inside(actual: Any, expected: Any) -> bool:
     if not torch.equal(actual.float().double(), actual):
         return False  # of most answers not one number is: no more is asked
     right = expected.to(torch.float64)
-    return not torch.equal(right.float().double(), right) and _off_by(actual, right) > 1e-11
+    return not torch.equal(right.float().double(), right) and off_by(actual, right) > 1e-11
 
 
 def nearly(actual: Any, expected: Any) -> bool:
     """Whether all that is off is behind the fourth digit of the largest element."""
     if not isinstance(actual, Tensor) or not isinstance(expected, Tensor):
         return False
-    return actual.shape == expected.shape and _off_by(actual, expected) < 1e-4
+    return actual.shape == expected.shape and off_by(actual, expected) < 1e-4
 
 
-def _off_by(actual: Tensor, expected: Tensor) -> float:
+def off_by(actual: Tensor, expected: Tensor) -> float:
     """The largest difference, as a share of the largest expected number; nan where there is one."""
     a, e = actual.to(torch.float64), expected.to(torch.float64)
     return float((a - e).abs().max()) / float(e.abs().max()) if bool(e.any()) else math.inf

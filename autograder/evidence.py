@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -81,6 +81,7 @@ class Evidence:
     """All pairs of one evaluation.
 
     references  where right answers to these questions may be remembered already
+    follow      asks what happened on the way to one wrong element; None where nothing can run again
     """
 
     def __init__(
@@ -90,7 +91,9 @@ class Evidence:
         observation: Observation,
         source: Source,
         references: References | None = None,
+        follow: Callable[..., list[dict[str, Any]]] | None = None,
     ):
+        self.follow = follow
         self.exercise, self.observation, self.source = exercise, observation, source
         self.questions = {q.id: q for q in questions}
         self.references = references or References(exercise)

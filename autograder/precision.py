@@ -2,32 +2,104 @@
 
 from __future__ import annotations
 
+import ast
+import math
+from collections.abc import Iterator
 from typing import Any
 
-from autograder.compare import nearly, single_inside
+from autograder.compare import nearly, off_by, single_inside
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.source import Source
+
+# What people type by hand, and what it is a rounded version of.
+_CONSTANTS = {
+    "e": math.e, "π": math.pi, "2π": math.tau, "π/2": math.pi / 2, "√2": math.sqrt(2),
+    "1/√2": math.sqrt(0.5), "√π": math.sqrt(math.pi), "1/√π": 1 / math.sqrt(math.pi),
+    "2/√π": 2 / math.sqrt(math.pi), "√(2π)": math.sqrt(math.tau), "1/√(2π)": 1 / math.sqrt(math.tau),
+    "√(2/π)": math.sqrt(2 / math.pi), "1/π": 1 / math.pi, "1/e": 1 / math.e, "ln 2": math.log(2),
+    "1/ln 2": 1 / math.log(2), "ln 10": math.log(10), "1/ln 10": 1 / math.log(10), "√3": math.sqrt(3),
+}  # fmt: skip
+_APART = 1e3  # a number in the code explains an error of its own size, within this factor
 
 
-def few_digits(what: str, actual: Any, expected: Any) -> tuple[str, str] | None:
-    """(message, hint) for what is off by very little; None where it is not."""
+def few_digits(
+    what: str, actual: Any, expected: Any, source: Source | None = None, method: str = "forward"
+) -> tuple[str, str] | None:
+    """(message, hint) for what is off by very little; None where it is not.
+
+    source, method  where a number that explains it may stand: this method, and forward
+    """
     if not nearly(actual, expected):
         return None
     if single_inside(actual, expected):
+        place = _single(source, method) if source is not None else None
         return (
-            f"{what} has the precision of float32 only, though it is float64: every number in it is one "
-            "that float32 has.",
+            f"{what} has the precision of float32 only, though it is float64"
+            + (
+                f": {place[1]} in line {place[0]}."
+                if place
+                else ": every number in it is one that float32 has."
+            ),
             "Compute in the dtype of the input: look for .float(), for dtype=torch.float32, and for a "
             "tensor made without a dtype.",
         )
+    off = off_by(actual, expected)
+    digits = min(15, int(-math.log10(off))) if off else 15
+    found = list(dict.fromkeys(_inexact(source, method, off))) if source is not None else []
+    if found:
+        words, hints = [each[0] for each in found[:2]], dict.fromkeys(each[1] for each in found[:2])
+        return f"{what} is right to about {digits} digits: {', and '.join(words)}.", " ".join(hints)
     return (
-        f"{what} is right to about four digits, and wrong behind them.",
+        f"{what} is right to about {digits} digits, and wrong behind them.",
         "The formula is right; a number in it is not exact. Look, in forward too, for a small number that "
         "is added (an eps), for a constant with few digits, and for float32 on the way.",
     )
 
 
+def _single(source: Source, method: str) -> tuple[int, str] | None:
+    """(line, "x.float()"): the first thing there that makes a float32 tensor, and says so."""
+    for name in dict.fromkeys((method, "forward", "setup_context")):
+        node = source.methods.get(name)
+        for part in ast.walk(node) if node is not None else ():
+            called = isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
+            if (called and part.func.attr == "float") or (  # type: ignore[attr-defined]
+                isinstance(part, ast.Attribute) and part.attr == "float32"
+            ):
+                text = ast.unparse(part)
+                return source.line_of(part)[0], f"`{text}`" if len(text) <= 40 else "`.float()`"
+    return None
+
+
+def _inexact(source: Source, method: str, off: float) -> Iterator[tuple[str, str]]:
+    """(clause, hint) for each number in the code that explains an error of this size."""
+    for name in dict.fromkeys((method, "forward", "setup_context")):
+        node = source.methods.get(name)
+        for part in ast.walk(node) if node is not None else ():
+            if not isinstance(part, ast.Constant) or not isinstance(part.value, float):
+                continue
+            line, typed = source.line_of(part)[0], part.value
+            exact = min(_CONSTANTS, key=lambda each: abs(typed - _CONSTANTS[each]))
+            error = abs(typed / _CONSTANTS[exact] - 1)
+            if 0 < error < 1e-3 and error / _APART < off < error * _APART:
+                yield (
+                    f"{typed!r} in line {line} is {exact} to a few digits only",
+                    "Take it from math, or compute it (math.e, math.pi, math.sqrt(2)): then it has all digits "
+                    "of float64. Or call the torch function that needs no such constant.",
+                )
+            elif 0 < typed < 1e-3 and typed / _APART < off < typed * _APART:
+                yield (
+                    f"line {line} has the small number {typed!r} in it",
+                    "A small number that is added, or set as the smallest one there is, changes every result. "
+                    "Leave it out, and treat the one point that it is meant for by itself (torch.where).",
+                )
+
+
 def almost(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     """A gradient that no part of the formula is missing from."""
-    words = {few_digits(f"The gradient for {ev.argument(i)}", p.raw(i), p.right(i)) for p in wrong}
-    found = words.pop()
-    return None if found is None or words else Finding("gradient-value", *found)
+    words = [
+        few_digits(
+            f"The gradient for {ev.argument(i)}", p.raw(i), p.right(i), ev.source, "backward"
+        )
+        for p in wrong
+    ]
+    return None if not words or None in words else Finding("gradient-value", *words[0])  # type: ignore[misc]

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from autograder.arithmetic import Element, follow, to_be_followed
 from autograder.containment import contained, failure_from
 from autograder.meta import QuickMeta
 from autograder.observation import LOOKED_FOR_WRITES, Answer, BackwardCall, Observation, Question
@@ -96,7 +97,38 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
         torch.set_rng_state(keep_rng)
         torch.set_grad_enabled(True)
     _read_trace(trace, question, answer)
+    if to_be_followed(question, answer):
+        answer.data["arithmetic"] = _followed(submission, question, scenarios)
     return answer
+
+
+def follow_one(
+    value: Any, question: Question, scenarios: dict[str, Any], wrong: Element
+) -> list[dict[str, Any]]:
+    """What happened on the way to one element of a question's answer that is finite and wrong."""
+    with contained():
+        return _followed(Submission(value), question, scenarios, wrong)
+
+
+def _followed(
+    submission: Submission,
+    question: Question,
+    scenarios: dict[str, Any],
+    wrong: Element | None = None,
+) -> list[dict[str, Any]]:
+    """Put a question again, with the same random numbers, and follow each operation."""
+    keep_rng = torch.get_rng_state()
+
+    def run(answer: Answer) -> None:
+        torch.default_generator.manual_seed(zlib.crc32(question.id.encode()))
+        random.seed(question.id)
+        PROCEDURES[question.kind](submission, question, answer, Stage(), scenarios)
+
+    try:
+        return follow(run, submission.files, wrong)
+    finally:
+        torch.set_rng_state(keep_rng)
+        torch.set_grad_enabled(True)
 
 
 def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:

@@ -61,6 +61,11 @@ class Source:
         text = self.lines[number - 1].strip() if number <= len(self.lines) else ""
         return number + self.offset, text
 
+    def text_of(self, number: int) -> str:
+        """The text of a line of this source, by the number the learner sees; "" where it has none."""
+        place = number - self.offset - 1
+        return self.lines[place].strip() if 0 <= place < len(self.lines) else ""
+
     def returned(self, method: str, ended: Mapping[str, int]) -> tuple[int, str] | None:
         """The line of the ``return`` of a method that ran; None if nobody knows which.
 

@@ -6,7 +6,7 @@ a box and this one outside; the words and the verdict are the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,16 +66,19 @@ def verdict(
     more: int = 0,
     believed: frozenset[str] = frozenset(),
     later: Sequence[str] = (),
+    follow: Callable[..., list[dict[str, Any]]] | None = None,
 ) -> Report:
     """Judge what was observed.
 
     more      how many more rules the complete check has, where this is the visible one
     later     names of those rules
     believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
+    follow    asks of one element (question, Element) what happened on the way to it, where the
+              submission can still be run
     """
     report = asked.report(graded)
     evidence = Evidence(
-        asked.exercise, list(asked.questions), observation, source, asked.references
+        asked.exercise, list(asked.questions), observation, source, asked.references, follow
     )
     if observation.facts.get("interrupted"):
         report.interrupted = True

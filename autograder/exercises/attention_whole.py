@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.exercise import Case, Exercise, Sampler, Scenario, bytes_of
 from autograder.exercises import attention_experiments as experiments
+from autograder.exercises.attention_empty_rows import EMPTY_ROWS
 from autograder.exercises.attention_formulas import (
     ATTENTION_OPERATIONS,
     LESSON,
@@ -199,7 +200,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         "an argument: count them by len(ctx.needs_input_grad).",
     ),
     misconceptions=backward_mistakes(),
-    forward_slips=FORWARD_SLIPS,
+    forward_slips=(*FORWARD_SLIPS, *EMPTY_ROWS),
     scenarios=(_ATTEMPTS,),
 )
 

@@ -1,18 +1,17 @@
-"""Forward: the values, and finite values where the reference has them."""
+"""Forward: the values."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from autograder.arithmetic_words import happened
 from autograder.changed_arguments import changed_forward
 from autograder.compare import (
-    both,
     close,
     first_difference,
     mismatch,
     ratio,
-    show,
     show_apart,
     single_inside,
     where_wrong,
@@ -54,6 +53,12 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
         slip = known_slip(ev, ev.plain)
         known = (slip.message, slip.hint) if slip is not None else other_call(ev, ev.plain)
         known = known or changed_forward(ev, ev.plain)
+    odd = torch.isfinite(right) & ~torch.isfinite(output)
+    place = next(i for i, (o, _) in enumerate(tensors_of(pair)) if o is output)
+    cause = happened(ev, pair, "outputs", place, odd) if known is None and bool(odd.any()) else None
+    if cause is not None:
+        what = "the result" if ev.exercise.is_function else "the output"
+        known = f"{cause.words}: {what} should be finite there.", cause.hint
     message, hint = known or _explain_value(ev, pair, output, right)
     rule_name = value_rule(ev, "forward-value")
     if pair.answer.inputs_changed and not ev.exercise.is_function:
@@ -62,7 +67,7 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     mine, good = show_apart(output, right)
     evidence = {
         "case": pair.where, **inputs_of(ev, pair), "actual": mine, "expected": good,
-        **line_of(ev, pair, slip.call if slip is not None else ""),
+        **line_of(ev, pair, slip.call if slip is not None else ""), **(cause.line if cause else {}),
     }  # fmt: skip
     difference = first_difference(output, right)
     if difference is not None:
@@ -72,7 +77,8 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
 
 def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> tuple[str, str]:
     what = "The result" if ev.exercise.is_function else "The output"
-    if words := few_digits(what, output, right):
+    method = ev.exercise.name if ev.exercise.is_function else "forward"
+    if words := few_digits(what, output, right, ev.source, method):
         return words
     factors = [_factor(p) for p in ev.plain]
     if all(f is not None for f in factors) and factors[0] is not None and len(set(factors)) == 1:
@@ -116,57 +122,6 @@ def _factor(pair: Pair) -> float | None:
         if found is not None:
             return round(found, 6)
     return None
-
-
-@rule("forward-unstable", needs=("forward_runs", "output_shape", "output_value"))
-def output_stable(ev: Evidence) -> Verdict:
-    """The output stays finite for very large and very small inputs."""
-    pairs = list(ev.pairs("run", "function", role="extreme"))
-    if not pairs:
-        return NOT_ASKED
-    for pair in pairs:
-        if pair.answer.outputs is None:
-            continue
-        for output, right in tensors_of(pair):
-            if output.shape != right.shape or not output.is_floating_point():
-                continue
-            bad = torch.isfinite(right) & ~torch.isfinite(output)
-            if bool(bad.any()):
-                return _unstable(ev, pair, output, right, bad)
-            if not close(output, right, torch.float32):
-                wrong = mismatch(output, right, torch.float32)
-                return _unstable(ev, pair, output, right, wrong)
-    return None
-
-
-def _unstable(ev: Evidence, pair: Pair, output: Tensor, right: Tensor, bad: Tensor) -> Finding:
-    at = ""
-    for position in pair.question.wants:
-        value = pair.question.args[position]
-        if value.shape == bad.shape:
-            at = f" at {ev.argument(position)} = {show(value[bad][0])}"
-            break
-    hint = (
-        "exp overflows above about 88 in float32, and log of something that underflowed to 0 is -inf. "
-        "Rewrite the formula so that exp only ever sees numbers that are not positive."
-    )
-    if bool((output[bad] == -torch.inf).any()):
-        hint = (
-            "Every exp of that sum underflowed to 0, and log(0) is -inf. Subtract the maximum of the very "
-            "numbers that are summed (a row's own, not that of the whole tensor): then one of them is exp(0)."
-        )
-    message = (
-        f"In float32 the output is {show(output[bad][0])}{at}, where the exact value is "
-        f"{show(right[bad][0])}"
-    )
-    finite = bool(torch.isfinite(output).all())  # too many formulas give inf or nan there
-    slip = known_slip(ev, [pair]) if finite else None
-    return Finding(
-        "forward-unstable",
-        f"{message}: {slip.message}" if slip is not None else f"{message}.",
-        slip.hint if slip is not None else ev.advice(pair.where) or hint,
-        {"case": pair.where, **both(output, right, torch.float32), **line_of(ev, pair)},
-    )
 
 
 def _size(pair: Pair) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.rules import forward, ranges
+from autograder.rules import far_out, ranges
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 # What forward alone can get wrong beyond the ordinary cases, in the order in which all rules ask.
 _OF_FORWARD: tuple[Rule, ...] = (
-    forward.output_stable, ranges.special_points, ranges.batch_dimensions, ranges.empty_tensors,
+    far_out.output_stable, ranges.special_points, ranges.batch_dimensions, ranges.empty_tensors,
     ranges.single_precision,
 )  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from autograder.arithmetic_words import happened
 from autograder.compare import both, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.context import honours_needs_input_grad
@@ -186,19 +187,24 @@ def _silent(
 
 def _not_finite(ev: Evidence, pair: Pair, place: int, got: Tensor, right: object) -> Finding:
     """An operation of backward has no finite slope there, though its value is right."""
-    word = show(got[~torch.isfinite(got)][0])
+    odd = ~torch.isfinite(got)
+    second = f"the second one with respect to {_name(ev, pair, place)} is {show(got[odd][0])}"
+    evidence = {"case": pair.where, **both(got, right), **backward_line(ev)}
+    if (cause := happened(ev, pair, "second", place, odd)) is not None:
+        return Finding(
+            "double-backward-value",
+            f"{cause.words}: {_right_so_far(ev, pair)[0].lower()}{_right_so_far(ev, pair)[1:]}, {second} "
+            f"(case: {pair.where}).",
+            cause.hint,
+            {**evidence, **cause.line},
+        )
     return Finding(
         "double-backward-value",
-        f"{_right_so_far(ev, pair)}, the second one with respect to {_name(ev, pair, place)} is {word} "
-        f"(case: {pair.where}).",
+        f"{_right_so_far(ev, pair)}, {second} (case: {pair.where}).",
         "torch differentiates every operation of backward; what torch.where or nan_to_num puts aside "
         "comes back as 0 · nan. Replace the number before the root, division or difference that fails, "
         "not the result after it.",
-        {
-            "case": pair.where,
-            **both(got, right),
-            **backward_line(ev),
-        },
+        evidence,
     )
 
 

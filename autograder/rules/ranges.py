@@ -7,13 +7,13 @@ import re
 import torch
 from torch import Tensor
 
+from autograder.arithmetic_words import first_happened
 from autograder.candidates_shape import summed_words
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.exercise import ForwardSlip
 from autograder.rules.dtype_words import with_dtype_source
 from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
-from autograder.rules.slips import slip_at
+from autograder.rules.special_causes import gives_up, slip_at_point
 from autograder.written_copies import writes_that_never_arrive
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -33,12 +33,11 @@ def _first_problem(
         found = problem(ev, pair, dtype)
         if found is not None:
             words, evidence = found
-            return Finding(
-                name,
-                f"{lead.format(case=pair.where)}: {words}.",
-                hint,
-                {"case": pair.where, **evidence},
-            )
+            evidence = {"case": pair.where, **evidence}
+            if pair.answer.failure is None and (cause := first_happened(ev, pair)) is not None:
+                words, hint = f"{cause.words}; {words}", cause.hint
+                evidence |= cause.line
+            return Finding(name, f"{lead.format(case=pair.where)}: {words}.", hint, evidence)
     return None
 
 
@@ -55,25 +54,20 @@ def special_points(ev: Evidence) -> Verdict:
         return verdict
     case = verdict.evidence["case"]
     wrong = re.search(r": the output is (wrong|.* is right)\.$", verdict.message)
-    if wrong and (slip := _slip_at(ev, case)):
+    if wrong and (slip := slip_at_point(ev, case)):
         words = slip.message[0].lower() + slip.message[1:]
         verdict.message = f"Right almost everywhere, but not in one case ({case}): {words}"
         verdict.hint = slip.hint
-    if advice := ev.advice(case):
-        verdict.hint = advice
-    elif "nan" in str(verdict.evidence.get("actual", "")):
-        verdict.hint = (
-            "nan comes from 0/0, 0 · inf or inf − inf. Find the tensor that has the 0 or the infinity there. "
-            "Save something that is an ordinary number at this point, or put one in its place "
-            "(torch.where) before you compute with it."
+        return verdict
+    if whole := gives_up(ev, case):
+        verdict.message, verdict.hint = (
+            f"Right almost everywhere, but not in one case ({case}): {whole[0]}",
+            whole[1],
         )
+        verdict.evidence |= whole[2]
+    elif advice := ev.advice(case):
+        verdict.hint = advice
     return verdict
-
-
-def _slip_at(ev: Evidence, case: object) -> ForwardSlip | None:
-    """The known slip that is made at this special point alone."""
-    pairs = [p for p in ev.pairs("run", "function", role="special") if p.where == case]
-    return slip_at(ev, pairs) if pairs else None
 
 
 def _summed_in_batches(ev: Evidence, finding: Finding) -> tuple[str, str] | None:

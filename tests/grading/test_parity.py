@@ -43,7 +43,10 @@ def test_box_and_notebook_agree(answer: Answer) -> None:
     there = judge(asked.complete, given, definition(answer.exercise, answer.source) or Source())
     assert there.passed == here.passed, f"{there}\n{here}"
     assert [f.rule for f in there.findings] == [f.rule for f in here.findings]
-    assert [f.message for f in there.findings] == [f.message for f in here.findings]
+    for boxed, mine in zip(there.findings, here.findings, strict=True):
+        # What is finite and wrong is followed where the answer can run again, and not in the box.
+        unknown = boxed.rule.endswith("-unstable") and boxed.message.startswith("In float32 ")
+        assert unknown or boxed.message == mine.message
 
 
 @needs_walls

@@ -636,3 +636,38 @@ class LogSumExp(Function):
         x, result = ctx.saved_tensors
         finite = torch.where(result == -torch.inf, 0.0, result)
         return grad_output.unsqueeze(ctx.dim) * (x - finite).exp(), None
+
+
+# %% wrong[forward-unstable]: the largest number of the whole tensor is taken out, not that of each row
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        biggest = torch.where(torch.isfinite(x), x, -1e30).max()
+        out = biggest + (x - biggest).exp().sum(dim).log()
+        ctx.dim = dim
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        out = out.masked_fill(torch.isneginf(out), 0).unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * torch.exp(x - out), None
+
+
+# %% wrong[fails-special-point]: one row of -inf, and no row gets a gradient
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        out = x.logsumexp(dim)
+        ctx.dim = dim
+        ctx.save_for_backward(x, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, out = ctx.saved_tensors
+        if not torch.isfinite(out).all():
+            return x * 0 if torch.isfinite(x).all() else x.new_zeros(x.shape), None
+        share = (x - out.unsqueeze(ctx.dim)).exp()
+        return share * grad_output.unsqueeze(ctx.dim), None

@@ -270,3 +270,17 @@ class MyExp(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * MyExp.apply(x)
+
+
+# %% wrong[forward-value]: e typed from memory, with five digits
+class MyExp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.pow(torch.full_like(x, 2.7183), x)
+        ctx.save_for_backward(out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (out,) = ctx.saved_tensors
+        return out * grad_output

@@ -1503,3 +1503,37 @@ class LeanAttention(Function):
             if need_k:
                 grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[fails-special-point]: a mask that is added as 0 and -1e9
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        ctx.scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.mT * ctx.scale
+        if mask is not None:
+            scores = scores + (~mask) * -1e9
+        lse = scores.logsumexp(-1, keepdim=True)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("once only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        scores = q @ k.mT * ctx.scale
+        if mask is not None:
+            scores = scores + (~mask) * -1e9
+        p = (scores - lse).exp()
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        inner = p * (grad_output @ v.mT - delta) * ctx.scale
+        needs = ctx.needs_input_grad
+        return (
+            inner @ k if needs[0] else None,
+            inner.mT @ q if needs[1] else None,
+            p.mT @ grad_output if needs[2] else None,
+            None,
+            None,
+        )

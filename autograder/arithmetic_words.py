@@ -1,0 +1,261 @@
+"""Sentences about the operation that made a nan, an infinity or lost a number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.compare import show
+from autograder.evidence import Evidence, Pair
+
+_SIGNS = {"div": "/", "mul": "·", "add": "+", "sub": "−", "rsub": "−", "pow": "**"}
+_FUNCTIONS = {
+    "acos", "acosh", "asin", "atanh", "celu", "cosh", "elu", "erf", "erfc", "erfinv", "exp", "exp2",
+    "expm1", "gelu", "lgamma", "log", "log10", "log1p", "log2", "rsqrt", "sigmoid", "silu", "sinh",
+    "softplus", "sqrt", "square", "tan", "tanh",
+}  # fmt: skip
+_GROW = ("exp", "exp2", "expm1", "pow", "sinh", "cosh", "square", "mul")
+_MATRIX = ("addmm", "baddbmm", "bmm", "dot", "mm", "mv")
+_LIMITS = ("clamp", "clamp_max", "clamp_min")
+_ROWS = {"_softmax": "softmax", "_log_softmax": "log_softmax"}
+_LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
+
+
+@dataclass(frozen=True)
+class Happened:
+    """What made a number what it is.
+
+    words  "exp(1000) is inf in line 7, and inf / inf is nan"
+    hint   the next step, which names no values
+    line   where it began, as evidence has it
+    """
+
+    words: str
+    hint: str
+    line: dict[str, object] = field(default_factory=dict)
+
+
+def happened(ev: Evidence, pair: Pair, of: str, place: int, bad: Tensor) -> Happened | None:
+    """What was measured on the way to the first of the elements ``bad`` of a result; None: nothing.
+
+    of     outputs, gradients or second
+    place  which of them
+    """
+    index = int(bad.reshape(-1).nonzero()[0]) if bad.numel() else -1
+    try:
+        steps = _steps(ev, pair, (of, place, index))
+        return _told(ev, pair, steps) if steps else None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return None  # what came out of a box and is no such step
+
+
+def first_happened(ev: Evidence, pair: Pair) -> Happened | None:
+    """The same for the first number that should be finite and is not, in outputs or gradients."""
+    found = [
+        ("outputs", place, output, right)
+        for place, (output, right) in enumerate(
+            zip(pair.answer.outputs or (), pair.expected.outputs, strict=False)
+        )
+    ] + [
+        ("gradients", place, pair.reached(position), pair.right(position))
+        for place, position in enumerate(pair.question.wants)
+    ]
+    for of, place, got, right in found:
+        if not isinstance(got, Tensor) or not isinstance(right, Tensor) or got.shape != right.shape:
+            continue
+        odd = torch.isfinite(right) & ~torch.isfinite(got)
+        if bool(odd.any()):
+            return happened(ev, pair, of, place, odd)
+    return None
+
+
+def _steps(ev: Evidence, pair: Pair, element: tuple[str, int, int]) -> list[dict[str, Any]]:
+    results = getattr(pair.answer, element[0]) or ()
+    value = results[element[1]].reshape(-1)[element[2]]
+    if not bool(torch.isfinite(value)):
+        told = pair.answer.data.get("arithmetic", [])
+    else:
+        told = ev.follow(pair.question, element) if ev.follow is not None else []
+    for entry in told:
+        if (entry["of"], entry["place"], entry["index"]) == element:
+            return list(entry["steps"])
+    return []
+
+
+def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
+    parts: list[str] = []
+    last: tuple[Any, Any] = (None, None)
+    first = steps[0]
+    gone = first["result"] == 0 and any(map(_row_is_lost, steps[1:]))
+    if gone and len(first["minus"]) == 2 and isinstance(first["line"], int):
+        parts, last = [f"what line {first['line']} subtracts is not the row's own maximum"], (
+            first["line"], first["again"],
+        )  # fmt: skip
+    single = any(isinstance(a, Tensor) and a.dtype == torch.float32 for a in pair.question.args)
+    for i, step in enumerate(steps):
+        if i and _row_is_lost(step) and first["result"] != 0:
+            continue
+        words = _phrase(step, single)
+        if i and _row_is_lost(step):
+            words = f"so are all {int(step['count'])} in that row"
+        at = step["line"], step["again"]
+        if at != last and isinstance(step["line"], int):
+            words += f" in {'the derivative of ' if step['again'] else ''}line {step['line']}"
+        last = at
+        if words not in parts:
+            parts.append(words)
+    sentence = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    if gone and parts[0].startswith("what line"):
+        sentence = sentence.replace(", ", ": ", 1)
+    return Happened(sentence, _hint(ev, steps), _line(ev, steps))
+
+
+def _row_is_lost(step: dict[str, Any]) -> bool:
+    """Whether this is a sum of several numbers of which each has vanished."""
+    return step["op"] in ("sum", "mean", *_MATRIX) and step["result"] == 0 and step["count"] > 1
+
+
+def _phrase(step: dict[str, Any], single: bool) -> str:
+    name, given, result = str(step["op"])[:40], [float(v) for v in step["operands"]], step["result"]
+    is_what = f"is {show(float(result))}"
+    if name in _ROWS:
+        alike = f" of {show(given[0])}" if given and len(set(given)) == 1 else ""
+        return f"{_ROWS[name]} of a row{alike} {is_what}"
+    if name in ("sum", "mean", "logsumexp", "prod"):
+        return f"the {name} of {int(step['count'])} numbers {is_what}"
+    if name in _LIMITS and len(given) > 1:
+        return f"{name} makes {_number(float(result))} of {_number(given[0])}"
+    if name == "reciprocal" and given:
+        return f"1 / {_number(given[0])} {is_what}"
+    if name in _SIGNS and len(given) == 2:
+        a, b = reversed(given) if name == "rsub" else given
+        return f"{_number(a)} {_SIGNS[name]} {_number(b)} {is_what}"
+    if name in _MATRIX:
+        product = (
+            f"{_number(given[0])} · {_number(given[1])} {is_what}" if len(given) == 2 else is_what
+        )
+        return f"in a matrix product {product}"
+    argument = ", ".join(_number(v) for v in given)
+    if len(step["minus"]) == 2:
+        a, b = (float(v) for v in step["minus"])
+        argument = f"{_number(a)} − {_number(b)}"
+    if name == "log_sigmoid_forward":
+        name = "logsigmoid"
+    where = ""
+    if single and name == "exp" and math.isinf(result) and given[0] < _LARGEST_IN_DOUBLE:
+        where = " in float32"
+    if name in _FUNCTIONS or name.isidentifier():
+        return f"{name}({argument}) {is_what}{where}"
+    return f"one operation {is_what}"
+
+
+def _number(value: float) -> str:
+    words = show(value)
+    return f"({words})" if words.startswith("-") and math.isinf(value) else words
+
+
+def _line(ev: Evidence, steps: list[dict[str, Any]]) -> dict[str, object]:
+    number = next((s["line"] for s in steps if isinstance(s["line"], int)), None)
+    if number is None:
+        return {}
+    text = ev.source.text_of(number)
+    return {"line": number, "source": text} if text else {}
+
+
+def _hint(ev: Evidence, steps: list[dict[str, Any]]) -> str:
+    first, last = steps[0], steps[-1]
+    names = [str(s["op"]) for s in steps]
+    if last["again"]:
+        return (
+            "torch differentiates every operation of backward; this one has no finite slope there, and "
+            "torch.where around it does not help. Compute backward from the input with a smooth formula."
+        )
+    row = any(n in ("sum", "mean", "logsumexp", *_ROWS) for n in names) or _sums(ev)
+    if names[-1] in _LIMITS:
+        return (
+            "A bound that keeps a number from 0 or from infinity gives another number in its place. Leave it out, "
+            "and rewrite the formula so that nothing vanishes or overflows."
+        )
+    if (
+        names[-1] in ("add", "sub", "rsub")
+        and math.isfinite(last["result"])
+        and not any(map(_row_is_lost, steps[1:]))
+    ):
+        return _lost_hint(last)
+    if math.isinf(first["result"]) and names[0] in _GROW:
+        return (
+            "Subtract the largest number of the row itself (amax along the dimension, keepdim=True) before exp: "
+            "then exp sees no positive number, and each row has one exp(0) = 1."
+            if row
+            else "It overflows for large numbers. Rewrite the formula so that exp only sees numbers that are not "
+            "positive, as in exp(−|x|), or use a function of torch that does so."
+        )
+    if first["result"] == 0 and any(map(_row_is_lost, steps[1:])):
+        if len(first["minus"]) == 2:
+            return (
+                "Every exp of that row underflowed: what is subtracted is far above all of its numbers. "
+                "Subtract the largest number of the row itself, not of the whole tensor, and not a maximum "
+                "that began at 0: then one of them is exp(0) = 1."
+            )
+        return (
+            "Every exp of that row underflowed. Subtract the row's own largest number (amax along the "
+            "dimension, keepdim=True) first: then one of them is exp(0) = 1."
+        )
+    if names[-1] in ("log", "log2", "log10") and first["result"] == 0:
+        return (
+            "What has underflowed to 0 cannot be brought back by a log. Simplify the formula on paper until no "
+            "number that can vanish goes into the log."
+        )
+    return _birth_hint(first, last, len(steps) == 1)
+
+
+def _lost_hint(last: dict[str, Any]) -> str:
+    if abs(last["result"]) < 0.1 and last["result"] != 0:
+        return (
+            "The small number that is added keeps log or a division from meeting 0, but where the other number "
+            "vanishes it is all that is left. Leave it out, and rewrite the formula so that nothing vanishes."
+        )
+    return (
+        "Beside a larger number the small one is rounded away. Compute it without that sum: log1p(t) for "
+        "log(1 + t), expm1(t) for exp(t) − 1, σ(−x) for 1 − σ(x)."
+    )
+
+
+def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str:
+    name, given = str(last["op"]), [float(v) for v in last["operands"]]
+    if name in ("div", "reciprocal", "rsqrt") and given and given[-1] == 0:
+        if not alone:
+            return (
+                "The divisor underflowed to 0. Simplify the quotient on paper, so that nothing that can vanish is "
+                "divided by."
+            )
+        return (
+            "Where the divisor is 0 the quotient has no value. Write the formula without that division, or put a "
+            "1 in place of the 0 (torch.where, masked_fill) before you divide."
+        )
+    if name in _ROWS or (name in ("sub", "rsub") and set(given) == {-math.inf}):
+        return (
+            "Where a whole row is −inf, its maximum is −inf too. Put 0 in place of an infinite maximum (torch.where, "
+            "masked_fill) before you subtract it, and 0 in place of what such a row gives."
+        )
+    if math.isnan(last["result"]) and 0 in given:
+        return (
+            "A factor is infinite where the other is 0. Find where the infinite one comes from, and put an ordinary "
+            "number there (torch.where) before you multiply; a mask that is multiplied afterwards cannot mend it."
+        )
+    return (
+        "Rewrite the formula so that no intermediate result leaves the range of the dtype: simplify on paper "
+        "before you compute."
+    )
+
+
+def _sums(ev: Evidence) -> bool:
+    """Whether the forward adds numbers up."""
+    ran = (op for pair in ev.pairs("structure") for op in pair.answer.forward_ops)
+    if any(op.startswith(("aten.sum", "aten.mean", "aten.bmm", "aten.mm")) for op in ran):
+        return True
+    return ev.exercise.is_function and ev.source.mentions(ev.exercise.name, "sum")

@@ -1,0 +1,113 @@
+"""Far out, where exp overflows and underflows: finite and right values of forward and backward."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.arithmetic_words import happened
+from autograder.compare import both, close, mismatch, show
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.rules.outputs import line_of, tensors_of
+from autograder.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.rules.slips import slip_at
+
+_FORWARD = (
+    "Look for the first intermediate result that is inf, or 0 where it should not be: exp overflows above "
+    "about 88 in float32, and it and the sigmoid underflow to 0. Rewrite the formula so that exp only sees "
+    "numbers that are not positive, and each sum of them has one exp(0)."
+)
+_BACKWARD = (
+    "Look for the first intermediate result of backward that is inf, or 0 where it should not be: exp "
+    "overflows, a quotient has the divisor 0, a difference of nearly equal numbers has no digits left. Write "
+    "the derivative with quantities that stay between 0 and 1."
+)
+
+
+@rule("forward-unstable", needs=("forward_runs", "output_shape", "output_value"))
+def output_stable(ev: Evidence) -> Verdict:
+    """The output stays finite for very large and very small inputs."""
+    pairs = list(ev.pairs("run", "function", role="extreme"))
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        for place, (output, right) in enumerate(tensors_of(pair)):
+            if output.shape != right.shape or not output.is_floating_point():
+                continue
+            bad = torch.isfinite(right) & ~torch.isfinite(output)
+            if not bool(bad.any()) and not close(output, right, torch.float32):
+                bad = mismatch(output, right, torch.float32)
+            if bool(bad.any()):
+                return _output_off(ev, pair, place, output, right, bad)
+    return None
+
+
+def _output_off(
+    ev: Evidence, pair: Pair, place: int, output: Tensor, right: Tensor, bad: Tensor
+) -> Finding:
+    at = ""
+    for position in pair.question.wants:
+        value = pair.question.args[position]
+        if value.shape == bad.shape:
+            at = f" at {ev.argument(position)} = {show(value[bad][0])}"
+            break
+    mine, exact = show(output[bad][0]), show(right[bad][0])
+    evidence = {"case": pair.where, **both(output, right, torch.float32), **line_of(ev, pair)}
+    finite = bool(torch.isfinite(output).all())  # too many formulas give inf or nan there
+    slip = slip_at(ev, [pair]) if finite else None
+    cause = happened(ev, pair, "outputs", place, bad) if slip is None else None
+    message = f"In float32 the output is {mine}{at}, where the exact value is {exact}."
+    if slip is not None:
+        message = f"{message.removesuffix('.')}: {slip.message}"
+    elif cause is not None:
+        message = f"{cause.words}: the output is {mine}{at}, where {exact} is right."
+        evidence |= cause.line
+    hint = slip.hint if slip is not None else ev.advice(pair.where)
+    hint = hint or (_FORWARD if cause is None else cause.hint)
+    return Finding("forward-unstable", message, hint, evidence)
+
+
+@rule(
+    "gradient-unstable",
+    needs=(
+        "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
+        "one_gradient_an_argument", "leaves_inputs", "leaves_saved", "leaves_upstream",
+        "output_stable", "gradients_agree",
+    ),
+)  # fmt: skip
+def gradient_stable(ev: Evidence) -> Verdict:
+    """The gradient stays finite for very large and very small inputs."""
+    pairs = [p for p in ev.pairs("run", role="extreme") if p.question.wants]
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        for position in pair.question.wants:
+            got, right = pair.raw(position), pair.right(position)
+            if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
+                continue
+            bad = torch.isfinite(right) & ~torch.isfinite(got)
+            if not bool(bad.any()):
+                bad = mismatch(got, right, torch.float32)
+            if bool(bad.any()):
+                return _gradient_off(ev, pair, position, got, right, bad)
+    return None
+
+
+def _gradient_off(
+    ev: Evidence, pair: Pair, position: int, got: Tensor, right: Tensor, bad: Tensor
+) -> Finding:
+    name, value = ev.argument(position), pair.question.args[position]
+    at = f" at {name} = {show(value[bad][0])}" if value.shape == bad.shape else ""
+    off = (
+        f"the gradient for {name} is {show(got[bad][0])}{at}, where {show(right[bad][0])} is right."
+    )
+    evidence = {"case": pair.where, "argument": name, **both(got, right, torch.float32)}
+    cause = happened(ev, pair, "gradients", pair.question.wants.index(position), bad)
+    if cause is None:
+        return Finding("gradient-unstable", f"In float32 {off}", _BACKWARD, evidence)
+    return Finding(
+        "gradient-unstable", f"{cause.words}: {off}", cause.hint, {**evidence, **cause.line}
+    )
+
+
+RULES = (output_stable, gradient_stable)

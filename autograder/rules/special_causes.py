@@ -1,0 +1,52 @@
+"""Why an answer is wrong at a special point alone."""
+
+from __future__ import annotations
+
+import ast
+
+from torch import Tensor
+
+from autograder.evidence import Evidence
+from autograder.exercise import ForwardSlip
+from autograder.rules.slips import slip_at
+from autograder.source import Source
+
+
+def slip_at_point(ev: Evidence, case: object) -> ForwardSlip | None:
+    """The known slip that is made at this special point alone."""
+    pairs = [p for p in ev.pairs("run", "function", role="special") if p.where == case]
+    return slip_at(ev, pairs) if pairs else None
+
+
+def gives_up(ev: Evidence, case: object) -> tuple[str, str, dict[str, object]] | None:
+    """(message, hint, line) where one special element makes the whole gradient 0."""
+    condition = _condition_on_all(ev.source, "backward")
+    if condition is None:
+        return None
+    for pair in (p for p in ev.pairs("run", role="special") if p.where == case):
+        for position in pair.question.wants:
+            got, right = pair.raw(position), pair.right(position)
+            if not isinstance(got, Tensor) or right is None or got.numel() < 2:
+                continue
+            if bool(got.any()) or not bool(right.any()):
+                continue
+            return (
+                f"the gradient for {ev.argument(position)} is then 0 everywhere, as the `if` in line "
+                f"{condition[0]} decides for the whole tensor.",
+                "Where a few elements or rows are special, the others are not: decide for each of them, with a "
+                "mask and torch.where, in place of `if` with any() or all().",
+                {"line": condition[0], "source": condition[1]},
+            )
+    return None
+
+
+def _condition_on_all(source: Source, method: str) -> tuple[int, str] | None:
+    """The first `if` of a method that asks any() or all() of a tensor."""
+    node = source.methods.get(method)
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, ast.If | ast.IfExp) and any(
+            isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in ("any", "all")
+            for call in ast.walk(part.test)
+        ):
+            return source.line_of(part)
+    return None
