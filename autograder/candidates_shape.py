@@ -56,8 +56,7 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     if all(_expands_to(p.raw(i), p.right(i)) for p in odd):
         return Finding(
             "gradient-shape",
-            f"The numbers of the gradient for {name} are right, but each stands there once where several "
-            f"elements of {name} need it: {shapes}.",
+            f"The numbers of the gradient for {name} are right, but they are not expanded to its shape: {shapes}.",
             f"Stretch it to the shape of {name}: expand (note x.shape in forward; sizes are plain numbers).",
         )
     if (known := misconception(ev, i, wrong, every)) is not None:

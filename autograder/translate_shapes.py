@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from autograder.compare import close, shape_words
+from autograder.compare import shape_words
 from autograder.evidence import Evidence, Pair
-from autograder.expected import reference_arguments
 from autograder.observation import Failure, Operand
+from autograder.translate_matrices import batches_of_matrices, matrices_for_elements, transposed
 
 Words = tuple[str, str]
 
@@ -22,7 +22,6 @@ _OUT_OF_RANGE = (
 _MATRICES = (
     r"mat1 and mat2 shapes cannot|batch1|inconsistent tensor size|size mismatch|matrix|1D tensors"
 )
-_PRODUCT = r"@|matmul|\bmm\(|\bdot\(|\bmv\(|bmm"
 _BROADCAST = (
     r"must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
 )
@@ -45,7 +44,7 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
             _lost_by_reduction(failure, method)
             or _shape_of_the_output(failure, ev, pair, method)
             or _two_shapes(failure, method)
-            or _batches_of_matrices(failure, method)
+            or batches_of_matrices(failure, method)
         )
     if failure.message == "tuple index out of range":
         return _shape_too_short(failure, method)
@@ -54,7 +53,7 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
     if out := re.search(_OUT_OF_RANGE, failure.message):
         return _counted_from_the_front(failure, ev, int(out[2]) + 1, int(out[3]))
     if re.search(_MATRICES, failure.message):
-        return _matrices_for_elements(failure, ev, pair, method) or _transposed(failure, method)
+        return matrices_for_elements(failure, ev, pair, method) or transposed(failure, method)
     return None
 
 
@@ -92,23 +91,6 @@ def _index_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str
         f"The reduced dimension is given back twice: {failure.operation} gets a tensor of shape "
         f"{shape_words(long)}, which has a dimension more than the input.",
         "unsqueeze(dim) once for each tensor, in forward or in backward; keepdim=True gives it back as well.",
-    )
-
-
-def _transposed(failure: Failure, method: str) -> Words | None:
-    """Two matrices that would fit with one of them transposed."""
-    found = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", failure.message)
-    if found is None:
-        return None
-    a, b, c, d = map(int, found.groups())
-    fits = [words for words, good in (("the first", a == c), ("the second", b == d)) if good]
-    if not fits or (a, b) == (c, d):
-        return None
-    return (
-        f"{method} multiplies matrices whose shapes do not fit: {a}×{b} and {c}×{d}. They would with "
-        f"{' or '.join(fits)} transposed.",
-        "The inner sizes must agree, and the outer ones must give the shape that is wanted. transpose(-1, -2) "
-        "or .mT, whatever the number of batch dimensions.",
     )
 
 
@@ -188,11 +170,23 @@ def _shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str
             return (
                 f"The reduced dimension is given back in the wrong place: {shape_words(operand.shape)} does not "
                 f"fit {target}; {shape_words(back)} does.",
-                "A negative dim counts from the end of x. In the output's shape, which is one shorter, the same "
-                "number is another place (list.insert(-1, 1) inserts before the last entry): unsqueeze(dim) "
-                "counts as it should, or count from the front, dim % x.dim().",
+                _NEGATIVE if _dim(ev, pair) < 0 else _ELSEWHERE,
             )
     return None
+
+
+_NEGATIVE = (
+    "A negative dim counts from the end of x. In the output's shape, which is one shorter, the same number is "
+    "another place (list.insert(-1, 1) inserts before the last entry): unsqueeze(dim) counts as it should, or "
+    "count from the front, dim % x.dim()."
+)
+_ELSEWHERE = (
+    "Put it back where it was: unsqueeze(dim), not at a place that is written out (-1, 0, 1)."
+)
+
+
+def _dim(ev: Evidence, pair: Pair) -> int:
+    return int(pair.question.args[ev.exercise.argument_names.index("dim")])
 
 
 def _with_its_dimension(ev: Evidence, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -224,19 +218,6 @@ def _two_shapes(failure: Failure, method: str) -> Words | None:
     )
 
 
-def _batches_of_matrices(failure: Failure, method: str) -> Words | None:
-    """The dimensions in front of the matrices do not fit: torch's sizes are about those."""
-    sizes = re.search(r"tensor a \((\d+)\).*tensor b \((\d+)\).*dimension (\d+)", failure.message)
-    if sizes is None or not re.search(_PRODUCT, failure.source):
-        return None
-    return (
-        f"{method} multiplies batches of matrices (@) whose batch dimensions do not fit: {sizes[1]} against "
-        f"{sizes[2]} in dimension {sizes[3]}.",
-        "The matrices are the last two dimensions, all in front are batches. mT and transpose(-1, -2) exchange "
-        "the last two; .T turns round all of them, and transpose(0, 1) or (1, 2) may move a batch.",
-    )
-
-
 def _counted_from_the_front(failure: Failure, ev: Evidence, count: int, got: int) -> Words | None:
     """A dimension that is written out and does not exist in a tensor of fewer dimensions."""
     call = _call_with(failure, ev, got)
@@ -263,36 +244,3 @@ def _call_with(failure: Failure, ev: Evidence, number: int) -> str | None:
             arguments = ", ".join(ast.unparse(a) for a in (*node.args, *node.keywords))
             return f"{ast.unparse(node.func).split('.')[-1]}({arguments})"[:60]
     return None
-
-
-def _matrices_for_elements(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
-    """@ in a function that works element by element."""
-    if not re.search(_PRODUCT, failure.source):
-        return None
-    if not _by_elements(ev, pair):
-        return None
-    return (
-        f"{method} multiplies matrices where {ev.exercise.name} works element by element: *, not @.",
-        "* multiplies each element with its partner, and broadcasts; @, matmul, mm and dot add up products.",
-    )
-
-
-def _by_elements(ev: Evidence, pair: Pair) -> bool:
-    """Whether every element of the output comes from one element of each argument: tried on two."""
-    args, outputs = reference_arguments(pair.question), pair.expected.outputs
-    if len(outputs) != 1 or not isinstance(outputs[0], Tensor) or outputs[0].numel() == 0:
-        return False
-    whole = outputs[0].detach()
-    for place in (0, whole.numel() - 1):
-        try:
-            single = [
-                a.detach().expand(whole.shape).reshape(-1)[place] if isinstance(a, Tensor) else a
-                for a in args
-            ]
-            with torch.no_grad():
-                made = ev.exercise.reference(*single)
-        except Exception:  # another call need not make sense for this reference
-            return False
-        if not isinstance(made, Tensor) or not close(made, whole.reshape(-1)[place]):
-            return False
-    return True

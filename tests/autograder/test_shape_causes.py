@@ -157,7 +157,10 @@ def test_an_argument_that_is_ignored_or_taken_for_another(output, default, words
 @pytest.mark.parametrize(
     ("gradient", "words"),
     [
-        ("g if ctx.keepdim else g.unsqueeze(ctx.dim)", "each stands there once"),
+        (
+            "g if ctx.keepdim else g.unsqueeze(ctx.dim)",
+            "they are not expanded to its shape: (2, 1) instead of (2, 5)",
+        ),
         ("g.expand(ctx.shape)", "The reduced dimension is not given back"),
         (
             "(lambda s: g.reshape(s if ctx.keepdim else s.insert(ctx.dim, 1) or s))(list(g.shape)).expand(ctx.shape)",
