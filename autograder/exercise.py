@@ -158,6 +158,8 @@ class Scenario:
     rule   the rule that a verdict of this scenario carries
     needs  rules that must hold before this one is judged
     cause  judged before gradcheck and before what is kept where: its finding explains theirs
+    first  judged before everything else: its finding explains wrong values and errors. Where the
+           experiment itself stops with an error, it is silent and the ordinary rules speak
     """
 
     name: str
@@ -167,6 +169,7 @@ class Scenario:
     visible: bool = False
     needs: tuple[str, ...] = ("raises",)
     cause: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True)

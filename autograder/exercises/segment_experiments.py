@@ -35,20 +35,22 @@ class _Watched(torch.nn.Module):
         return torch.sin(x * self.weight) + 0.5 * x
 
 
-def _nodes(output: Tensor) -> list[str]:
-    """The modules and names of the Function classes between the output and the leaves."""
+def _nodes(output: Tensor, leaf: Tensor) -> tuple[list[str], bool]:
+    """The modules and names of the Function classes behind the output, and whether it leads to the leaf."""
     queue: list[Any] = [output.grad_fn]
     seen: set[int] = set()
     found: list[str] = []
+    reached = False
     while queue:
         node = queue.pop()
         if node is None or id(node) in seen or len(seen) > 2000:
             continue
         seen.add(id(node))
+        reached = reached or getattr(node, "variable", None) is leaf
         if hasattr(node, "_forward_cls"):
             found.append(f"{node._forward_cls.__module__}.{node._forward_cls.__name__}")
         queue += [following for following, _ in node.next_functions]
-    return found
+    return found, reached
 
 
 @explained
@@ -66,22 +68,23 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             y = submission(layers, segments, leaf)
             kept = storages.alive(leaf, y)
         forward = len(log)
+        nodes, reached = _nodes(y, leaf)
         if y.requires_grad:
             (y * g).sum().backward()
         cuts.append(
             {
                 "count": count, "segments": segments, "x": x, "g": g, "weights": weights,
-                "forward": log[:forward], "backward": log[forward:], "nodes": _nodes(y),
+                "forward": log[:forward], "backward": log[forward:], "nodes": nodes, "reached": reached,
                 "custom": has_custom_node(y), "kept": kept, "one": x.numel() * x.element_size(),
                 "ready_made": any(layer.ready_made for layer in made),
                 "gradients": [leaf.grad, *(layer.weight.grad for layer in made)],
-                "left": len(layers),
+                "left": len(layers), "requires_grad": y.requires_grad,
             }
         )  # fmt: skip
     return {"cuts": cuts}
 
 
-def _cut_words(cut: dict[str, Any]) -> str:
+def cut_words(cut: dict[str, Any]) -> str:
     plural = "s" if cut["segments"] > 1 else ""
     return f"{cut['count']} layers in {cut['segments']} segment{plural}"
 
@@ -94,6 +97,14 @@ def judge_runs(data: dict[str, Any]) -> Verdict:
             "The recomputed segment does not start from the argument that Checkpoint gives it.",
             "Let the function of a segment use its own argument alone: def segment(h): … with h. An x from "
             "outside is another tensor by the time that backward calls the function again.",
+            {"original": error},
+        )
+    if "does not require grad" in error:
+        return (
+            "The recomputation of a segment leaves no graph: something in it switches grad mode off, or "
+            "detaches.",
+            "Look into the function of a segment for torch.no_grad(), inference_mode, .detach() and .data. "
+            "Checkpoint itself runs it under torch.enable_grad() in backward.",
             {"original": error},
         )
     return judge_graph(data)
@@ -127,62 +138,36 @@ def judge_every_segment(data: dict[str, Any]) -> Verdict:
     """No layer leaves a graph in forward; the last segment's neither."""
     for cut in data["cuts"]:
         watched = sorted({number for number, grad in cut["forward"] if grad})
-        if not watched and cut["custom"]:
+        if not watched and (cut["custom"] or not cut["requires_grad"]):
             continue
         missing = [i for i in watched if i in {number for number, _ in cut["backward"]}]
-        where = f"With {_cut_words(cut)}"
+        where = f"With {cut_words(cut)}"
         if len(watched) == cut["count"] or not cut["custom"]:
             return (
                 f"{where} no layer runs inside a Checkpoint: all intermediates are kept.",
                 "A segment is a function of x: Checkpoint.apply(run_segment, x).",
                 {"layers": cut["count"]},
             )
-        last = watched[-1] == cut["count"] - 1
-        which = "the last segment is" if last and not missing else "some layers are"
+        last = watched[-1] == cut["count"] - 1 and not missing
+        ends = watched == list(range(watched[0], watched[-1] + 1)) and not missing
+        first = ends and watched[0] == 0
+        which = (
+            "some layers are"
+            if not last and not first
+            else "the first segment is"
+            if first
+            else "the last segment is"
+        )
         return (
             f"{where} {which} not checkpointed (layer {watched[0] + 1} to {watched[-1] + 1} of "
             f"{cut['count']}): the intermediates there are kept.",
-            "torch's own checkpoint_sequential leaves the last segment out, this one does not: the "
-            "same line for every segment.",
-            {"layers": cut["count"]},
-        )
-    return None
-
-
-def _working_segments(cut: dict[str, Any]) -> int:
-    """How many segments have layers: in backward the last one runs again first, each in its order."""
-    ran = [number for number, _ in cut["backward"]]
-    return sum(i == 0 or number <= ran[i - 1] for i, number in enumerate(ran))
-
-
-def judge_number_of_segments(data: dict[str, Any]) -> Verdict:
-    """As many Checkpoints as segments were asked for, and none of them empty."""
-    if all(len(cut["nodes"]) == cut["count"] for cut in data["cuts"]):
-        return (
-            "Every layer is a Checkpoint of its own, however many segments are asked for.",
-            "A segment is several layers in one function: it keeps one input for all of them. Cut the "
-            "layers at i · count // segments for i = 0 … segments.",
-            {"layers": data["cuts"][0]["count"], "segments": data["cuts"][0]["segments"]},
-        )
-    for cut in data["cuts"]:
-        made, working = len(cut["nodes"]), _working_segments(cut)
-        if made == working == cut["segments"]:
-            continue
-        hint = (
-            "Layers need not divide evenly. Boundaries such as i · count // segments for i = 0 … "
-            "segments give exactly that many segments, and none is empty."
-        )
-        if made == cut["segments"]:
-            return (
-                f"With {_cut_words(cut)} only {working} of the {made} Checkpoints have layers.",
-                f"An empty segment saves nothing, and the others are longer for it. {hint}",
-                {"layers": cut["count"], "segments": cut["segments"], "working": working},
+            (
+                "torch's own checkpoint_sequential leaves the last segment out, this one does not. "
+                if last
+                else ""
             )
-        return (
-            f"With {_cut_words(cut)} there {'is' if made == 1 else 'are'} {made} "
-            f"Checkpoint{'' if made == 1 else 's'}; {cut['segments']} are asked for.",
-            hint,
-            {"layers": cut["count"], "segments": cut["segments"], "made": made},
+            + "The same line for every segment: x = Checkpoint.apply(…, x).",
+            {"layers": cut["count"]},
         )
     return None
 
@@ -196,10 +181,19 @@ def _gradients(cut: dict[str, Any]) -> list[Tensor]:
     return list(torch.autograd.grad((y * cut["g"]).sum(), [x, *weights]))
 
 
+def _is_cut_between(cut: dict[str, Any]) -> bool:
+    """Whether the last segment alone is in the graph and runs its layers again, each once."""
+    again = [number for number, _ in cut["backward"]]
+    last = list(range(cut["count"] - len(again), cut["count"]))
+    return not cut["reached"] and len(cut["nodes"]) == 1 < cut["segments"] and again == last
+
+
 def judge_same_layers(data: dict[str, Any]) -> Verdict:
     """In backward every segment runs the layers again that it ran in forward."""
     for cut in data["cuts"]:
         again = [number for number, _ in cut["backward"]]
+        if not cut["requires_grad"] or _is_cut_between(cut):  # asked with the gradients
+            continue
         if sorted(again) == sorted(number for number, _ in cut["forward"]):
             continue
         distinct = sorted(set(again))
@@ -208,7 +202,7 @@ def judge_same_layers(data: dict[str, Any]) -> Verdict:
         if not distinct:
             return (
                 "What a segment takes its layers from is used up in forward, or emptied before backward: with "
-                f"{_cut_words(cut)} no layer runs again.",
+                f"{cut_words(cut)} no layer runs again.",
                 "Give each segment a list or a tuple of its layers, its own: list(layers[a:b]). An iterator "
                 "(iter, islice, zip, map, a generator) gives each of them once, and pop takes them away.",
                 {"ran again": "none"},
@@ -218,7 +212,7 @@ def judge_same_layers(data: dict[str, Any]) -> Verdict:
         verb = "run" if len(distinct) > 1 else "runs"
         return (
             "A segment's function runs other layers in backward than in forward: it looks up a variable "
-            f"of the loop, and the loop is over. With {_cut_words(cut)}, only {plural} {names} {verb} again in "
+            f"of the loop, and the loop is over. With {cut_words(cut)}, only {plural} {names} {verb} again in "
             "backward.",
             "Bind the segment when the function is made: a helper that takes the layers and returns the "
             "function, functools.partial, or a default argument (lambda h, part=part: …).",
@@ -227,15 +221,48 @@ def judge_same_layers(data: dict[str, Any]) -> Verdict:
     return None
 
 
+def _cut_off(cut: dict[str, Any]) -> tuple[str, str] | None:
+    """Where the gradient ends on its way back to x; None where it does not, or nothing is known of it."""
+    if not cut["requires_grad"]:
+        return (
+            "the result has no graph: it is cut off at the end.",
+            "Return what the last Checkpoint.apply gives, as it is: no detach, no .data, no torch.no_grad() "
+            "around the loop.",
+        )
+    if not cut["reached"]:
+        what = "x is cut off" if not _is_cut_between(cut) else "each segment is cut off"
+        where = "before the first segment" if not _is_cut_between(cut) else "from the one before"
+        return (
+            f"{what} {where}: the graph of the result does not lead back to x.",
+            "Hand on x itself, and the output of each segment as it is: no .detach(), no .data, no "
+            "torch.tensor(…). Checkpoint makes leaves of its own in backward.",
+        )
+    wrong = [not close(g, r) for g, r in zip(cut["gradients"], _gradients(cut), strict=True)]
+    nothing = [g is None or not bool(g.any()) for g in cut["gradients"]]
+    if wrong[0] and nothing == wrong and not wrong[-1]:
+        # All that comes after the last one that gets nothing is right: the way ends in between.
+        end = max(i for i, each in enumerate(wrong) if each)
+        if all(wrong[: end + 1]):
+            return (
+                f"the gradient ends before layer {end + 1}: that layer and what follows get theirs, all "
+                "before it and x get none.",
+                "Inside the function of a segment everything stays connected to its argument: no .detach(), "
+                "no .data, no torch.no_grad(). And Checkpoint's backward returns what arrives there.",
+            )
+    return None
+
+
 def judge_gradients(data: dict[str, Any]) -> Verdict:
     """x and all parameters get right gradients."""
     for cut in data["cuts"]:
+        if said := _cut_off(cut):
+            return f"With {cut_words(cut)} {said[0]}", said[1], {}
         for place, (got, right) in enumerate(zip(cut["gradients"], _gradients(cut), strict=True)):
             if close(got, right):
                 continue
             name = "x" if place == 0 else f"the parameter of layer {place}"
             return (
-                f"With {_cut_words(cut)} the gradient of {name} is "
+                f"With {cut_words(cut)} the gradient of {name} is "
                 f"{'missing' if got is None else 'wrong'}.",
                 "Give each segment the output of the one before, and use nothing from outside but its "
                 "own layers.",
@@ -251,7 +278,7 @@ def judge_kept(data: dict[str, Any]) -> Verdict:
         allowed = (cut["segments"] - 1) * cut["one"] + (cut["segments"] + 1) * RANDOM_STATE_BYTES
         if cut["kept"] > allowed:
             return (
-                f"With {_cut_words(cut)} {cut['kept']} bytes stay alive after forward; {allowed} are "
+                f"With {cut_words(cut)} {cut['kept']} bytes stay alive after forward; {allowed} are "
                 "enough for the segments' inputs and a random state each.",
                 "Look whether something holds on to results inside a segment: a list, or a closure.",
                 {"kept": cut["kept"], "allowed": allowed},

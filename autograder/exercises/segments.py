@@ -9,6 +9,8 @@ from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Named, Scenario
 from autograder.exercises import segment_experiments as experiments
+from autograder.exercises import segment_numbers as numbers
+from autograder.exercises import segment_orders as orders
 
 LESSON = "06_checkpointing"
 
@@ -135,6 +137,15 @@ CHECKPOINT_SEQUENTIAL = Exercise(
     ),
     scenarios=(
         Scenario(
+            "the layers run one after another",
+            "value",
+            orders.run_order,
+            orders.judge_order,
+            visible=True,
+            needs=(),
+            first=True,
+        ),
+        Scenario(
             "forward and backward come to their end",
             "raises",
             experiments.run_segments,
@@ -186,7 +197,7 @@ CHECKPOINT_SEQUENTIAL = Exercise(
             "there are as many segments as were asked for",
             "saves-too-much",
             experiments.run_segments,
-            experiments.judge_number_of_segments,
+            numbers.judge_number_of_segments,
             visible=True,
             needs=(*_SAME, "scenario x and all parameters get right gradients"),
         ),

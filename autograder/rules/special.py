@@ -96,17 +96,17 @@ def leaves_torch_alone(ev: Evidence) -> Verdict:
     )
 
 
-def scenario_rules(ev: Evidence) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """A rule for each scenario of the exercise, made when it is judged: the causes, and the others."""
-    early, late = (
+def scenario_rules(ev: Evidence) -> tuple[tuple[Rule, ...], ...]:
+    """A rule for each scenario of the exercise: those that come first, the causes, and the others."""
+    first, early, late = (
         tuple(
             _scenario_rule(s.name, s.rule, s.needs)
             for s in ev.exercise.scenarios
-            if s.cause is early
+            if (s.first, s.cause and not s.first) == when
         )
-        for early in (True, False)
+        for when in ((True, False), (False, True), (False, False))
     )
-    return early, late
+    return first, early, late
 
 
 def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
@@ -116,6 +116,8 @@ def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
             return NOT_ASKED
         answer = ev.observation.answers[id]
         scenario = next(s for s in ev.exercise.scenarios if s.name == name)
+        if answer.failure is not None and scenario.first:
+            return NOT_ASKED
         if answer.failure is not None:
             from autograder.translate import translate
 

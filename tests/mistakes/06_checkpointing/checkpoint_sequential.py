@@ -1223,3 +1223,381 @@ def checkpoint_sequential(layers, segments, x):
         x = Checkpoint.apply(segment, x)
         coming = coming[size:]
     return x
+
+
+# %% wrong[value]: segments overlap: the layer at each boundary belongs to both
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(part):
+    def run(h):
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    marks = [k * len(stages) // segments for k in range(segments + 1)]
+    for begin, end in zip(marks, marks[1:]):
+        x = Checkpoint.apply(through(stages[begin : end + 1]), x)
+    return x
+
+
+# %% wrong[value]: the function of a segment returns after its first layer
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def first_of(part):
+    def run(h):
+        for stage in part:
+            return stage(h)
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    marks = [k * len(stages) // segments for k in range(segments + 1)]
+    for begin, end in zip(marks, marks[1:]):
+        x = Checkpoint.apply(first_of(stages[begin:end]), x)
+    return x
+
+
+# %% wrong[value]: every n-th layer in a segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(part):
+    def run(h):
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    for k in range(segments):
+        x = Checkpoint.apply(through([*layers][k::segments]), x)
+    return x
+
+
+# %% wrong[gradient-value]: x becomes a new leaf before the first segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(part):
+    def run(h):
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    h = x.detach().clone().requires_grad_(True)
+    for k in range(segments):
+        part = stages[k * len(stages) // segments : (k + 1) * len(stages) // segments]
+        h = Checkpoint.apply(through(part), h)
+    return h
+
+
+# %% wrong[gradient-value]: each segment starts from a new leaf
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(part):
+    def run(h):
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    for k in range(segments):
+        part = stages[k * len(stages) // segments : (k + 1) * len(stages) // segments]
+        x = Checkpoint.apply(through(part), x if k == 0 else x.detach().requires_grad_(True))
+    return x
+
+
+# %% wrong[gradient-value]: the function of a segment detaches what it gets
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def cut(part):
+    def run(h):
+        h = h.data
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    for k in range(segments):
+        part = stages[k * len(stages) // segments : (k + 1) * len(stages) // segments]
+        x = Checkpoint.apply(cut(part), x)
+    return x
+
+
+# %% wrong[gradient-value]: the result is detached
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(part):
+    def run(h):
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    for k in range(segments):
+        part = stages[k * len(stages) // segments : (k + 1) * len(stages) // segments]
+        x = Checkpoint.apply(through(part), x)
+    return x.detach()
+
+
+# %% wrong[saves-too-much]: each layer of a segment has a Checkpoint of its own inside the segment's
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def nested(part):
+    def run(h):
+        for stage in part:
+            h = Checkpoint.apply(stage, h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    for k in range(segments):
+        part = stages[k * len(stages) // segments : (k + 1) * len(stages) // segments]
+        x = Checkpoint.apply(nested(part), x)
+    return x
+
+
+# %% wrong[saves-too-much]: rounded down, and the rest is one more segment
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, torch.Tensor)]
+        ctx.others = [None if isinstance(a, torch.Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        ctx.state = torch.get_rng_state()
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Checkpoint has a first derivative only")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors):
+            args[place] = tensor.detach().requires_grad_(ctx.needs_input_grad[place + 1])
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+def through(part):
+    def run(h):
+        for stage in part:
+            h = stage(h)
+        return h
+
+    return run
+
+
+def checkpoint_sequential(layers, segments, x):
+    stages = [*layers]
+    size = len(stages) // segments
+    while stages:
+        x = Checkpoint.apply(through(stages[:size]), x)
+        stages = stages[size:]
+    return x
