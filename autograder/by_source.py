@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from autograder.evidence import Evidence
+from autograder.evidence import Evidence, Pair
 from autograder.observation import Failure
 
 _ASKED = (
@@ -27,6 +27,24 @@ def missing_or_not(failure: Failure, ev: Evidence, method: str) -> tuple[str, st
         f"{method} asks whether all of {name} is true, where the question is whether there is one: a tensor "
         "of several numbers is neither true nor false.",
         f"An argument that was left out is None: ask `{name} is not None` (or `{name} is None`).",
+    )
+
+
+def after_the_last(
+    failure: Failure, ev: Evidence, pair: Pair, method: str
+) -> tuple[str, str] | None:
+    """``shape[dim + 1:]`` with dim = -1, which takes everything once more."""
+    names = ev.exercise.argument_names
+    node = ev.source.methods.get(method)
+    if node is None or "dim" not in names or names.index("dim") >= len(pair.question.args):
+        return None
+    found = re.search(r"[\w.]*\bdim \+ 1:", ast.unparse(node))
+    if found is None or pair.question.args[names.index("dim")] != -1:
+        return None
+    written = found[0].removesuffix(":")
+    return (
+        f"With dim = -1, {written} is 0: what is taken from there on in {method} begins again at the front.",
+        "Count dim from the front first (dim % x.dim()), or use unsqueeze(dim), which takes negative ones.",
     )
 
 

@@ -14,7 +14,7 @@ from autograder.candidates_factor import scale
 from autograder.candidates_shape import shape, summed_otherwise, transposed_finding
 from autograder.candidates_terms import constant_term, factor_too_many, term_too_many
 from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
-from autograder.changed_arguments import elsewhere
+from autograder.changed_arguments import elsewhere, exchanged_numbers
 from autograder.compare import close, first_difference, mismatch, where_wrong
 from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
@@ -91,6 +91,13 @@ def _transposed(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> F
 
 def _zero(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
     if all(isinstance(p.raw(i), Tensor) and not bool(p.raw(i).any()) for p in wrong):
+        other = exchanged_numbers(ev, i, every)
+        if other:
+            return Finding(
+                "gradient-zero",
+                f"The gradient for {ev.argument(i)} is zero everywhere, as it would be with {other} exchanged.",
+                f"Look at the order in which {other} are kept, and in which backward takes them back.",
+            )
         return Finding(
             "gradient-zero",
             f"The gradient for {ev.argument(i)} is zero everywhere.",

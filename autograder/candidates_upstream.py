@@ -59,6 +59,8 @@ def nonlinear(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Fin
         a, b, c = first.raw(i), second.raw(i), both.raw(i)
         if not all(isinstance(t, Tensor) and t.shape == a.shape for t in (a, b, c)):
             continue
+        if not all(torch.isfinite(t).all() for t in (a, b, c)):
+            return None  # nan is not in proportion to anything, and has a cause of its own
         words = _which_nonlinear(ev, i, every)
         # These few upstream gradients may all lie where a clamp changes nothing; other cases tell then.
         if close(c, 2.0 * a - 3.0 * b) and not words:

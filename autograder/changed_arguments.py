@@ -162,6 +162,23 @@ def elsewhere(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Fin
     return None
 
 
+def exchanged_numbers(ev: Evidence, i: int, every: Sequence[Pair]) -> str:
+    """The names of two plain numbers whose exchange gives this gradient; "" where there are none."""
+    names = ev.exercise.argument_names
+    for j in range(len(names)):
+        for k in range(j + 1, len(names)):
+            args = [p.question.args for p in every]
+            if any(k >= len(a) or not _number(a[j]) or not _number(a[k]) for a in args):
+                continue
+
+            def change(pair: Pair, args: list[Any], j: int = j, k: int = k) -> list[Any]:
+                return _exchanged(pair, args, j, k)
+
+            if all(_right_there(ev, i, p, change) for p in every):
+                return f"{names[j]} and {names[k]}"
+    return ""
+
+
 _Point = tuple[str, str, Callable[[Pair, list[Any]], list[Any]]]
 
 

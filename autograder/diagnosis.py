@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from autograder.candidates import CANDIDATES
+from autograder.changed_arguments import exchanged_numbers
 from autograder.compare import both, close, first_difference, mismatch, show, single_inside
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.made_at import Seen
@@ -119,10 +120,17 @@ def _swapped(ev: Evidence, wrong: dict[int, list[Pair]], usable: list[Pair]) -> 
             if pairs and all(
                 close(p.raw(i), p.right(j)) and close(p.raw(j), p.right(i)) for p in pairs
             ):
+                other = exchanged_numbers(ev, i, pairs)
                 finding = Finding(
                     "gradient-swapped",
-                    f"The gradients for {ev.argument(i)} and {ev.argument(j)} are right, but swapped.",
-                    "Return the gradients in the order of forward's arguments.",
+                    f"The gradients for {ev.argument(i)} and {ev.argument(j)} are right, but swapped"
+                    + (f" – or {other} are exchanged where backward reads them." if other else "."),
+                    "Return the gradients in the order of forward's arguments"
+                    + (
+                        f", and look at the order in which {other} are kept and read."
+                        if other
+                        else "."
+                    ),
                 )
                 return _with_evidence(ev, finding, i, pairs[0], [i, j])
     return None

@@ -148,7 +148,7 @@ _POSSIBLE: tuple[tuple[Callable[[Sum], frozenset[int]], str, str], ...] = (
         lambda s: s.stretched | (s.leading & {0}),
         "{what} is summed over the first of several new leading dimensions only.",
         "Broadcasting may put any number of dimensions in front: sum over the first as long as there are "
-        "too many (while, not if).",
+        "too many: that takes a loop, or a sum over several dims.",
     ),
     (
         lambda s: frozenset(range(s.whole.dim())),

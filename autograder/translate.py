@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from autograder.by_source import missing_or_not, no_create_graph
+from autograder.by_source import after_the_last, missing_or_not, no_create_graph
 from autograder.evidence import Evidence, Pair
 from autograder.exercises import is_exercise
 from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
@@ -33,6 +33,7 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     if not ev.exercise.is_function and (said := _without_leaf(failure, ev, pair)) is not None:
         return said
     special = misspelt(failure, ev, method) or missing_or_not(failure, ev, method)
+    special = special or after_the_last(failure, ev, pair, method)
     if special is None and ev.exercise.is_function:
         special = no_create_graph(failure, ev)
     special = special or _misused(failure, ev, pair, method)

@@ -50,7 +50,14 @@ UNBROADCAST = Exercise(
         _down_case("(5, 2, 1) down to (1, 1): stretched to 2", (5, 2, 1), (1, 1)),
         _down_case("a single number (no dimensions)", (), (), role="special"),
         _down_case("an empty batch, (0, 4) down to (4,)", (0, 4), (4,), role="empty"),
-        _down_case("an empty batch, (0, 3) down to (1, 3)", (0, 3), (1, 3), role="empty"),
+        _down_case(
+            "an empty batch, (0, 3) down to (1, 3)",
+            (0, 3),
+            (1, 3),
+            role="empty",
+            advice="A 1 in shape can be stretched to 0 as well, and a sum over nothing is 0: ask whether the "
+            "two sizes differ (!= 1), not whether grad's is larger (> 1).",
+        ),
         _down_case("(2, 0, 3) down to (0, 1)", (2, 0, 3), (0, 1), role="empty"),
     ),
     hints=(

@@ -85,7 +85,7 @@ MY_GELU = Exercise(
         ),
         _gelu_misconception(
             "The slope is that of the tanh approximation, forward is the exact GELU.",
-            "The exact slope has erf and the normal density; the approximation is off by up to 0.1 %.",
+            "The exact slope has erf and the normal density; the approximation is off by up to 0.001.",
             _slope_of_tanh_gelu,
         ),
         _gelu_misconception(

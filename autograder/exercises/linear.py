@@ -215,15 +215,21 @@ LINEAR_RELU = Exercise(
     ),
     misconceptions=(
         _rectified_misconception(
-            "The ReLU is missing in backward: this is the gradient of the linear part alone.",
-            "Where the pre-activation is negative the output is 0, whatever happens: stop grad_output "
-            "there first.",
+            "The gradient passes everywhere, as if there were no ReLU: its mask is missing in backward, or is "
+            "True everywhere.",
+            "Where the pre-activation is not positive the output is 0, whatever happens: stop grad_output "
+            "there first. (relu(z) >= 0 is true everywhere.)",
             lambda x, weight, g, z: _linear_gradients(x, weight, g),
         ),
         _rectified_misconception(
             "The mask is the wrong way round: the gradient passes where the output is 0.",
             "Keep grad_output where the pre-activation is positive.",
             lambda x, weight, g, z: _linear_gradients(x, weight, g * (z < 0)),
+        ),
+        _rectified_misconception(
+            "The mask is that of x · weightᵀ: it is made before the bias is added.",
+            "The ReLU sees the whole sum: the mask is (x · weightᵀ + bias) > 0.",
+            lambda x, weight, g, z: _linear_gradients(x, weight, g * (F.linear(x, weight) > 0)),
         ),
         _rectified_misconception(
             "grad_output is multiplied by the output, not by the mask.",

@@ -62,10 +62,14 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
             plain = who.removeprefix("view of ")
             kind, index = plain.rstrip("]").split("[")
             what = f"the input {ev.argument(int(index))}" if kind == "input" else "the output"
+            output = pair.expected.outputs[int(index)] if kind == "output" else None
+            connected = isinstance(output, Tensor) and output.is_floating_point()
+            if kind == "output" and len(pair.expected.outputs) > 1:
+                what = f"output {int(index) + 1}"
             danger = (
                 "That makes a reference cycle (output → node → ctx → output): memory is freed only when the "
                 "garbage collector runs, and a later in-place edit is not noticed."
-                if kind == "output"
+                if connected
                 else "If somebody edits it in place before backward, the gradient is silently wrong; with "
                 "save_for_backward torch would notice."
             )
@@ -205,6 +209,15 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
             )
         for j, value in enumerate(pair.answer.raw or ()):
             if j != wanted and value is not None:
+                if _asks_for_another(asked, wanted, j):
+                    return Finding(
+                        "ignores-needs-input-grad",
+                        f"backward computes the gradient for {ev.argument(j)} whenever {ev.argument(wanted)} needs "
+                        "one: it asks for the wrong place of needs_input_grad.",
+                        f"ctx.needs_input_grad has one entry for each argument of forward, in order: the one for "
+                        f"{ev.argument(j)} is ctx.needs_input_grad[{j}].",
+                        {"case": pair.where},
+                    )
                 return Finding(
                     "ignores-needs-input-grad",
                     f"Only {ev.argument(wanted)} needs a gradient, but backward also computes the one for "
@@ -214,6 +227,12 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                     {"case": pair.where},
                 )
     return _computes_for_nothing(ev, asked)
+
+
+def _asks_for_another(asked: list[Pair], i: int, j: int) -> bool:
+    """Whether the gradient for argument j comes with the one for i, and not where j alone needs one."""
+    alone = [p for p in asked if p.question.wants == (j,) and p.answer.failure is None]
+    return bool(alone) and all(p.raw(j) is None for p in alone)
 
 
 def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:

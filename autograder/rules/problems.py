@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 
 import torch
 from torch import Tensor
 
 from autograder.compare import both, close, first_difference, show
 from autograder.evidence import Evidence, Pair
+
+_INVALID = re.compile(
+    r"invalid gradient at index (\d+) - got \[([\d, ]*)\] but expected shape compatible with \[([\d, ]*)\]"
+)
 
 
 def problem(
@@ -17,11 +23,16 @@ def problem(
     """(what is wrong in words, evidence) for one pair, or None."""
     failure = pair.answer.failure
     if failure is not None:
-        place: dict[str, object] = {}
+        at: dict[str, object] = {}
         if failure.own_frame:
-            place = {"line": failure.line, "source": failure.source}
+            at = {"line": failure.line, "source": failure.source}
+        if (refused := _INVALID.search(failure.message)) is not None:
+            shape, wanted = (tuple(json.loads(f"[{sizes}]")) for sizes in refused.group(2, 3))
+            flat = math.prod(shape) == math.prod(wanted) and len(shape) < len(wanted)
+            words = f"the gradient for {ev.argument(int(refused[1]))} has shape {shape} instead of {wanted}"
+            return words + (": it is still flattened" if flat else ""), {}
         first = failure.message.splitlines()[0][:160].rstrip(".") if failure.message else ""
-        return f"it stops with {failure.kind}: {first}", place
+        return f"it stops with {failure.kind}: {first}", at
     outputs = pair.answer.outputs or ()
     want = pair.question.args[pair.question.wants[0]].dtype if pair.question.wants else dtype
     for output, right in zip(outputs, pair.expected.outputs, strict=False):
@@ -61,8 +72,12 @@ def _gradient_problem(
     ev: Evidence, pair: Pair, position: int, dtype: torch.dtype
 ) -> tuple[str, dict[str, object]] | None:
     got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
-    if right is None or (got is None and not bool(right.any())):
+    if right is None:
         return None
+    if got is None and not bool(right.any()):
+        if not _should_be_zeros(ev, pair, position):
+            return None
+        return f"backward returns None for {name}, where a gradient of zeros is asked for", {}
     if not isinstance(got, Tensor):
         return f"{name} gets no gradient", {}
     if got.shape != right.shape:
@@ -90,6 +105,16 @@ def _gradient_problem(
             )
         return f"the gradient for {name} is wrong", evidence
     return None
+
+
+def _should_be_zeros(ev: Evidence, pair: Pair, position: int) -> bool:
+    """Whether None, which leaves the argument without a gradient, stands where other cases give one."""
+    constant = ev.exercise.is_function or position in ev.exercise.constants
+    if pair.question.role != "special" or constant or pair.expected.gradients is None:
+        return False
+    asked = [p for p in ev.plain if position in p.question.wants]
+    depends = pair.expected.gradients[pair.question.wants.index(position)] is not None
+    return depends and any(isinstance(p.raw(position), Tensor) for p in asked)
 
 
 def _place(ev: Evidence, pair: Pair, name: str, value: Tensor, index: tuple[int, ...]) -> str:

@@ -111,6 +111,8 @@ def empty_tensors(ev: Evidence) -> Verdict:
         "With {case}",
         "An empty batch is ordinary in practice. Avoid reductions without a dim (max, min) and reshape(-1).",
     )  # fmt: skip
+    if isinstance(verdict, Finding) and (advice := ev.advice(verdict.evidence["case"])):
+        verdict.hint = advice
     if isinstance(verdict, Finding) and "ZeroDivisionError" in verdict.message:
         verdict.hint = (
             "Python stops where a number is divided by 0, torch does not: divide the tensor by the size, "
@@ -136,10 +138,15 @@ def batch_dimensions(ev: Evidence) -> Verdict:
     if isinstance(verdict, Finding) and (summed := _summed_in_batches(ev, verdict)) is not None:
         verdict.message = f"With {verdict.evidence['case']}: {summed[0][0].lower()}{summed[0][1:]}"
         verdict.hint = summed[1]
-    if isinstance(verdict, Finding) and "- got [] but expected" in verdict.message:
+    if isinstance(verdict, Finding) and "has shape () instead of" in verdict.message:
         verdict.hint = (
             "A gradient is summed up to one number here. With an empty tuple of dimensions sum adds up "
             "everything: where there is no batch dimension, do not sum."
+        )
+    if isinstance(verdict, Finding) and "still flattened" in verdict.message:
+        verdict.hint = (
+            "backward may flatten the batch dimensions, but a gradient goes back in the shape of its argument: "
+            ".reshape(x.shape)."
         )
     if isinstance(verdict, Finding) and "(0-d)" in str(verdict.evidence["case"]):
         verdict.hint = (

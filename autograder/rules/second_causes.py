@@ -164,7 +164,9 @@ def why_not_refused(ev: Evidence, pair: Pair) -> tuple[str, str, dict[str, objec
     tried = without_decorator(pair)
     place = source.first_mention("backward", ONCE)
     line: dict[str, object] = {"line": place[0], "source": place[1]} if place else {}
-    if tried == "refused":
+    node = source.methods.get("backward")
+    own = any(isinstance(n, ast.Raise | ast.Assert) for n in ast.walk(node)) if node else False
+    if tried == "refused" and own:
         return (
             f"{ONCE} turns grad mode off, so that your own refusal never comes about",
             f"Leave {ONCE} out: under it torch.is_grad_enabled() is always False. (Tried: without it an "

@@ -903,3 +903,20 @@ class Clip(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return torch.where(ctx.saved_tensors[0], grad_output, 0), None, None
+
+
+# %% wrong[gradient-zero]: setup_context stores the bounds under each other's name
+class Clip(Function):
+    @staticmethod
+    def forward(x, low, high):
+        return x.clamp(low, high)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, ctx.high, ctx.low = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where((x >= ctx.low) & (x <= ctx.high), grad_output, 0.0), None, None

@@ -877,3 +877,39 @@ class WeightedSum(Function):
             for w, need in zip(ctx.weights, ctx.needs_input_grad)
         )
         return *grads, None, None
+
+
+# %% wrong[gradient-swapped]: the weights come back from ctx in the other order
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        for weight in (w1, w2):
+            if isinstance(weight, torch.Tensor):
+                raise TypeError("w1 and w2 are plain numbers, not tensors")
+        ctx.weights = (w1, w2)
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        second, first = ctx.weights
+        need = ctx.needs_input_grad
+        grad_1 = grad_output * first if need[0] else None
+        return grad_1, grad_output * second if need[1] else None, None, None
+
+
+# %% wrong[ignores-needs-input-grad]: one flag is asked for both
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        for weight in (w1, w2):
+            if isinstance(weight, torch.Tensor):
+                raise TypeError("w1 and w2 are plain numbers, not tensors")
+        ctx.weights = (w1, w2)
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        w1, w2 = ctx.weights
+        if not ctx.needs_input_grad[0]:
+            return None, grad_output * w2, None, None
+        return grad_output * w1, grad_output * w2, None, None

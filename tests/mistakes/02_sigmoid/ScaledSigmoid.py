@@ -643,3 +643,20 @@ class ScaledSigmoid(Function):
         (y,) = ctx.saved_tensors
         share = y / (ctx.scale + 1e-9)
         return grad_output * y * (1 - share), None
+
+
+# %% wrong[fails-special-point]: None in place of zeros where scale is 0
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return scale * x.sigmoid()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if ctx.scale == 0:
+            return None, None  # nothing arrives anyway
+        (x,) = ctx.saved_tensors
+        s = x.sigmoid()
+        return grad_output * ctx.scale * s * (1 - s), None

@@ -752,3 +752,22 @@ class LinearReLU(Function):
             rows.T @ x.reshape(-1, x.shape[-1]) if need[1] else None,
             rows.sum(0) if need[2] else None,
         )
+
+
+# %% wrong[gradient-value]: the mask of the product alone, the bias left out of it
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        product = x @ weight.T
+        ctx.save_for_backward(x, weight, product > 0)
+        return (product + bias).clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        need = ctx.needs_input_grad
+        g = grad_output * mask
+        rows = g.reshape(-1, weight.shape[0])
+        grad_x = g @ weight if need[0] else None
+        grad_weight = rows.T @ x.reshape(-1, weight.shape[1]) if need[1] else None
+        return grad_x, grad_weight, rows.sum(0) if need[2] else None

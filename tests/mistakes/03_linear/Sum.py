@@ -435,3 +435,18 @@ class Sum(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output.reshape(ctx.full), None, None
+
+
+# %% wrong[raises]: the size 1 is put between two slices, of which the second begins at dim + 1
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim=None, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.sum() if dim is None else x.sum(dim, keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if ctx.dim is not None and not ctx.keepdim:
+            before, after = ctx.shape[: ctx.dim], ctx.shape[ctx.dim + 1 :]
+            grad_output = grad_output.reshape(*before, 1, *after)
+        return grad_output.expand(ctx.shape), None, None

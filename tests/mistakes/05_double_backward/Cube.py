@@ -366,3 +366,17 @@ class Cube(Function):
     def backward(ctx, grad_output):
         x, y = ctx.saved_tensors
         return 3 * torch.sqrt(x * y) * grad_output
+
+
+# %% wrong[gradient-value|gradient-unstable]: the square of a cube root that negative numbers have not
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x * x * x
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return 3 * grad_output * (y ** (1 / 3)) ** 2
