@@ -128,21 +128,21 @@ def _phrase(step: dict[str, Any], single: bool) -> str:
     if name in ("sum", "mean", "logsumexp", "prod"):
         return f"the {name} of {int(step['count'])} numbers {is_what}"
     if name in _LIMITS and len(given) > 1:
-        return f"{name} makes {_number(float(result))} of {_number(given[0])}"
+        return f"{name} makes {show(float(result))} of {show(given[0])}"
     if name == "reciprocal" and given:
         return f"1 / {_number(given[0])} {is_what}"
     if name in _SIGNS and len(given) == 2:
         a, b = reversed(given) if name == "rsub" else given
-        return f"{_number(a)} {_SIGNS[name]} {_number(b)} {is_what}"
+        return f"{show(a)} {_SIGNS[name]} {_number(b)} {is_what}"
     if name in _MATRIX:
         product = (
-            f"{_number(given[0])} · {_number(given[1])} {is_what}" if len(given) == 2 else is_what
+            f"{show(given[0])} · {_number(given[1])} {is_what}" if len(given) == 2 else is_what
         )
         return f"in a matrix product {product}"
-    argument = ", ".join(_number(v) for v in given)
+    argument = ", ".join(map(show, given))
     if len(step["minus"]) == 2:
         a, b = (float(v) for v in step["minus"])
-        argument = f"{_number(a)} − {_number(b)}"
+        argument = f"{show(a)} − {_number(b)}"
     if name == "log_sigmoid_forward":
         name = "logsigmoid"
     where = ""
@@ -154,8 +154,8 @@ def _phrase(step: dict[str, Any], single: bool) -> str:
 
 
 def _number(value: float) -> str:
-    words = show(value)
-    return f"({words})" if words.startswith("-") and math.isinf(value) else words
+    """A number that may stand after a sign."""
+    return f"({show(value)})" if value < 0 else show(value)
 
 
 def _line(ev: Evidence, steps: list[dict[str, Any]]) -> dict[str, object]:
@@ -169,7 +169,8 @@ def _line(ev: Evidence, steps: list[dict[str, Any]]) -> dict[str, object]:
 def _hint(ev: Evidence, steps: list[dict[str, Any]]) -> str:
     first, last = steps[0], steps[-1]
     names = [str(s["op"]) for s in steps]
-    if last["again"]:
+    grows = math.isinf(first["result"]) and names[0] in _GROW
+    if last["again"] and (first["again"] or not grows):
         return (
             "torch differentiates every operation of backward; this one has no finite slope there, and "
             "torch.where around it does not help. Compute backward from the input with a smooth formula."
@@ -185,8 +186,8 @@ def _hint(ev: Evidence, steps: list[dict[str, Any]]) -> str:
         and math.isfinite(last["result"])
         and not any(map(_row_is_lost, steps[1:]))
     ):
-        return _lost_hint(last)
-    if math.isinf(first["result"]) and names[0] in _GROW:
+        return _lost_hint(last, names)
+    if grows:
         return (
             "Subtract the largest number of the row itself (amax along the dimension, keepdim=True) before exp: "
             "then exp sees no positive number, and each row has one exp(0) = 1."
@@ -213,16 +214,18 @@ def _hint(ev: Evidence, steps: list[dict[str, Any]]) -> str:
     return _birth_hint(first, last, len(steps) == 1)
 
 
-def _lost_hint(last: dict[str, Any]) -> str:
+def _lost_hint(last: dict[str, Any], names: list[str]) -> str:
     if abs(last["result"]) < 0.1 and last["result"] != 0:
         return (
             "The small number that is added keeps log or a division from meeting 0, but where the other number "
             "vanishes it is all that is left. Leave it out, and rewrite the formula so that nothing vanishes."
         )
-    return (
-        "Beside a larger number the small one is rounded away. Compute it without that sum: log1p(t) for "
-        "log(1 + t), expm1(t) for exp(t) − 1, σ(−x) for 1 − σ(x)."
+    hint = (
+        "Beside a larger number the small one is rounded away: compute the result without that sum."
     )
+    if any(n in ("exp", "sigmoid", "log", "tanh") for n in names):
+        hint += " log1p(t) is log(1 + t), expm1(t) is exp(t) − 1, σ(−x) is 1 − σ(x)."
+    return hint
 
 
 def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str:

@@ -8,7 +8,7 @@ and ``autograder.rules`` judge the answers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -91,7 +91,7 @@ class Case:
     role     main (random, smooth points), special (kinks, bounds, ties: ``fails-special-point``),
              extreme (±1000, judged in float32), empty, batch (more or fewer batch dimensions)
     visible  whether ``check(Name)`` asks it; the others wait for ``hidden=True``
-    second   a special point at which second derivatives are asked too (main cases always ask them)
+    second   a special or extreme case that asks second derivatives too (main cases always do)
     advice   the next step for who fails at this very point, where the rule's own words are too
              general ("if scale: takes 0 for a missing number")
     """
@@ -103,6 +103,10 @@ class Case:
     wants: tuple[int, ...] | None = None
     second: bool = False
     advice: str = ""
+
+    def in_float64(self) -> Case:
+        """The same case without its dtype in the name."""
+        return replace(self, name=self.name.removesuffix(" in float32"))
 
 
 @dataclass(frozen=True)

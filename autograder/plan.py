@@ -66,8 +66,8 @@ class _Planner(Asking):
                     made += self.second_order(i, case, pure=True)
                 elif case.role == "batch" and self.flattens(i, case):
                     made.append(self.laid_out(i, case, "transposed"))
-                if case.role == "special" and case.second:
-                    made += self.second_order(i, case)
+                if case.second:
+                    made += self.second_order(i, case.in_float64(), pure=case.role == "extreme")
                     # A copy without infinities, or a mask of them, is kept only where there are some.
                     made += [] if self.is_finite(i, case) else [self.structure(i, case, first=True)]
         for i, refusal in enumerate(self.exercise.refusals):

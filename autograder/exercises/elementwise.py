@@ -44,6 +44,7 @@ def elementwise_cases() -> tuple[Case, ...]:
             lambda s: (extreme_values(),),
             role="extreme",
             visible=True,
+            second=True,
         ),
     )
 

@@ -765,7 +765,7 @@ class LogSigmoid(Function):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        return grad_output / (1 + torch.exp(x))
+        return grad_output * torch.sigmoid(-x)
 
 
 # %% right: setup_context form
@@ -850,3 +850,16 @@ class LogSigmoid(Function):
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0]
         return grad_output * torch.sigmoid(-x)
+
+
+# %% wrong[double-backward-value]: 1 / (1 + eˣ), whose second derivative is 0 · inf at 1000
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return -torch.logaddexp(torch.zeros_like(x), -x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output / (1 + torch.exp(x))

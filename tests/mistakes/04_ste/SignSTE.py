@@ -511,3 +511,15 @@ class SignSTE(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return 1.0 * grad_output
+
+
+# %% wrong[forward-unstable]: the detour x + (sign(x) - x), which rounds where x is large
+class SignSTE(Function):
+    @staticmethod
+    def forward(ctx, x):
+        step = x.sign() - x
+        return x + step
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clone()
