@@ -28,6 +28,8 @@ def misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) ->
     One that gives the gradients for the other arguments too is preferred; where several give the
     same numbers, all are said.
     """
+    if all(not isinstance(p.raw(i), Tensor) or p.raw(i).isnan().all() for p in every):
+        return None  # many formulas give NaN
     fits = [k for k in ev.exercise.misconceptions if all(_gives(k, p, i) for p in every)]
     if not fits:
         return None
@@ -73,14 +75,22 @@ def _gives(known: Misconception, pair: Pair, i: int) -> bool:
     values = _values(known.gradients, pair)
     if values is None or i >= len(values):
         return False
-    return isinstance(values[i], Tensor) and close(pair.raw(i), values[i])
+    return _same(pair.raw(i), values[i])
+
+
+def _same(got: Any, value: Tensor | None) -> bool:
+    """Whether they agree, NaN where the wrong formula gives NaN included."""
+    if not isinstance(got, Tensor) or not isinstance(value, Tensor) or got.shape != value.shape:
+        return False
+    both = got.isnan() & value.isnan()
+    return close(got.masked_fill(both, 0), value.masked_fill(both, 0))
 
 
 def _allows(known: Misconception, pair: Pair) -> bool:
     """Whether it gives every gradient of the learner's that it says something about."""
     values = _values(known.gradients, pair) or ()
     return all(
-        value is None or j not in pair.question.wants or close(pair.raw(j), value)
+        value is None or j not in pair.question.wants or _same(pair.raw(j), value)
         for j, value in enumerate(values)
     )
 

@@ -195,7 +195,8 @@ def _like(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
             same = isinstance(other, Tensor) and other.shape == tensor.shape
             if same and tensor.dtype == other.dtype and torch.equal(tensor, other):
                 return f"{kind}[{i}]"
-    return "mask" if bool(((tensor == 0) | (tensor == 1)).all()) else ""
+    zero = tensor == 0
+    return "mask" if any(bool((zero | (tensor == n)).all()) for n in (1, -torch.inf)) else ""
 
 
 def _numbers_in(value: Any, depth: int = 0) -> int:

@@ -31,7 +31,7 @@ _HINT = (
 EMPTY_ROWS = (
     ForwardSlip(
         "A query that may look at no key gets the mean of all values: a large negative number in place of "
-        "−inf makes the weights of such a row equal.",
+        "−inf, or one number for the whole row, makes its weights equal.",
         _HINT,
         _put,
         "masked_fill",

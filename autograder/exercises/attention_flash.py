@@ -57,12 +57,12 @@ FLASH_ATTENTION = Exercise(
     # Sizes that tell the known slips apart: all of them in all cases, most of them in the two visible ones.
     # S reaches beyond the block in which L ends, and nowhere are E, Ev and block_size the same two numbers.
     cases=(
-        _tiled("one head, block_size 2", (3, 7, 2, 1), causal=False, block=2, visible=True),
+        _tiled("one head, block_size 2", (4, 7, 2, 1), causal=False, block=2, visible=True),
         _tiled("causal, more keys than queries", (5, 7, 3, 2), batch=(2,), causal=True, block=4,
                visible=True),
         _tiled("causal, more queries than keys", (5, 3, 2, 5), batch=(2, 2), causal=True, block=2),
         _tiled("a block larger than everything", (3, 4, 2, 5), batch=(2,), causal=True, block=8),
-        _tiled("block_size 3", (4, 6, 2, 5), causal=False, block=3),
+        _tiled("block_size 3", (4, 9, 2, 3), causal=False, block=3),
         _tiled("block_size 1", (3, 2, 4, 5), causal=True, block=1, role="special"),
         Case("one query, whose only score is -37000", _low_score, role="special"),
         _tiled("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), causal=True, block=2,

@@ -184,6 +184,11 @@ _STEPS: tuple[tuple[str, str, Step], ...] = (
         _ADD,
         lambda t: (t.sum, t.weighted),
     ),
+    (
+        "The running maximum stays −∞: e^(old − new) is 0, and what was gathered before the last tile is lost.",
+        "After each tile the new maximum becomes the old one.",
+        lambda t: (t.sum, t.weighted),
+    ),
 )
 
 _ENDS: tuple[tuple[str, str, Step, End], ...] = (

@@ -7,26 +7,32 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from autograder.exercise import Misconception
 from autograder.exercises.attention_formulas import softmax_rows
-from autograder.exercises.attention_steps import Mistake, Step, known, logsumexp, masked
+from autograder.exercises.attention_steps import Mistake, Step, logsumexp, masked
 
 
-def wrong_weights(flash: bool) -> tuple[Misconception, ...]:
-    """Weights that are not those of forward, with the sum of each row from them or from the output."""
+def wrong_weights(mask: bool) -> tuple[tuple[str, str, Mistake, str], ...]:
+    """Weights that are not those of forward, with the sum of each row from them or from the output.
+
+    ``mask``: those too that only an exercise with a mask knows.
+    """
 
     def using(weights: Callable[[Step], Tensor], own_sum: bool) -> Mistake:
         return lambda s: s.with_weights(weights(s), own_sum)
 
     return tuple(
-        known(message, hint, using(weights, own_sum), flash=flash)
-        for message, hint, weights in (*_RECOMPUTED, *(() if flash else _WRONG_MASKS))
+        (message, hint, using(weights, own_sum), "gradient-value")
+        for message, hint, weights in (*_RECOMPUTED, *(_WRONG_MASKS if mask else ()))
         for own_sum in (True, False)
     )
 
 
+def _maximum(s: Step) -> Tensor:
+    return masked(s).amax(-1, keepdim=True)
+
+
 def _maximum_and_sum(s: Step) -> Tensor:
-    top = masked(s).amax(-1, keepdim=True)
+    top = _maximum(s)
     return top + (masked(s) - top).exp().sum(-1, keepdim=True)
 
 
@@ -105,6 +111,26 @@ _RECOMPUTED: tuple[tuple[str, str, Callable[[Step], Tensor]], ...] = (
         "The weights that backward recomputes are divided by a sum in which masked keys count too.",
         "Mask the scores first, then take the logsumexp or the softmax: a masked key adds nothing to the sum.",
         lambda s: (masked(s) - logsumexp(s.scores)).exp(),
+    ),
+    (
+        "The logsumexp is wrong: Σ exp(scores − maximum) itself, without the maximum and without the logarithm.",
+        _LSE,
+        lambda s: (masked(s) - (masked(s) - _maximum(s)).exp().sum(-1, keepdim=True)).exp(),
+    ),
+    (
+        "The logsumexp is wrong: the logarithm is subtracted from the maximum; it should be added.",
+        _LSE,
+        lambda s: (masked(s) - 2 * _maximum(s) + logsumexp(masked(s))).exp(),
+    ),
+    (
+        "The sign of the logsumexp is wrong in backward: exp(scores + logsumexp).",
+        "weights = exp(scores − logsumexp).",
+        lambda s: (masked(s) + logsumexp(masked(s))).exp(),
+    ),
+    (
+        "The logsumexp is multiplied by the scale in backward.",
+        "It is the logsumexp of scores that are scaled already: exp(scores − logsumexp).",
+        lambda s: (masked(s) - s.scale * logsumexp(masked(s))).exp(),
     ),
     (
         "The logsumexp is wrong: it is taken over the scores without the scale.",

@@ -228,6 +228,11 @@ def _blocks() -> Iterator[Seen]:
         count,
         lambda t: t.row < up(t.keys, t.block),
     )
+    yield _left_out(
+        "the queries are counted by S, the number of keys.",
+        count,
+        lambda t: t.row < t.keys,
+    )
     every = "Two loops: for each block of queries, over all blocks of keys."
     yield _left_out(
         "each block of queries meets one block of keys only.",
@@ -248,6 +253,18 @@ def _blocks() -> Iterator[Seen]:
         "the last block of keys is left out, whatever block_size is.",
         _REST,
         lambda t: t.column < up(t.keys, t.block) - t.block,
+    )
+    yield _left_out(
+        "the last block of queries is left out, whatever block_size is.",
+        _REST,
+        lambda t: t.row < up(t.queries, t.block) - t.block,
+    )
+    yield _left_out(
+        "the last block of queries and the last block of keys are left out, whatever block_size is.",
+        _REST,
+        lambda t: (
+            (t.row < up(t.queries, t.block) - t.block) & (t.column < up(t.keys, t.block) - t.block)
+        ),
     )
     yield _left_out(
         "only the first block of queries is computed.",

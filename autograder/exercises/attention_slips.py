@@ -15,21 +15,11 @@ from autograder.exercises.attention_formulas import (
     causal_mask,
     scale_of,
 )
+from autograder.exercises.attention_scales import GIVEN_SCALES, SCALES
 
 
 def _scores(q: Tensor, k: Tensor, scale: float | None) -> Tensor:
     return q @ k.transpose(-1, -2) * scale_of(q, scale)
-
-
-def _factor(
-    message: str, hint: str, factor: Callable[[Tensor, Tensor, Tensor, float | None], float]
-) -> ForwardSlip:
-    """Another factor of the scores; ``factor`` takes q, k, v and scale."""
-    return ForwardSlip(
-        message,
-        hint,
-        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask, factor(q, k, v, scale)),
-    )
 
 
 def _weights(message: str, hint: str, weights: Callable[[Tensor], Tensor]) -> ForwardSlip:
@@ -59,6 +49,15 @@ def _added_mask(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = 
     return torch.softmax(scores if mask is None else scores + mask.to(q.dtype), -1) @ v
 
 
+def _low_number(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
+    """-1e4 in place of −inf: right where a larger score stands beside it; a row without any True gives 0."""
+    scores = _scores(q, k, scale)
+    if mask is None:
+        return torch.softmax(scores, -1) @ v
+    weights = torch.softmax(scores.masked_fill(~mask, -1e4), -1)
+    return weights.masked_fill(~mask.any(-1, keepdim=True), 0.0) @ v
+
+
 def _first_head(q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None) -> Tensor:
     """All heads with the keys and values of the first one."""
     return attention(q, *((k, v) if q.dim() == 2 else (k[:1], v[:1])), mask, scale)
@@ -77,11 +76,20 @@ def _sum(t: Tensor, dim: int | tuple[int, ...] = -1) -> Tensor:
     return t.sum(dim, keepdim=True)
 
 
+def _softmax(dim: int, cleaned: bool) -> Callable[[Tensor], Tensor]:
+    """Along a wrong dim. Where all of it is masked that is NaN; ``cleaned``: masked weights become 0."""
+
+    def weights(scores: Tensor) -> Tensor:
+        found = torch.softmax(scores, dim)
+        return found.masked_fill(scores == -torch.inf, 0.0) if cleaned else found
+
+    return weights
+
+
 def _top(scores: Tensor) -> Tensor:
     return scores.amax(-1, keepdim=True)
 
 
-_WIDTH = "E is the width of q and k: q.shape[-1]."
 _ADD_UP = "The weights of one query over all keys add up to 1: divide by the sum of the exponentials, dim=-1."
 _LOGSUMEXP = "logsumexp = maximum + log(Σ exp(scores − maximum)), one number a row."
 
@@ -94,69 +102,23 @@ NOT_DIVIDED = _weights(
 
 # What goes wrong without a mask and without a scale too; FlashAttention has neither.
 EVERYWHERE = (
-    _factor(
-        "The scale is missing.",
-        "Multiply q · kᵀ by scale, or by 1/√E where scale is None.",
-        lambda q, k, v, scale: 1.0,
-    ),
-    _factor(
-        "The scores are divided by E, not by √E.",
-        "scale=None means 1/√E.",
-        lambda q, k, v, scale: 1 / q.shape[-1] if scale is None else scale,
-    ),
-    _factor(
-        "The scores are multiplied by √E, not divided by it.",
-        "scale=None means 1/√E.",
-        lambda q, k, v, scale: q.shape[-1] ** 0.5 if scale is None else scale,
-    ),
-    _factor(
-        "The scale is multiplied in twice.",
-        "Scale q or the scores, not both.",
-        lambda q, k, v, scale: scale_of(q, scale) ** 2,
-    ),
-    _factor(
-        "The scores are divided by √Ev, the width of v.",
-        _WIDTH,
-        lambda q, k, v, scale: v.shape[-1] ** -0.5 if scale is None else scale,
-    ),
-    _factor(
-        "The scores are divided by √S, the number of keys.",
-        _WIDTH,
-        lambda q, k, v, scale: k.shape[-2] ** -0.5 if scale is None else scale,
-    ),
-    _factor(
-        "The scores are divided by √L, the number of queries.",
-        _WIDTH,
-        lambda q, k, v, scale: q.shape[-2] ** -0.5 if scale is None else scale,
-    ),
+    *SCALES,
     *(
-        _factor(
-            f"The scores are divided by √({name}.shape[{dim}]), whatever that dimension is.",
-            f"With a batch dimension in front every position from the front means another one. {_WIDTH}",
-            lambda q, k, v, scale, dim=dim, first=name == "q": (  # type: ignore[misc]
-                (q if first else k).shape[dim] ** -0.5 if scale is None else scale
-            ),
+        _weights(
+            "The softmax runs over the queries.",
+            "The weights of one query over all keys add up to 1: dim=-1.",
+            _softmax(-2, cleaned),
         )
-        for name in ("q", "k")
-        for dim in (0, 1, 2)
-    ),
-    ForwardSlip(
-        "The scale stands outside of the softmax: the weights or the output are multiplied by it.",
-        "Multiply the scores, before the softmax.",
-        lambda q, k, v, mask=None, scale=None: attention(q, k, v, mask, 1.0) * scale_of(q, scale),
-    ),
-    _weights(
-        "The softmax runs over the queries.",
-        "The weights of one query over all keys add up to 1: dim=-1.",
-        lambda s: torch.softmax(s, -2),
+        for cleaned in (False, True)
     ),
     *(
         _weights(
             f"The softmax runs over dimension {dim}, counted from the front.",
             "With a batch that is another dimension than the keys: dim=-1.",
-            lambda s, dim=dim: torch.softmax(s, dim),  # type: ignore[misc]
+            _softmax(dim, cleaned),
         )
         for dim in (0, 1, 2)
+        for cleaned in (False, True)
     ),
     ForwardSlip(
         "The softmax is missing.",
@@ -260,26 +222,7 @@ def tiled(slip: ForwardSlip) -> ForwardSlip:
 
 FORWARD_SLIPS = (
     *EVERYWHERE,
-    _factor(
-        "The scale that is given is ignored.",
-        "1/√E is only for scale=None.",
-        lambda q, k, v, scale: scale_of(q, None),
-    ),
-    _factor(
-        "The scores are divided by the scale that is given.",
-        "scale is a factor: multiply.",
-        lambda q, k, v, scale: scale_of(q, None) if scale is None else 1 / scale,
-    ),
-    _factor(
-        "The scale that is given comes on top of 1/√E.",
-        "1/√E is for scale=None only: the scale that is given takes its place.",
-        lambda q, k, v, scale: scale_of(q, None) * (1 if scale is None else scale),
-    ),
-    _factor(
-        "Without a scale that is given the scores are not scaled at all.",
-        "scale=None means 1/√E, not 1.",
-        lambda q, k, v, scale: 1.0 if scale is None else scale,
-    ),
+    *GIVEN_SCALES,
     ForwardSlip(
         "The mask is ignored.",
         "Where the mask is False the score becomes −inf, so that the weight is 0.",
@@ -296,6 +239,12 @@ FORWARD_SLIPS = (
         "Masked scores become 0, which is a score like any other.",
         "e⁰ = 1: a masked key would still get weight. Use −inf.",
         _zeroed_scores,
+    ),
+    ForwardSlip(
+        "A large negative number stands in place of −inf, and where an allowed score is lower still, masked "
+        "keys get the weight.",
+        "Put -torch.inf there.",
+        _low_number,
     ),
     ForwardSlip(
         "The mask is applied after the softmax: the remaining weights no longer add up to 1.",

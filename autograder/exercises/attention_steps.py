@@ -11,11 +11,15 @@ from torch import Tensor
 
 from autograder.exercise import Misconception
 from autograder.exercises.attention_formulas import causal_mask, scale_of, softmax_rows
+from autograder.exercises.attention_seen import Tiling
 
 
 @dataclass(frozen=True)
 class Step:
-    """What backward has at hand: all of (…, L, S) but q, k, v and g, the upstream gradient."""
+    """What backward has at hand: all of (…, L, S) but q, k, v and g, the upstream gradient.
+
+    tiles  True where backward computes anything at all; None: everywhere
+    """
 
     q: Tensor
     k: Tensor
@@ -25,6 +29,7 @@ class Step:
     weights: Tensor
     mask: Tensor | None
     scale: float
+    tiles: Tensor | None = None
 
     @property
     def default(self) -> float:
@@ -49,10 +54,13 @@ class Step:
         scale: float | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The three gradients, with one ingredient replaced by a wrong one."""
-        s = self.by_scores if by_scores is None else by_scores
-        w = self.weights if weights is None else weights
+        s = self._computed(self.by_scores if by_scores is None else by_scores)
+        w = self._computed(self.weights if weights is None else weights)
         c = self.scale if scale is None else scale
         return s @ self.k * c, s.transpose(-1, -2) @ self.q * c, w.transpose(-1, -2) @ self.g
+
+    def _computed(self, t: Tensor) -> Tensor:
+        return t if self.tiles is None else torch.where(self.tiles, t, 0.0)
 
     def with_weights(self, weights: Tensor, own_sum: bool) -> tuple[Tensor, Tensor, Tensor]:
         """The three gradients when backward recomputes other weights than forward used.
@@ -68,31 +76,45 @@ Mistake = Callable[[Step], tuple[Tensor | None, Tensor | None, Tensor | None]]
 
 
 def step_of(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float | None, g: Tensor
-) -> Step:
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float | None, g: Tensor,
+    tiles: Tensor | None = None,
+) -> Step:  # fmt: skip
     """Everything between the inputs and the gradients, in float64."""
     c = scale_of(q, scale)
     scores = q @ k.transpose(-1, -2) * c
-    return Step(q, k, v, g, scores, softmax_rows(scores, mask), mask, c)
+    return Step(q, k, v, g, scores, softmax_rows(scores, mask), mask, c, tiles)
 
 
-def known(
-    message: str, hint: str, mistake: Mistake, rule: str = "gradient-value", flash: bool = False
-) -> Misconception:
-    """A wrong backward of attention; with ``flash`` the arguments are those of FlashAttention."""
+def known(message: str, hint: str, mistake: Mistake, rule: str = "gradient-value") -> Misconception:
+    """A wrong backward of attention on whole matrices."""
 
     def whole(
         q: Tensor, k: Tensor, v: Tensor, mask: Any = None, scale: Any = None, *, grad_output: Tensor
     ) -> tuple[Tensor | None, ...]:
         return mistake(step_of(q, k, v, mask, scale, grad_output))
 
-    def tiled(
-        q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int, *, grad_output: Tensor
-    ) -> tuple[Tensor | None, ...]:
-        mask = causal_mask(q, k) if causal else None
-        return mistake(step_of(q, k, v, mask, None, grad_output))
+    return Misconception(message, hint, whole, rule)
 
-    return Misconception(message, hint, tiled if flash else whole, rule)
+
+def known_in_tiles(
+    message: str, hint: str, mistake: Mistake, rule: str = "gradient-value"
+) -> tuple[Misconception, Misconception]:
+    """The same with the arguments of FlashAttention, whether tiles of the future are skipped or not."""
+
+    def tiled(skip: bool) -> Callable[..., tuple[Tensor | None, ...]]:
+        def gradients(
+            q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int, *, grad_output: Tensor
+        ) -> tuple[Tensor | None, ...]:
+            mask = causal_mask(q, k) if causal else None
+            tiles = Tiling(q.shape[-2], k.shape[-2], block_size, causal).not_skipped()
+            return mistake(step_of(q, k, v, mask, None, grad_output, tiles if skip else None))
+
+        return gradients
+
+    return (
+        Misconception(message, hint, tiled(False), rule),
+        Misconception(message, hint, tiled(True), rule),
+    )
 
 
 def dot(a: Tensor, b: Tensor, dim: int = -1) -> Tensor:

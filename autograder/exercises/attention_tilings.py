@@ -135,20 +135,22 @@ _ONLY_LAST = (
 )
 
 
-def _tile_by_tile(normalised: bool) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    """The softmax's backward inside each tile: its sum, and where asked its weights too."""
+def _tile_by_tile(
+    normalised: bool, own_sum: bool = True
+) -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+    """The softmax's backward inside each tile: its weights and its sum, or one of them."""
 
     def gradients(
         q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int, *, grad_output: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         s = _step(q, k, v, causal, grad_output)
-        weights, shares = [], []
+        weights, shares, whole = [], [], (s.weights * s.by_weights).sum(-1, keepdim=True)
         for start in range(0, k.shape[-2], block_size):
             w, t = (x[..., start : start + block_size] for x in (s.weights, s.by_weights))
             if normalised:
                 w = (w / w.sum(-1, keepdim=True)).nan_to_num(0.0)
             weights.append(w)
-            shares.append(w * (t - (w * t).sum(-1, keepdim=True)))
+            shares.append(w * (t - ((w * t).sum(-1, keepdim=True) if own_sum else whole)))
         return s.gradients(torch.cat(shares, -1), torch.cat(weights, -1))
 
     return gradients
@@ -158,7 +160,7 @@ _FIRST = "delta = (out · grad_output).sum(-1, keepdim=True) gives it before the
 
 FLASH_BACKWARDS = (
     *(known for seen in WRONG_KEYS for known in _backwards(seen)),
-    *backward_mistakes(flash=True),
+    *backward_mistakes(tiles=True),
     Misconception(*_ONLY_LAST, _assigned(False)),
     Misconception(*_ONLY_LAST, _assigned(True)),
     Misconception(
@@ -166,9 +168,13 @@ FLASH_BACKWARDS = (
         f"It runs over the whole row. {_FIRST}",
         _tile_by_tile(False),
     ),
-    Misconception(
-        "Backward takes a softmax inside each tile: its weights add up to 1 in every tile.",
-        f"The weights are exp(scores − logsumexp), with the logsumexp of the whole row that forward kept. {_FIRST}",
-        _tile_by_tile(True),
+    *(
+        Misconception(
+            "Backward takes a softmax inside each tile: its weights add up to 1 in every tile.",
+            "The weights are exp(scores − logsumexp), with the logsumexp of the whole row that forward kept. "
+            f"{_FIRST}",
+            _tile_by_tile(True, own_sum),
+        )
+        for own_sum in (True, False)
     ),
 )

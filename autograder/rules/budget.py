@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch import Tensor
 
 from autograder.evidence import Evidence, Finding, Pair
@@ -44,7 +46,12 @@ def keeps_within_budget(ev: Evidence) -> Verdict:
             ordered = sorted(
                 pair.answer.kept, key=lambda k: (k not in surplus, not _made(k), -k.bytes)
             )
-            said, hint = _which(ev, surplus, kept - allowed)
+            as_numbers = _mask_as_numbers(ev, pair.answer.kept, surplus, kept - allowed)
+            said, hint = (
+                _which(ev, surplus, kept - allowed)
+                if as_numbers is None
+                else _could_be_bool(ev, as_numbers)
+            )
             return Finding(
                 "saves-too-much",
                 f"{where}{kept} bytes stay alive for backward; {allowed} are enough{words}{said}.",
@@ -79,6 +86,27 @@ def _surplus(kept: tuple[Kept, ...], bytes_over: int) -> list[Kept]:
     return others if len(others) == 1 else []
 
 
+def _mask_as_numbers(
+    ev: Evidence, kept: tuple[Kept, ...], surplus: list[Kept], bytes_over: int
+) -> Kept | None:
+    """The one mask that is kept in floats, where nothing else can be blamed and a mask may be kept."""
+    if ev.exercise.budget_words.startswith("no tensor"):
+        return None
+    masks = [k for k in kept if k.like == "mask" and "float" in k.dtype and not _is_number(k)]
+    alone = len(masks) == 1 and masks[0].bytes >= bytes_over and surplus in ([], masks)
+    return masks[0] if alone else None
+
+
+def _could_be_bool(ev: Evidence, kept: Kept) -> tuple[str, str]:
+    """What the headline says of it, and the next step."""
+    name = _called(ev, kept)
+    return (
+        f". {name} could be a bool mask: it holds nothing but 0, 1 or −inf, in {kept.dtype}",
+        f"A bool takes one byte an element, {kept.dtype} {kept.bytes // max(math.prod(kept.shape), 1)}. Keep "
+        "the mask itself, as it is or as a comparison makes it; where there is none, keep None.",
+    )
+
+
 def _which(ev: Evidence, surplus: list[Kept], bytes_over: int) -> tuple[str, str]:
     """(what the headline says of the surplus, the next step)."""
     ask = (
@@ -96,7 +124,9 @@ def _which(ev: Evidence, surplus: list[Kept], bytes_over: int) -> tuple[str, str
             "given.",
         )
     if together:
-        return f": {_and(names)} need not be kept", "Let backward do without: " + ask
+        return f": {_and(names)} need not be kept", (
+            "Delete it: backward needs no tensor here. (A number or a shape goes on ctx as an attribute.)"
+        )
     if len(names) == 1:
         return (
             f". Without {names[0]} it would be just that",

@@ -1537,3 +1537,156 @@ class LeanAttention(Function):
             None,
             None,
         )
+
+
+# %% wrong[saves-too-much]: the mask is kept as numbers to add, 0 and -inf
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        bias = torch.zeros_like(scores)
+        if mask is not None:
+            bias[~mask.expand_as(bias)] = -torch.inf
+        scores = scores + bias
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, bias, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, bias, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        scores = scores + bias
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_output @ v.transpose(-1, -2) - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: the brackets end before delta
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_output @ v.transpose(-1, -2)) - delta
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value|gradient-scale]: backward takes the scale of scale=None, always
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = q.shape[-1] ** -0.5
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_output @ v.transpose(-1, -2) - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[gradient-value]: the logsumexp is added in backward
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores + lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_output @ v.transpose(-1, -2) - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None

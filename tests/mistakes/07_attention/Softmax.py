@@ -634,3 +634,51 @@ class Softmax(Function):
         mean = torch.sum(shares * grad_output, dim=ctx.dim)
         centred = grad_output - mean
         return centred * shares, None
+
+
+# %% wrong[gradient-value]: a mean where the sum along dim belongs
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        y = e / e.sum(dim, keepdim=True)
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).mean(ctx.dim, keepdim=True)), None
+
+
+# %% wrong[forward-value]: divided by the mean of the exponentials
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        y = e / e.mean(dim, keepdim=True)
+        ctx.save_for_backward(y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
+
+
+# %% wrong[gradient-value]: what is kept is not divided by the sum yet
+class Softmax(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        y = e / e.sum(dim, keepdim=True)
+        ctx.save_for_backward(e)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
