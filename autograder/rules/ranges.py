@@ -53,7 +53,7 @@ def special_points(ev: Evidence) -> Verdict:
     if not isinstance(verdict, Finding):
         return verdict
     case = verdict.evidence["case"]
-    wrong = re.search(r": the output is (wrong|.* is right)\.$", verdict.message)
+    wrong = re.search(r"[:;] the output is (wrong|.* is right)\.$", verdict.message)
     if wrong and (slip := slip_at_point(ev, case)):
         words = slip.message[0].lower() + slip.message[1:]
         verdict.message = f"Right almost everywhere, but not in one case ({case}): {words}"
