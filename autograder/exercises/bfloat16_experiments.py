@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,16 +9,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.compare import close, show
 from autograder.exercise import Sampler
-from autograder.exercises.measuring import hooks_cleared
+from autograder.exercises.bfloat16_causes import is_rounded, kept_words, what_came_back
+from autograder.exercises.measuring import hooks_are_on, hooks_cleared
 from autograder.exercises.recomputing import explained
 from autograder.exercises.second_order import Verdict
 from autograder.storages import Storages
+from autograder.trace import storage_of
 
 _CHAIN = 6
+_SHOWN = 3  # elements by which a tensor is recognised
 
 
 def entered(submission: Callable[..., Any]) -> AbstractContextManager[Any]:
@@ -83,14 +84,14 @@ def judge_manager(data: dict[str, Any]) -> Verdict:
 # ---- the chain: half the bytes, nearly the same gradient -------------------------------------
 
 
-def _chain(x: Tensor) -> Tensor:
+def chain(x: Tensor) -> Tensor:
     """Six operations that each save their input once."""
     for _ in range(_CHAIN):
         x = torch.sin(x)
     return x
 
 
-def _sines(x: Tensor, rounded: bool) -> Tensor:
+def sines(x: Tensor, rounded: bool) -> Tensor:
     """The gradient of Σ chain(x); with ``rounded``, from intermediates rounded to bfloat16."""
     slope, h = torch.ones_like(x), x
     for step in range(_CHAIN):
@@ -105,11 +106,41 @@ def _run_chain(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     leaf = x.clone().requires_grad_(True)
     with Storages() as storages:
         with entered(submission):
-            y = _chain(leaf)
+            y = chain(leaf)
+            inside = {"hooks": hooks_are_on(), "autocast": torch.is_autocast_enabled("cpu")}
         kept = storages.alive(leaf, y)
-    (found,) = torch.autograd.grad(y.sum(), leaf)
+        dtypes: dict[str, int] = {}
+        for made in storages.left({storage_of(t)[0] for t in (leaf, y)}):
+            dtypes[plain(made.dtype)] = dtypes.get(plain(made.dtype), 0) + made.size
     full = (_CHAIN - 1) * x.numel() * 4
-    return {"x": x, "found": found.clone(), "kept": kept, "full": full}
+    data = {"x": x, "kept": kept, "full": full, "dtypes": dtypes, "inside": inside}
+    try:
+        (found,) = torch.autograd.grad(y.sum(), leaf, retain_graph=True)
+    except (RuntimeError, IndexError) as error:
+        return {**data, "saved": _what_comes_back(y), "error": str(error)[:300]}
+    return {**data, "saved": _what_comes_back(y), "found": found.clone()}
+
+
+def plain(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _what_comes_back(y: Tensor) -> list[dict[str, Any]]:
+    """What unpack gives for each step of a chain, from the first: dtype, shape, the first elements.
+
+    Asked after backward: an unpack that gives each tensor once must have it there.
+    """
+    node: Any = y.grad_fn
+    back: list[dict[str, Any]] = []
+    try:
+        for _ in range(_CHAIN):
+            saved = node._saved_self
+            values = saved.reshape(-1)[:_SHOWN].to(torch.float32).tolist()
+            back.append({"dtype": plain(saved.dtype), "shape": list(saved.shape), "values": values})
+            node = node.next_functions[0][0]
+    except (RuntimeError, TypeError, IndexError, AttributeError):
+        return []
+    return back[::-1]
 
 
 run_chain = cleared(_run_chain)
@@ -117,6 +148,8 @@ run_chain = cleared(_run_chain)
 
 def judge_returns(data: dict[str, Any]) -> Verdict:
     """backward runs on what unpack gives back."""
+    if "error" in data and (said := what_came_back(data)):
+        return *said, {"original": data["error"]}
     if "error" in data:
         return (
             f"backward stops: {data['error'].splitlines()[0][:160]}",
@@ -127,13 +160,38 @@ def judge_returns(data: dict[str, Any]) -> Verdict:
     return None
 
 
+_HOOKS = (
+    "torch.autograd.graph.saved_tensors_hooks(pack, unpack) changes what is kept, and nothing else: return it, "
+    "or enter it in your own context manager."
+)
+
+
 def judge_half(data: dict[str, Any]) -> Verdict:
     """Half of the intermediates' bytes."""
     kept, half = data["kept"], data["full"] // 2
     if kept <= half * 1.02 and kept >= half * 0.98:
         return None
     words = f"{kept} bytes of intermediates stay alive; {half} are asked for"
+    if data["inside"]["autocast"] and not data["inside"]["hooks"]:
+        return (
+            "autocast changes in which dtype forward computes, not what is kept: no saved-tensor hook is on "
+            f"inside the block. {words}.",
+            _HOOKS,
+            {"kept": kept, "allowed": half},
+        )
+    if not data["inside"]["hooks"] and kept > half:
+        return (
+            f"No saved-tensor hook is on inside the block: what is kept stays as it is. {words}.",
+            _HOOKS,
+            {"kept": kept, "allowed": half},
+        )
     if kept >= data["full"] * 0.98 and kept <= data["full"] * 1.02:
+        if is_rounded(data):
+            return (
+                f"The intermediates are rounded, but kept as float32 all the same: {words}.",
+                "pack returns the bfloat16 tensor itself; unpack makes float32 of it, when backward asks.",
+                {"kept": kept, "allowed": half},
+            )
         return (
             f"{words}: they are kept as float32.",
             "Intermediates are the tensors that are not leaves: tensor.is_leaf is False for them. "
@@ -142,8 +200,23 @@ def judge_half(data: dict[str, Any]) -> Verdict:
         )
     if kept > half:
         return (
-            f"{words}: more than bfloat16 copies are kept.",
+            f"{words}: more than bfloat16 copies are kept{kept_words(data)}.",
             "Keep only what pack returns; the float32 tensor must be free to go.",
+            {"kept": kept, "allowed": half},
+        )
+    if said := what_came_back(data):
+        return *said, {"kept": kept, "allowed": half}
+    if "bfloat16" not in data["dtypes"] and data["dtypes"]:
+        return (
+            f"{words}: they are kept as {' and '.join(data['dtypes'])}, not as bfloat16.",
+            "Return tensor.to(torch.bfloat16) from pack: 2 bytes an element.",
+            {"kept": kept, "allowed": half},
+        )
+    if not is_rounded(data) and data["saved"]:
+        return (
+            f"Backward gets other values than were saved, and {kept} bytes of copies are kept where {half} are "
+            "asked for: as where copies are looked up by an address or an id, which is used again.",
+            "Let pack return the rounded copy itself, without looking one up.",
             {"kept": kept, "allowed": half},
         )
     return (
@@ -155,150 +228,28 @@ def judge_half(data: dict[str, Any]) -> Verdict:
 
 def judge_chain(data: dict[str, Any]) -> Verdict:
     """The gradient is that of intermediates rounded to bfloat16."""
-    found, right = data["found"], _sines(data["x"], True)
+    found, right = data["found"], sines(data["x"], True)
+    if said := what_came_back(data):
+        return *said, {"actual": show(found), "expected": show(right)}
+    if "float16" in data["dtypes"]:
+        return (
+            "The intermediates are kept as float16; bfloat16 is asked for. float16 ends at 65504: a larger "
+            "number comes back as inf.",
+            "tensor.to(torch.bfloat16), or tensor.bfloat16(): it has the range of float32.",
+            {"actual": show(found), "expected": show(right)},
+        )
     if close(found, right, torch.float32):
         return None
-    if close(found, _sines(data["x"], False), torch.float32):
+    if close(found, sines(data["x"], False), torch.float32):
         return (
             "The gradient is that of unrounded intermediates: they are kept as float32.",
             "Return tensor.to(torch.bfloat16) from pack where the tensor is no leaf.",
             {},
         )
     return (
-        "The gradient is not the one of the rounded intermediates.",
-        "unpack gives back the values that pack kept, as float32.",
+        "The gradient is not the one of intermediates rounded to bfloat16: unpack gives back other values"
+        f"{kept_words(data)}.",
+        "pack keeps tensor.to(torch.bfloat16), unpack gives its values back with .to(torch.float32), and "
+        "nothing else happens to them.",
         {"actual": show(found), "expected": show(right)},
-    )
-
-
-# ---- other dtypes ------------------------------------------------------------------------------
-
-
-def _dtypes(inside: AbstractContextManager[Any], data: dict[str, Any]) -> dict[str, Tensor]:
-    """Gradients through intermediates of several dtypes."""
-    found: dict[str, Tensor] = {}
-    with inside:
-        for name, dtype in (
-            ("float64", torch.float64),
-            ("float16", torch.float16),
-            ("bfloat16", torch.bfloat16),
-            ("complex64", torch.complex64),
-        ):
-            x = data["x"].to(dtype).requires_grad_(True)
-            y = torch.sin(torch.sin(x * 1.0))
-            real = y.real if dtype.is_complex else y
-            (gradient,) = torch.autograd.grad(real.sum(), x)
-            found[name] = gradient.real.clone() if dtype.is_complex else gradient.clone()
-        x = data["x"].float().requires_grad_(True)
-        picked = torch.where(x * 1.0 > 0, x, 2 * x)[torch.tensor([2, 0, 300 % len(x)])]
-        (gradient,) = torch.autograd.grad(picked.sum(), x)
-        found["bool and int64"] = gradient.clone()
-    return found
-
-
-def _run_dtypes(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    data = {"x": s.away_from(7, 40)}  # so many that rounding shows in some, whatever the seed
-    found = _dtypes(entered(submission), data)
-    # On this machine's own arithmetic, so that equality to the last bit can be asked for.
-    return {**data, "found": found, "plain": _dtypes(contextlib.nullcontext(), data)}
-
-
-run_dtypes = cleared(_run_dtypes)
-
-
-def judge_dtypes(data: dict[str, Any]) -> Verdict:
-    """Other dtypes come back as they were, to the last bit."""
-    if (wrong := judge_returns(data)) is not None:
-        return (f"With other dtypes than float32 {wrong[0]}", wrong[1], wrong[2])
-    for name, right in data["plain"].items():
-        got = data["found"].get(name)
-        if isinstance(got, Tensor) and got.dtype == right.dtype and torch.equal(got, right):
-            continue
-        return (
-            f"Tensors of dtype {name} do not come back as they were saved.",
-            "Round float32 alone: ask tensor.dtype == torch.float32 in pack. unpack cannot tell from "
-            "the dtype whether a bfloat16 tensor was rounded by you or was bfloat16 all along: let pack "
-            "say so.",
-            {"actual": show(got), "expected": show(right)},
-        )
-    return None
-
-
-# ---- nothing outlasts the block --------------------------------------------------------------
-
-
-class _Stop(Exception):
-    """Leaves a block in the middle."""
-
-
-def _run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    x = s.normal(20, 20).float()
-    outcome: dict[str, Any] = {"x": x}
-    with hooks_cleared() as left, entered(submission):
-        _chain(x.clone().requires_grad_(True))
-    outcome["after_block"] = left[0]
-    try:
-        with entered(submission):
-            raise _Stop
-    except _Stop:
-        outcome["swallowed"] = False
-    else:
-        outcome["swallowed"] = True
-    leaf = x.clone().requires_grad_(True)
-    (found,) = torch.autograd.grad(_chain(leaf).sum(), leaf)
-    return {**outcome, "found": found.clone()}
-
-
-run_after = cleared(_run_after)
-
-
-def judge_after(data: dict[str, Any]) -> Verdict:
-    """After the block, also after an error in it, everything is as before."""
-    if (wrong := judge_returns(data)) is not None:
-        return wrong
-    if data["swallowed"]:
-        return (
-            "An error raised inside the block disappears.",
-            "Let errors through: no except around the yield, and __exit__ returns None.",
-            {},
-        )
-    if data["left"] or not close(data["found"], _sines(data["x"], False), torch.float32):
-        when = (
-            "." if data["after_block"] else " when an error ends it; without an error they are off."
-        )
-        return (
-            f"The hooks are still on after the block{when}",
-            "Let a with statement of torch.autograd.graph.saved_tensors_hooks take them off again. (What "
-            "stands after a yield does not run when an error comes; what stands in finally does.)",
-            {},
-        )
-    return None
-
-
-def _run_release(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    references = []
-    with entered(submission):
-        for dtype in (torch.float32, torch.float64):
-            x = s.normal(8, 8).to(dtype).requires_grad_(True)
-            y = torch.exp(x)
-            references.append(StorageWeakRef(y.untyped_storage()))
-            del x, y
-    return {"kept": [not r.expired() for r in references]}
-
-
-run_release = cleared(_run_release)
-
-
-def judge_release(data: dict[str, Any]) -> Verdict:
-    """A result that is dropped frees its memory."""
-    if (wrong := judge_returns(data)) is not None:
-        return wrong
-    if not any(data["kept"]):
-        return None
-    which = "float32" if data["kept"][0] else "float64"
-    return (
-        f"When a {which} result is dropped without backward, its memory is never freed.",
-        "If pack returns an output itself, the node that made it holds it and it holds the node: a "
-        "cycle that Python cannot see. Return tensor.detach() where you change nothing.",
-        {},
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from autograder.exercise import Exercise, Scenario
+from autograder.exercises import bfloat16_after as after
 from autograder.exercises import bfloat16_copies as copies
 from autograder.exercises import bfloat16_experiments as experiments
 
@@ -103,23 +104,23 @@ SAVE_IN_BFLOAT16 = Exercise(
         Scenario(
             "other dtypes are left alone",
             "gradient-value",
-            experiments.run_dtypes,
-            experiments.judge_dtypes,
+            after.run_dtypes,
+            after.judge_dtypes,
             visible=True,
             needs=(*_RUNS, f"scenario {_ADDRESSES}"),
         ),
         Scenario(
             "nothing outlasts the block",
             "shared-state",
-            experiments.run_after,
-            experiments.judge_after,
+            after.run_after,
+            after.judge_after,
             needs=_RUNS,
         ),
         Scenario(
             "a result that is dropped frees its memory",
             "saves-on-ctx",
-            experiments.run_release,
-            experiments.judge_release,
+            after.run_release,
+            after.judge_release,
             visible=True,
             needs=_RUNS,
         ),

@@ -31,6 +31,12 @@ def hooks_cleared() -> Iterator[list[int]]:
         left.append(count)
 
 
+def hooks_are_on() -> bool:
+    """Whether saved-tensor hooks are on where this is asked."""
+    autograd: Any = torch._C._autograd
+    return autograd._top_saved_tensors_default_hooks(True) is not None
+
+
 def called_from(module: str) -> bool:
     """Whether a function of ``module`` is among the callers."""
     frame: Any = sys._getframe(1)

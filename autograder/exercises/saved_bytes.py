@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.exercise import Exercise, Sampler, Scenario
+from autograder.exercises import saved_bytes_left as left
 from autograder.exercises.measuring import hooks_cleared
+from autograder.exercises.saved_bytes_calls import watching, words_of_call
 from autograder.exercises.saved_bytes_counts import (
+    INTERMEDIATE,
     LEFT_OUT_HINT,
-    SLIPS,
     distinct_bytes,
     packed_by,
+    result_bytes,
     words_of_left_out,
+    words_of_nothing,
+    words_of_slips,
+    words_of_unit,
 )
 from autograder.exercises.saved_bytes_trials import ROWS, TRIALS
 from autograder.exercises.second_order import Verdict
@@ -33,9 +36,10 @@ def run_trial(trial: str) -> Callable[[Callable[..., Any], Sampler], dict[str, A
         f, args = TRIALS[trial](n, m)
         data: dict[str, Any] = {"n": n, "m": m, "found": None, "kind": "", "error": ""}
         data["again"] = None
+        seen, watched = watching(f, args)
         with hooks_cleared() as left:
             try:
-                found = submission(f, *args)
+                found = submission(watched, *args)
                 data["kind"] = type(found).__name__
                 data["found"] = found if isinstance(found, int | float) else None
                 other, others = TRIALS[trial](
@@ -46,18 +50,34 @@ def run_trial(trial: str) -> Callable[[Callable[..., Any], Sampler], dict[str, A
             except NotImplementedError:
                 raise
             except (RuntimeError, TypeError) as error:
-                if isinstance(error, TypeError) and "Output of saved tensor" not in str(error):
+                known = "Output of saved tensor" in str(error) or seen["one_tuple"]
+                if isinstance(error, TypeError) and not known:
                     raise
                 data["error"] = str(error)[:300]
-        return {**data, "left": left[0]}
+        if data["found"] == 0 and not data["error"]:
+            data["intermediate"] = _intermediate_counts(submission)
+        return {**data, "left": left[0], "seen": seen}
 
     return run
+
+
+def _intermediate_counts(submission: Callable[..., Any]) -> int | float:
+    """What is counted of the result of exp, which is no leaf and has INTERMEDIATE bytes."""
+    with hooks_cleared():
+        found = submission(torch.exp, torch.ones(INTERMEDIATE // 4, requires_grad=True))
+    return found if isinstance(found, int | float) else 0
 
 
 def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
     """A judge of that number."""
 
     def judge(data: dict[str, Any]) -> Verdict:
+        if data["error"] and data["seen"]["one_tuple"]:
+            return (
+                "f gets all its arguments as one tuple: it is called as f(args), where f(*args) is meant.",
+                "The star takes them apart again: f(*args).",
+                {"original": data["error"]},
+            )
         if data["error"]:
             return (
                 f"For {trial} it stops: {data['error'].splitlines()[0][:140]}",
@@ -82,14 +102,28 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
         right = distinct_bytes(packed)
         if data["found"] == right:
             return _judge_repeated(data)
+        unit = words_of_unit(data["found"], right)
         evidence = {
             "inputs": {"f": trial, "shape": f"({data['n']}, {data['m']})"},
             "actual": data["found"],
             "expected": right,
         }
-        for count, message, hint in SLIPS:
-            if data["found"] == count(packed):
-                return message, hint, evidence
+        if unit:
+            return unit, "Return the sum of nbytes() as it is, an int.", evidence
+        if said := words_of_call(data["seen"], trial, data["found"], right):
+            return *said, evidence
+        if said := words_of_slips(packed, result_bytes(f, args), data["found"]):
+            return *said, evidence
+        if not data["found"] and (said := words_of_nothing(packed, data.get("intermediate", 0))):
+            return *said, evidence
+        if not data["found"]:
+            return (
+                f"For {trial} nothing is counted, where {right} bytes are kept.",
+                "f ran inside hooks, with its arguments as they were passed. Look at what becomes of it: a leaf "
+                "counts like any other tensor, a weak reference is empty once the result of f is gone, and "
+                "bytes // 1024 is 0 for a small tensor.",
+                evidence,
+            )
         if left_out := words_of_left_out(packed, data["found"]):
             return f"For {trial} {left_out}", LEFT_OUT_HINT, evidence
         return (
@@ -104,6 +138,14 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
 
 def _judge_repeated(data: dict[str, Any]) -> Verdict:
     """A number that is right, from a function that may be called more than once."""
+    if data["again"] != data["found"] and data["again"] != 2 * data["found"]:
+        return (
+            f"The first call is right, a second one gives {data['again']} bytes where {data['found']} are kept: "
+            "the number depends on more than f and its arguments.",
+            "Addresses tell storages apart only while these are alive: let pack return tensor.detach(), which "
+            "keeps the storage, not a copy of it. And begin each call with a dict of its own.",
+            {"actual": data["again"], "expected": data["found"]},
+        )
     if data["again"] != data["found"]:
         return (
             f"The first call is right, a second one gives {data['again']} bytes where {data['found']} are "
@@ -119,63 +161,6 @@ def _judge_repeated(data: dict[str, Any]) -> Verdict:
             {"actual": str(float(data["found"])), "expected": str(int(data["found"]))},
         )
     return None
-
-
-# ---- nothing is left behind ------------------------------------------------------------------
-
-
-def run_release(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """Whether the tensors of f are freed once saved_bytes has returned."""
-    references: list[StorageWeakRef] = []
-
-    def f(x: Tensor) -> Tensor:
-        y = torch.exp(x)
-        references.append(StorageWeakRef(y.untyped_storage()))
-        return y
-
-    with hooks_cleared():
-        submission(f, s.normal(8, 8).requires_grad_(True))
-    return {"kept": sum(not r.expired() for r in references), "calls": len(references)}
-
-
-def judge_release(data: dict[str, Any]) -> Verdict:
-    """What was measured is let go."""
-    if not data["kept"]:
-        return None
-    return (
-        "After saved_bytes has returned, a tensor of f is still in memory.",
-        "If the pack hook returns an output itself, the node that made it holds it and it holds the "
-        "node: a cycle that Python cannot see. Return tensor.detach() from pack, and keep no tensor in "
-        "a global list.",
-        {"kept": data["kept"]},
-    )
-
-
-class _Stop(Exception):
-    """Ends f in the middle."""
-
-
-def run_stopped(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """How many hooks are still on after an f that stops with an error."""
-
-    def f(x: Tensor) -> Tensor:
-        raise _Stop(torch.sin(x))
-
-    with hooks_cleared() as left, contextlib.suppress(_Stop):
-        submission(f, s.normal(4, 4).requires_grad_(True))
-    return {"left": left[0]}
-
-
-def judge_stopped(data: dict[str, Any]) -> Verdict:
-    """An error ends the measurement, too."""
-    if not data["left"]:
-        return None
-    return (
-        "When f stops with an error the hooks stay on, and see all that is saved from then on.",
-        "A with block takes them off whatever happens inside it. Who calls __enter__ and __exit__ by hand "
-        "needs try and finally.",
-        {"left": data["left"]},
-    )
 
 
 _FIRST = "the bytes of torch.sin(x)"
@@ -211,20 +196,29 @@ SAVED_BYTES = Exercise(
     gradcheck=False,
     may_use_autograd=True,
     scenarios=(
-        *(_trial(trial, trial in _VISIBLE) for trial in TRIALS),
+        _trial("torch.sin(x)", True),
+        Scenario(
+            "no .grad is left behind",
+            "mutates-input",
+            left.run_tidy,
+            left.judge_tidy,
+            visible=True,
+            needs=_NEEDS,
+        ),
+        *(_trial(trial, trial in _VISIBLE) for trial in TRIALS if trial != "torch.sin(x)"),
         Scenario(
             "what was measured is let go",
             "saves-on-ctx",
-            run_release,
-            judge_release,
+            left.run_release,
+            left.judge_release,
             visible=True,
             needs=_NEEDS,
         ),
         Scenario(
             "an error in f takes the hooks off as well",
             "shared-state",
-            run_stopped,
-            judge_stopped,
+            left.run_stopped,
+            left.judge_stopped,
             needs=_NEEDS,
         ),
     ),

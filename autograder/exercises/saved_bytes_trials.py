@@ -50,6 +50,10 @@ def _several(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return (lambda x, factor, y: (factor * x * y, torch.sin(y))), (_x(n, m), 2.5, _x(n, m))
 
 
+def _beside_data(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return (lambda x, data: torch.sin(x * data) * data), (_x(n, m), _x(n, m).detach())
+
+
 def _inner_gradient(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     def penalty(x: Tensor) -> Tensor:
         (slope,) = torch.autograd.grad(torch.sin(x).exp().sum(), x, create_graph=True)
@@ -78,5 +82,6 @@ TRIALS: dict[str, Trial] = {
     "a scale, a linear layer and tanh": _linear,
     "two tensors, a number, two outputs": _several,
     "a Function that saves three tensors": lambda n, m: (_KeepsThree.apply, (_x(n, m),)),
+    "a product with data that needs no gradient": _beside_data,
     "a function that takes a gradient inside": _inner_gradient,
 }

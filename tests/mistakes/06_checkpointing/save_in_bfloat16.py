@@ -396,3 +396,92 @@ def save_in_bfloat16():
         return tensor.to(torch.float32) if getattr(tensor, "was_rounded", False) else tensor
 
     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[gradient-value]: half in place of bfloat16
+def save_in_bfloat16():
+    def pack(tensor):
+        owner = tensor._base if tensor._is_view() else tensor
+        if owner.is_leaf or tensor.dtype is not torch.float32:
+            return None, tensor.detach()
+        return torch.float32, tensor.half()
+
+    def unpack(pair):
+        dtype, tensor = pair
+        return tensor if dtype is None else tensor.to(dtype)
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[gradient-value|saves-too-much]: a dict of copies, found again by address
+def save_in_bfloat16():
+    small = {}
+
+    def pack(tensor):
+        owner = tensor._base if tensor._is_view() else tensor
+        if owner.is_leaf or tensor.dtype is not torch.float32:
+            return False, tensor.detach()
+        return True, small.setdefault(tensor.data_ptr(), tensor.bfloat16())
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, lambda pair: pair[1].float() if pair[0] else pair[1])
+
+
+# %% wrong[gradient-value]: unpack makes float64 of it
+def save_in_bfloat16():
+    def pack(tensor):
+        owner = tensor._base if tensor._is_view() else tensor
+        rounded = tensor.dtype is torch.float32 and not owner.is_leaf
+        return rounded, tensor.bfloat16() if rounded else tensor.detach()
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, lambda pair: pair[1].double() if pair[0] else pair[1])
+
+
+# %% wrong[raises]: a flat copy
+def save_in_bfloat16():
+    def pack(tensor):
+        owner = tensor._base if tensor._is_view() else tensor
+        rounded = tensor.dtype is torch.float32 and not owner.is_leaf
+        return rounded, tensor.reshape(-1).bfloat16() if rounded else tensor.detach()
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, lambda pair: pair[1].float() if pair[0] else pair[1])
+
+
+# %% wrong[saves-on-ctx]: a list keeps the copies, the graph their places
+def save_in_bfloat16():
+    shelf = []
+
+    def pack(tensor):
+        owner = tensor._base if tensor._is_view() else tensor
+        if owner.is_leaf or tensor.dtype is not torch.float32:
+            return tensor.detach()
+        shelf.append(tensor.bfloat16())
+        return len(shelf) - 1
+
+    def unpack(kept):
+        return shelf[kept].float() if isinstance(kept, int) else kept
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
+# %% wrong[saves-too-much]: rounded and made float32 again in pack
+def save_in_bfloat16():
+    def pack(tensor):
+        owner = tensor._base if tensor._is_view() else tensor
+        rounded = tensor.dtype is torch.float32 and not owner.is_leaf
+        return tensor.bfloat16().float() if rounded else tensor.detach()
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept)
+
+
+# %% wrong[saves-too-much]: the default dtype is changed for the block
+import contextlib
+
+
+@contextlib.contextmanager
+def save_in_bfloat16():
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(usual)

@@ -443,3 +443,162 @@ def saved_bytes(f, *args):
     finally:
         stack.close()
     return sum(found.values())
+
+
+# %% wrong[value]: mebibytes
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(noted.values()) / 1024**2
+
+
+# %% wrong[value]: kibibytes, without a rest
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(noted.values()) // 1024
+
+
+# %% wrong[value]: every tensor is made to require grad
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*(a.detach().requires_grad_(a.is_floating_point()) if isinstance(a, torch.Tensor) else a for a in args))
+    return sum(noted.values())
+
+
+# %% wrong[value]: the arguments are detached first
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*(a.detach() if isinstance(a, torch.Tensor) else a for a in args))
+    return sum(noted.values())
+
+
+# %% wrong[value]: a first call to warm up, in the block as well
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+        f(*args)
+    return sum(noted.values())
+
+
+# %% wrong[value]: the star is forgotten
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(args)
+    return sum(noted.values())
+
+
+# %% wrong[value]: the largest storage alone
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return max(noted.values(), default=0)
+
+
+# %% wrong[value]: the result is counted, too
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        result = f(*args)
+    results = result if isinstance(result, tuple) else (result,)
+    return sum(noted.values()) + sum(r.nbytes for r in results)
+
+
+# %% wrong[value]: the hooks are made and never entered
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept)
+    f(*args)
+    return sum(noted.values())
+
+
+# %% wrong[value]: what requires no grad is not counted
+def saved_bytes(f, *args):
+    noted = {}
+
+    def pack(tensor):
+        if tensor.requires_grad:
+            memory = tensor.untyped_storage()
+            noted[memory.data_ptr()] = memory.nbytes()
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(noted.values())
+
+
+# %% wrong[mutates-input]: counted in unpack, during a backward
+def saved_bytes(f, *args):
+    noted = {}
+
+    def unpack(kept):
+        memory = kept.untyped_storage()
+        noted[memory.data_ptr()] = memory.nbytes()
+        return kept
+
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), unpack):
+        result = f(*args)
+        for each in result if isinstance(result, tuple) else (result,):
+            each.sum().backward(retain_graph=True)
+    return sum(noted.values())
