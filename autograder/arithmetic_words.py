@@ -91,7 +91,9 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
     last: tuple[Any, Any] = (None, None)
     first = steps[0]
     gone = first["result"] == 0 and any(map(_row_is_lost, steps[1:]))
-    if gone and len(first["minus"]) == 2 and isinstance(first["line"], int):
+    # Beside its own maximum no exp of a row is larger than 1, and one of them is 1.
+    no_maximum = gone or (first["op"] == "exp" and math.isinf(first["result"]) and _sums(ev))
+    if no_maximum and len(first["minus"]) == 2 and isinstance(first["line"], int):
         parts, last = [f"what line {first['line']} subtracts is not the row's own maximum"], (
             first["line"], first["again"],
         )  # fmt: skip
@@ -109,7 +111,7 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
         if words not in parts:
             parts.append(words)
     sentence = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
-    if gone and parts[0].startswith("what line"):
+    if parts[0].startswith("what line"):
         sentence = sentence.replace(", ", ": ", 1)
     return Happened(sentence, _hint(ev, steps), _line(ev, steps))
 
@@ -192,7 +194,7 @@ def _hint(ev: Evidence, steps: list[dict[str, Any]]) -> str:
             "Subtract the largest number of the row itself (amax along the dimension, keepdim=True) before exp: "
             "then exp sees no positive number, and each row has one exp(0) = 1."
             if row
-            else "It overflows for large numbers. Rewrite the formula so that exp only sees numbers that are not "
+            else f"{names[0]} overflows for large numbers. Rewrite the formula so that exp only sees numbers that are not "
             "positive, as in exp(−|x|), or use a function of torch that does so."
         )
     if first["result"] == 0 and any(map(_row_is_lost, steps[1:])):

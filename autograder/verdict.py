@@ -1,7 +1,8 @@
 """From what was observed to a report: the half of a check that never runs the learner's code.
 
 In a notebook both halves run in one process. When submissions are graded the learner's half runs in
-a box and this one outside; the words and the verdict are the same.
+a box and this one outside; the verdict is the same, and so are the words, but for numbers that are
+finite and wrong: how they came about is seen where the submission can run again.
 """
 
 from __future__ import annotations

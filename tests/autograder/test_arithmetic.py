@@ -175,8 +175,44 @@ def test_a_second_derivative_names_the_line_that_is_differentiated():
     finding = found(Cube, "Cube")
     assert finding.rule == "double-backward-value"
     line = Cube.backward.__code__.co_firstlineno + 3
-    assert f"0 ** -0.3333 is inf in the derivative of line {line}" in finding.message
+    assert f"0 ** (-0.3333) is inf in the derivative of line {line}" in finding.message
     assert finding.evidence["line"] == line
+
+
+def test_a_detour_that_rounds():
+    class Sign(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + (torch.sign(x) - x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output
+
+    finding = found(Sign, "SignSTE")
+    assert finding.rule == "forward-unstable"
+    assert "-1 − (-4e+07) is 4e+07: the output is 0" in finding.message
+
+
+def test_an_overflow_that_only_a_second_derivative_meets():
+    class Sigmoid(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.sigmoid(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            return grad_output / (2 + 2 * torch.cosh(x))
+
+    finding = found(Sigmoid, "MySigmoid")
+    assert finding.rule == "double-backward-value"
+    line = Sigmoid.backward.__code__.co_firstlineno + 3
+    assert finding.message.startswith(f"cosh(-1000) is inf in line {line}, ")
+    assert "is nan in the derivative of line" in finding.message
+    assert "(case: inputs up to ±1000)" in finding.message
+    assert finding.hint.startswith("cosh overflows")
 
 
 def test_where_nothing_can_run_again_what_is_not_finite_is_explained_all_the_same():
