@@ -16,7 +16,9 @@ from autograder.exercise import (
     bytes_of,
 )
 from autograder.exercises import recompute_costs as costs
+from autograder.exercises import recomputed_arguments as again
 from autograder.exercises import recomputing as experiments
+from autograder.exercises import recomputing_random as random
 from autograder.exercises.bfloat16_hooks import SAVE_IN_BFLOAT16
 from autograder.exercises.measuring import RANDOM_STATE_BYTES
 from autograder.exercises.saved_bytes import SAVED_BYTES
@@ -123,6 +125,15 @@ CHECKPOINT = Exercise(
     ),
     scenarios=(
         Scenario(
+            "fn gets the same arguments again",
+            "gradient-value",
+            again.run_arguments,
+            again.judge_arguments,
+            visible=True,
+            needs=(),
+            first=True,
+        ),
+        Scenario(
             "torch's own checkpoint is not called",
             "uses-builtin",
             costs.run_memory,
@@ -167,24 +178,24 @@ CHECKPOINT = Exercise(
         Scenario(
             "the recomputation draws the same random numbers",
             "random-state",
-            experiments.run_random,
-            experiments.judge_same_numbers,
+            random.run_random,
+            random.judge_same_numbers,
             visible=True,
             needs=_AGAIN,
         ),
         Scenario(
             "the caller's random state is left as it was",
             "random-state",
-            experiments.run_random,
-            experiments.judge_state,
+            random.run_random,
+            random.judge_state,
             visible=True,
             needs=(*_AGAIN, "scenario the recomputation draws the same random numbers"),
         ),
         Scenario(
             "the caller's random state is left as it was when fn raises",
             "random-state",
-            experiments.run_interrupted,
-            experiments.judge_interrupted,
+            random.run_interrupted,
+            random.judge_interrupted,
             needs=(*_AGAIN, "scenario the caller's random state is left as it was"),
         ),
         Scenario(

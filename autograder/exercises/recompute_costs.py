@@ -178,6 +178,10 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
         hint = (
             "Leave once_differentiable out. (Tried: without it an error is raised, in every loss.)"
         )
+    refused = {o["loss"]: o["refused"] for o in data["outcomes"]}
+    if not why and refused["y² + x³"] and not refused["y + x³"]:
+        # In one grad_output itself depends on what is differentiated again, in the other it does not.
+        why = ": it is refused only where grad_output requires grad, as in y² + x³"
     for outcome in data["outcomes"]:
         if outcome["refused"]:
             continue

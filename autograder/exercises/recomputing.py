@@ -6,7 +6,6 @@ every ``judge_…`` gets that data and returns None, or (message, hint, evidence
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -144,121 +143,6 @@ def judge_training(data: dict[str, Any]) -> Verdict:
             {"actual": show(got), "expected": show(right)},
         )
     return None
-
-
-# ---- random numbers --------------------------------------------------------------------------
-
-
-def run_random(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """A function with dropout inside; other random numbers are drawn before its backward."""
-    x, g, seed = s.normal(6, 5), s.normal(6, 5), s.integer(0, 10_000)
-    masks: list[Tensor] = []
-
-    def dropout(h: Tensor) -> Tensor:
-        masks.append((torch.rand(h.shape) > 0.4).to(h.dtype))
-        return h * h * masks[-1]
-
-    torch.manual_seed(seed)
-    torch.rand(5)  # so that the state is not the one that a seed gives
-    before_forward = torch.get_rng_state()
-    dropout(x)
-    after_plain = torch.get_rng_state()
-    torch.set_rng_state(before_forward)
-    leaf = x.clone().requires_grad_(True)
-    y = checkpoint(dropout, leaf)
-    advanced = torch.equal(torch.get_rng_state(), after_plain)
-    torch.rand(7)
-    before = torch.get_rng_state()
-    (found,) = torch.autograd.grad(y, leaf, g)
-    untouched = torch.equal(torch.get_rng_state(), before)
-    return {
-        "x": x, "g": g, "masks": masks, "found": found, "advanced": advanced, "untouched": untouched,
-    }  # fmt: skip
-
-
-def judge_same_numbers(data: dict[str, Any]) -> Verdict:
-    """The recomputation draws forward's random numbers."""
-    plain, forward, *again = data["masks"]
-    if not torch.equal(plain, forward):
-        return (
-            "forward draws other random numbers than fn alone would.",
-            "Only look at the random state in forward (torch.get_rng_state()); do not seed or set it.",
-            {},
-        )
-    right = 2 * data["x"] * forward * data["g"]
-    if close(data["found"], right):
-        return None
-    if again and not torch.equal(again[0], forward):
-        return (
-            "A dropout inside fn drops other elements in the recomputation than in forward: the "
-            "gradient belongs to another function.",
-            "Keep torch.get_rng_state() in forward, before fn runs, and set it again before you "
-            "recompute.",
-            {
-                "forward kept": show(forward.reshape(-1)),
-                "recompute kept": show(again[0].reshape(-1)),
-            },
-        )
-    return (
-        "With a dropout inside fn the gradient is wrong, although the mask is the same.",
-        "Look at what happens between setting the random state and the inner backward.",
-        {"actual": show(data["found"]), "expected": show(right)},
-    )
-
-
-def judge_state(data: dict[str, Any]) -> Verdict:
-    """The caller's random state is not disturbed."""
-    if not data["advanced"]:
-        return (
-            "After forward the random state is not where fn alone would have left it.",
-            "forward runs fn once and leaves the generator alone; putting the old state back there "
-            "would give the next layer the same random numbers again.",
-            {},
-        )
-    if not data["untouched"]:
-        return (
-            "backward changes the caller's random state: whatever is drawn next repeats itself.",
-            "Put the state back as it was before the recomputation; torch.random.fork_rng does that "
-            "for a with block, also when fn raises.",
-            {},
-        )
-    return None
-
-
-class _Interrupted(Exception):
-    """What fn raises in an experiment."""
-
-
-def run_interrupted(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """fn draws random numbers and then raises, in the recomputation only."""
-    x = s.normal(3, 4).requires_grad_(True)
-    backward = [False]
-
-    def fails_later(h: Tensor) -> Tensor:
-        noise = torch.rand(h.shape, dtype=h.dtype)
-        if backward[0]:
-            raise _Interrupted("fn stops here")
-        return h * noise
-
-    torch.manual_seed(s.integer(0, 10_000))
-    y = checkpoint(fails_later, x)
-    torch.rand(7)
-    before, backward[0] = torch.get_rng_state(), True
-    with contextlib.suppress(_Interrupted):
-        torch.autograd.grad(y.sum(), x)
-    return {"untouched": torch.equal(torch.get_rng_state(), before)}
-
-
-def judge_interrupted(data: dict[str, Any]) -> Verdict:
-    """The caller's random state survives an error of fn."""
-    if data["untouched"]:
-        return None
-    return (
-        "When fn raises in backward, the caller's random state is not put back.",
-        "What stands after the call of fn does not run then. torch.random.fork_rng puts the state back "
-        "at the end of its with block, whatever happens in it; so does finally after try.",
-        {},
-    )
 
 
 # ---- an argument that fn does not use --------------------------------------------------------

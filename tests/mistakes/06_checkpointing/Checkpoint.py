@@ -1349,3 +1349,223 @@ class Checkpoint(Function):
             output = ctx.fn(*args)
         torch.autograd.backward(output, grad_output)
         return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
+
+
+# %% wrong[gradient-value]: the tensors come first in the recomputation
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        args = [*leaves, *ctx.plain]
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[gradient-value]: the other arguments are forgotten in the recomputation
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        args = leaves
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[gradient-value]: the tensors are put back from the end
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        plain = iter(ctx.plain)
+        args = [leaves.pop() if each else next(plain) for each in ctx.is_tensor]
+        leaves = [a for a in args if isinstance(a, torch.Tensor)]
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[random-state]: the state is noted when fn has run, forward in two lines
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        output = fn(*args)
+        ctx.state = torch.get_rng_state()
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        plain, new = iter(ctx.plain), iter(leaves)
+        args = [next(new) if each else next(plain) for each in ctx.is_tensor]
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[random-state]: the state that forward noted is left behind
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        plain, new = iter(ctx.plain), iter(leaves)
+        args = [next(new) if each else next(plain) for each in ctx.is_tensor]
+        with torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+            torch.set_rng_state(ctx.state)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[random-state]: forward puts the state back
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        output = fn(*args)
+        torch.set_rng_state(ctx.state)
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        plain, new = iter(ctx.plain), iter(leaves)
+        args = [next(new) if each else next(plain) for each in ctx.is_tensor]
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[random-state|too-many-passes]: fn runs twice in forward
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        fn(*args)
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        plain, new = iter(ctx.plain), iter(leaves)
+        args = [next(new) if each else next(plain) for each in ctx.is_tensor]
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
+
+
+# %% wrong[double-backward-value]: the refusal asks grad_output
+class Checkpoint(Function):
+    @staticmethod
+    def forward(ctx, fn, *args):
+        ctx.fn = fn
+        ctx.state = torch.get_rng_state()
+        ctx.is_tensor = [isinstance(a, torch.Tensor) for a in args]
+        ctx.plain = [a for a in args if not isinstance(a, torch.Tensor)]
+        ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
+        return fn(*args)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if grad_output.requires_grad:
+            raise RuntimeError("only once")
+        needs = [n for n, each in zip(ctx.needs_input_grad[1:], ctx.is_tensor) if each]
+        leaves = [t.detach().requires_grad_(n) for t, n in zip(ctx.saved_tensors, needs)]
+        plain, new = iter(ctx.plain), iter(leaves)
+        args = [next(new) if each else next(plain) for each in ctx.is_tensor]
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.set_rng_state(ctx.state)
+            output = ctx.fn(*args)
+        torch.autograd.backward(output, grad_output)
+        grads = iter(leaf.grad for leaf in leaves)
+        return None, *(next(grads) if each else None for each in ctx.is_tensor)
