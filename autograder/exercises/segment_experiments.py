@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -21,17 +21,18 @@ _COUNTS = ((6, 3), (7, 3), (5, 4), (4, 1), (3, 3))
 
 
 class _Watched(torch.nn.Module):
-    """A layer with a parameter that notes its calls and whether grad mode was on."""
+    """A layer with a parameter that notes its calls, whether grad mode was on, and maybe who called."""
 
-    def __init__(self, number: int, weight: Tensor, log: list[list[int]]):
+    def __init__(self, number: int, weight: Tensor, log: list[list[int]], callers: bool):
         super().__init__()
         self.number, self.log = number, log
         self.weight = torch.nn.Parameter(weight)
-        self.ready_made = False
+        self.ready_made, self.callers = False, callers
 
     def forward(self, x: Tensor) -> Tensor:
         self.log.append([self.number, int(torch.is_grad_enabled())])
-        self.ready_made = self.ready_made or called_from("torch.utils.checkpoint")
+        if self.callers:  # a walk through all frames
+            self.ready_made = self.ready_made or called_from("torch.utils.checkpoint")
         return torch.sin(x * self.weight) + 0.5 * x
 
 
@@ -56,11 +57,23 @@ def _nodes(output: Tensor, leaf: Tensor) -> tuple[list[str], bool]:
 @explained
 def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """Several ways to cut: which layers ran when, how many Functions there are, what is kept."""
+    return _segments(submission, s, _COUNTS, False)
+
+
+@explained
+def run_one_cut(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The same for a list in one way to cut, and whether torch's own checkpoint is among the callers."""
+    return _segments(submission, s, _COUNTS[1:2], True)
+
+
+def _segments(
+    submission: Callable[..., Any], s: Sampler, counts: Sequence[tuple[int, int]], callers: bool
+) -> dict[str, Any]:
     cuts = []
-    for count, segments in _COUNTS:
+    for count, segments in counts:
         weights = [s.uniform(16, low=0.5, high=1.5) for _ in range(count)]
         log: list[list[int]] = []
-        made = [_Watched(i, w, log) for i, w in enumerate(weights)]
+        made = [_Watched(i, w, log, callers) for i, w in enumerate(weights)]
         layers = list(made) if count % 2 else torch.nn.Sequential(*made)
         x, g = s.normal(64, 16), s.normal(64, 16)
         leaf = x.clone().requires_grad_(True)

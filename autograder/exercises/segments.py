@@ -156,7 +156,7 @@ CHECKPOINT_SEQUENTIAL = Exercise(
         Scenario(
             "the caller's layers are left as they were",
             "mutates-input",
-            experiments.run_segments,
+            experiments.run_one_cut,
             experiments.judge_layers_left,
             visible=True,
             needs=_RUNS,
@@ -164,7 +164,7 @@ CHECKPOINT_SEQUENTIAL = Exercise(
         Scenario(
             "the Checkpoint is your own",
             "uses-builtin",
-            experiments.run_segments,
+            experiments.run_one_cut,
             experiments.judge_own,
             visible=True,
             needs=_RUNS,
