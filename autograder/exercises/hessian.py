@@ -42,6 +42,63 @@ def _with_matrix_product(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) ->
     return product(f, x, v if v.dim() < 2 else v.sum(0).expand_as(v))
 
 
+_WEIGHT = "v is the weight: differentiate Σ g · v at x."
+# What is computed in the place of the product at x: (message, hint, what).
+_ELSEWHERE: tuple[tuple[str, str, Callable[..., Tensor]], ...] = (
+    (
+        "This is the Hessian times x: the gradient is multiplied by x, not by v.",
+        _WEIGHT,
+        lambda f, x, v: product(f, x, x),
+    ),
+    (
+        "This is the derivative of Σ g · x: the gradient is multiplied by x, not by v.",
+        _WEIGHT,
+        lambda f, x, v: product(f, x, x) + _gradient(f, x)[1].detach(),
+    ),
+    (
+        "The Hessian at v is multiplied by x: the two are exchanged.",
+        "f is differentiated at x, and v is the weight of the gradient.",
+        lambda f, x, v: product(f, v, x),
+    ),
+    (
+        "The Hessian is the one at v, not the one at x.",
+        "f is differentiated at x, and v is the weight of the gradient.",
+        lambda f, x, v: product(f, v, v),
+    ),
+    (
+        "The Hessian is the one at x + v, not the one at x.",
+        "v is a direction; f is differentiated at x alone.",
+        lambda f, x, v: product(f, x + v, v),
+    ),
+    (
+        "This is the derivative of Σ g²: the gradient is multiplied by itself, not by v.",
+        _WEIGHT,
+        lambda f, x, v: 2 * product(f, x, _gradient(f, x)[1].detach()),
+    ),
+    (
+        "This is the Hessian times the gradient: v plays no part in it.",
+        _WEIGHT,
+        lambda f, x, v: product(f, x, _gradient(f, x)[1].detach()),
+    ),
+    (
+        "The mean of the products g · v is differentiated, not their sum.",
+        "(g * v).sum(): the product with the Hessian is not divided by the number of elements.",
+        lambda f, x, v: product(f, x, v) / x.numel(),
+    ),
+    (
+        "This is the gradient plus the product with the Hessian.",
+        "Where .backward() runs twice, x.grad adds up what both passes give. torch.autograd.grad gives each "
+        "alone.",
+        lambda f, x, v: _gradient(f, x)[1].detach() + product(f, x, v),
+    ),
+    (
+        "v is divided by its length before the product is taken.",
+        "The product belongs to v as it is passed, whatever its length.",
+        lambda f, x, v: product(f, x, v / v.norm()),
+    ),
+)
+
+
 def _hvp_case(name: str, f: Named, *shape: int, **more: Any) -> Case:
     return Case(
         name, lambda s: (f, s.uniform(*shape, low=-1.0, high=1.2), s.normal(*shape)), **more
@@ -125,6 +182,7 @@ HVP = Exercise(
             "Differentiate one number, Σ g · v, with respect to all of x.",
             lambda f, x, v: _diagonal(f, x) * v,
         ),
+        *(ForwardSlip(*each) for each in _ELSEWHERE),
         ForwardSlip(
             "This is x itself: a Function that passes x through has the name, but not the product.",
             "Two calls of torch.autograd.grad do it; no Function is needed.",

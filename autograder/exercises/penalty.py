@@ -11,6 +11,7 @@ from torch import Tensor
 from autograder.exercise import Case, Exercise, ForwardSlip, Named, Scenario
 from autograder.exercises import penalty_experiments as experiments
 from autograder.exercises.hessian_experiments import judge_tidy
+from autograder.exercises.penalty_mistakes import MADE_OTHERWISE, of_critic, of_gradient
 
 LESSON = "05_double_backward"
 
@@ -161,6 +162,12 @@ GRADIENT_PENALTY = Exercise(
             "Row i of the gradient belongs to sample i: flatten(1), then the norm over dim 1.",
             _over_the_batch,
             call="norm",
+        ),
+        *(ForwardSlip(said, hint, of_gradient(way)) for said, hint, way in MADE_OTHERWISE),
+        ForwardSlip(
+            "The length of the critic's score is penalised; the one of its gradient is asked for.",
+            "Differentiate first: torch.autograd.grad(critic(x).sum(), x, create_graph=True).",
+            of_critic,
         ),
         *(ForwardSlip(*_EXACT_NORM, _under_the_root(small), "sqrt") for small in _SMALL),
         *(ForwardSlip(*_EXACT_NORM, _beside_the_root(small)) for small in _SMALL),

@@ -14,6 +14,9 @@ from autograder.rules.registry import NOT_ASKED, Verdict, rule
 from autograder.rules.shape_causes import why_the_shape
 
 
+_GRAD_GIVES_A_TUPLE = " And torch.autograd.grad gives a tuple, also where one gradient is asked for: take its entry [0]."
+
+
 def value_rule(ev: Evidence, name: str) -> str:
     """Plain functions have values, not forwards."""
     return "value" if ev.exercise.is_function else name
@@ -56,6 +59,7 @@ def output_has_value(ev: Evidence) -> Verdict:
                 f"{'The function' if ev.exercise.is_function else 'forward'} returns {got}; "
                 f"{want} is asked for.",
                 "A comma at the end of the line makes a tuple: `return y,` is `return (y,)`."
+                + (_GRAD_GIVES_A_TUPLE if ev.exercise.may_use_autograd else "")
                 if comma
                 else f"The contract is {ev.exercise.name}{ev.exercise.signature}: {ev.exercise.summary}",
                 {"case": pair.where},

@@ -271,3 +271,59 @@ def gradient_penalty(critic, x):
     flat = squares == 0
     lengths = torch.where(flat, 0.0, torch.where(flat, 1.0, squares).sqrt())
     return (lengths - 1).square().mean()
+
+
+# %% wrong[value]: the 1-norm
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (slope.abs().sum(dim=1) - 1).square().mean()
+
+
+# %% wrong[value]: the largest element for the length
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (slope.abs().max(dim=1).values - 1).square().mean()
+
+
+# %% wrong[value]: no length at all, element by element
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (slope - 1).square().mean()
+
+
+# %% wrong[value]: squared too early
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (slope.square().sum(dim=1) - 1).mean()
+
+
+# %% wrong[value]: the mean gradient of the batch
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (slope.mean(dim=0).norm() - 1).square()
+
+
+# %% wrong[value]: plus 1
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (1 + slope.norm(dim=1)).square().mean()
+
+
+# %% wrong[value]: the worst sample
+def gradient_penalty(critic, x):
+    point = x.detach().requires_grad_(True)
+    (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
+    slope = slope.flatten(1)
+    return (slope.norm(dim=1) - 1).square().amax()

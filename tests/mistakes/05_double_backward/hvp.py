@@ -291,3 +291,53 @@ def hvp(f, x, v):
         return torch.zeros_like(point)
     along = torch.autograd.grad(slope, point, v, allow_unused=True, materialize_grads=True)[0]
     return torch.sum(along * v)
+
+
+# %% wrong[value]: the weight is x
+def hvp(f, x, v):
+    at = x.detach().requires_grad_(True)
+    slope = torch.autograd.grad(f(at), at, create_graph=True)[0]
+    return torch.autograd.grad((slope * x).sum(), at, allow_unused=True, materialize_grads=True)[0].detach()
+
+
+# %% wrong[value]: x and v exchanged
+def hvp(f, x, v):
+    at = v.detach().requires_grad_(True)
+    slope = torch.autograd.grad(f(at), at, create_graph=True)[0]
+    return torch.autograd.grad((slope * x).sum(), at, allow_unused=True, materialize_grads=True)[0].detach()
+
+
+# %% wrong[value]: the point is moved by v
+def hvp(f, x, v):
+    at = (x + v).detach().requires_grad_(True)
+    slope = torch.autograd.grad(f(at), at, create_graph=True)[0]
+    return torch.autograd.grad((slope * v).sum(), at, allow_unused=True, materialize_grads=True)[0].detach()
+
+
+# %% wrong[value]: the squared gradient
+def hvp(f, x, v):
+    at = x.detach().requires_grad_(True)
+    slope = torch.autograd.grad(f(at), at, create_graph=True)[0]
+    return torch.autograd.grad(slope.square().sum(), at, allow_unused=True, materialize_grads=True)[0].detach()
+
+
+# %% wrong[value]: the mean for the sum
+def hvp(f, x, v):
+    at = x.detach().requires_grad_(True)
+    slope = torch.autograd.grad(f(at), at, create_graph=True)[0]
+    return torch.autograd.grad((slope * v).mean(), at, allow_unused=True, materialize_grads=True)[0].detach()
+
+
+# %% wrong[value]: v is made a unit vector
+def hvp(f, x, v):
+    at = x.detach().requires_grad_(True)
+    slope = torch.autograd.grad(f(at), at, create_graph=True)[0]
+    return torch.autograd.grad((slope * v).sum() / v.norm(), at, allow_unused=True, materialize_grads=True)[0].detach()
+
+
+# %% wrong[value]: .backward() twice, and .grad adds up
+def hvp(f, x, v):
+    at = x.detach().requires_grad_(True)
+    f(at).backward(create_graph=True)
+    (at.grad * v).sum().backward()
+    return at.grad.detach()
