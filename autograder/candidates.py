@@ -18,8 +18,11 @@ from autograder.changed_arguments import elsewhere, exchanged_numbers
 from autograder.compare import close, first_difference, mismatch, where_wrong
 from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.known_functions import other_slope
 from autograder.misconceptions import misconception
 from autograder.precision import almost
+from autograder.regions import masked
+from autograder.rounded_constants import imprecise
 from autograder.what_differs import what_differs
 
 
@@ -218,5 +221,5 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 CANDIDATES = (
     _missing, shape, _dtype, almost, _own_words, _zero, _sign, upstream_ignored, scale,
     _transposed, misconception, constant_term, nonlinear, pooled, summed_otherwise, elsewhere,
-    factor_too_many, term_too_many, _value,
+    factor_too_many, term_too_many, other_slope, imprecise, masked, _value,
 )  # fmt: skip

@@ -34,7 +34,20 @@ def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
             {"ratio": found[0]},
         )
     source = _value_source(ev, every, found)
-    if not source and len(wrong) == 1 < len(every):
+    if source:
+        number = source.removeprefix(": it is ")
+        return Finding(
+            "gradient-scale",
+            f"The gradient for {name} is the right one "
+            + (
+                f"divided by {number[4:]}: that factor is missing in backward, or something is divided by it once too often."
+                if number.startswith("1 / ")
+                else f"times {number}: that factor is there once too often in backward."
+            ),
+            f"Count the factors {number.removeprefix('1 / ')} in the derivative, and those in backward.",
+            {"ratio": found[0]},
+        )
+    if len(wrong) == 1 < len(every):
         case, good = wrong[0], next(p for p in every if p not in wrong)
         factor = found[every.index(case)]
         return Finding(
@@ -47,7 +60,7 @@ def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     return Finding(
         "gradient-scale",
         f"The gradient for {name} is the right one times a factor that changes from case to case "
-        f"({sizes}){source}.",
+        f"({sizes}).",
         "A factor of the forward pass is missing in backward, or is there twice. If it is a size: of the "
         "input, of the output, or of what was reduced?",
         {"ratio": found[0]},

@@ -14,6 +14,7 @@ from autograder.changed_arguments import exchanged_numbers
 from autograder.compare import both, close, first_difference, mismatch, show, single_inside
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.made_at import Seen
+from autograder.true_everywhere import with_why
 
 
 def diagnose(ev: Evidence) -> Finding | None:
@@ -36,7 +37,8 @@ def diagnose(ev: Evidence) -> Finding | None:
     for candidate in CANDIDATES:
         finding = candidate(ev, position, pairs, every)
         if finding is not None:
-            return _with_evidence(ev, finding, position, pairs[0], list(wrong))
+            found = _with_evidence(ev, finding, position, pairs[0], list(wrong))
+            return with_why(ev, found, position, every)
     return None
 
 

@@ -43,7 +43,7 @@ def where_made(
 
 
 def _of_name(function: ast.FunctionDef, name: str, last: ast.Return, seen: Seen) -> ast.AST:
-    made = _assignments(function, name)
+    made = assignments(function, name)
     written = _writes_into(function, name)
     if seen.filled:
         made = [each for each in made if not _begins_empty(each)]
@@ -56,7 +56,7 @@ def _of_name(function: ast.FunctionDef, name: str, last: ast.Return, seen: Seen)
     return last
 
 
-def _assignments(function: ast.FunctionDef, name: str) -> list[ast.stmt]:
+def assignments(function: ast.FunctionDef, name: str) -> list[ast.stmt]:
     found: list[ast.stmt] = []
     for node in ast.walk(function):
         if isinstance(node, ast.Assign | ast.AugAssign):
@@ -111,10 +111,10 @@ def _mask_in(
     names = {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
     masks: list[ast.AST] = []
     for name in names:
-        masks += _comparing(_assignments(function, name))
-        for place, origin in _saved_as(function, name, saving):
+        masks += _comparing(assignments(function, name))
+        for place, origin in saved_as(function, name, saving):
             named = isinstance(origin, ast.Name)
-            masks += _comparing(_assignments(place, origin.id) if named else [origin])  # type: ignore[attr-defined]
+            masks += _comparing(assignments(place, origin.id) if named else [origin])  # type: ignore[attr-defined]
     return masks[0] if len(masks) == 1 else None
 
 
@@ -122,7 +122,7 @@ def _comparing(nodes: Sequence[ast.AST]) -> list[ast.AST]:
     return [n for n in nodes if any(isinstance(part, ast.Compare) for part in ast.walk(n))]
 
 
-def _saved_as(
+def saved_as(
     function: ast.FunctionDef, name: str, saving: Sequence[ast.FunctionDef]
 ) -> list[tuple[ast.FunctionDef, ast.AST]]:
     """What was saved, and where, that a name of ``a, name = ctx.saved_tensors`` stands for."""

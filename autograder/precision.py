@@ -12,7 +12,7 @@ from autograder.evidence import Evidence, Finding, Pair
 from autograder.source import Source
 
 # What people type by hand, and what it is a rounded version of.
-_CONSTANTS = {
+CONSTANTS = {
     "e": math.e, "π": math.pi, "2π": math.tau, "π/2": math.pi / 2, "√2": math.sqrt(2),
     "1/√2": math.sqrt(0.5), "√π": math.sqrt(math.pi), "1/√π": 1 / math.sqrt(math.pi),
     "2/√π": 2 / math.sqrt(math.pi), "√(2π)": math.sqrt(math.tau), "1/√(2π)": 1 / math.sqrt(math.tau),
@@ -78,8 +78,8 @@ def _inexact(source: Source, method: str, off: float) -> Iterator[tuple[str, str
             if not isinstance(part, ast.Constant) or not isinstance(part.value, float):
                 continue
             line, typed = source.line_of(part)[0], part.value
-            exact = min(_CONSTANTS, key=lambda each: abs(typed - _CONSTANTS[each]))
-            error = abs(typed / _CONSTANTS[exact] - 1)
+            exact = min(CONSTANTS, key=lambda each: abs(typed - CONSTANTS[each]))
+            error = abs(typed / CONSTANTS[exact] - 1)
             if 0 < error < 1e-3 and error / _APART < off < error * _APART:
                 yield (
                     f"{typed!r} in line {line} is {exact} to a few digits only",

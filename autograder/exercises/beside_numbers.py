@@ -18,6 +18,7 @@ from autograder.exercise import (
     Scenario,
 )
 from autograder.exercises.first_functions import LESSON, large
+from autograder.exercises.linear_slips import WEIGHTED_SLOPES, WEIGHTED_VALUES
 
 
 def _two_branches(s: Sampler, *shape: int) -> tuple[Tensor, Tensor, float, float]:
@@ -141,6 +142,7 @@ WEIGHTED_SUM = Exercise(
             "The sum is linear in x1: its derivative is the weight alone.",
             lambda x1, x2, w1, w2, grad_output: (w1 * x1 * grad_output, w2 * x2 * grad_output),
         ),
+        *WEIGHTED_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -158,5 +160,6 @@ WEIGHTED_SUM = Exercise(
             "The contract is the plain sum, w1 · x1 + w2 · x2.",
             lambda x1, x2, w1, w2: (w1 * x1 + w2 * x2) / (w1 + w2),
         ),
+        *WEIGHTED_VALUES,
     ),
 )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler, bytes_of
+from autograder.exercises.linear_slips import MULTIPLY_SLOPES, MULTIPLY_VALUES
 
 LESSON = "03_linear"
 
@@ -227,9 +228,11 @@ MULTIPLY = Exercise(
             "All copies are the same element: their gradients are summed.",
             _one_copy,
         ),
+        *MULTIPLY_SLOPES,
     ),
     forward_slips=(
         ForwardSlip("The output is a + b.", "The contract is the product.", lambda a, b: a + b),
         ForwardSlip("The output is a².", "Multiply a by b.", lambda a, b: (a * a).expand_as(a * b)),
+        *MULTIPLY_VALUES,
     ),
 )

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Named
 from autograder.exercises.first_functions import LESSON
+from autograder.exercises.quotients import QUOTIENTS
 
 
 def central_differences(
@@ -160,9 +161,11 @@ NUMERICAL_GRADIENT = Exercise(
             "Move one element at a time: the nudge is eps at one index and 0 at all others.",
             _all_at_once,
         ),
+        *QUOTIENTS,
         ForwardSlip(
-            "The argument eps is ignored: the step is always 1e-6.",
-            "Use eps, in the nudge and in the divisor.",
+            "The result is more exact than a central difference with the step eps: eps is ignored (a small step "
+            "always), or this is another formula.",
+            "Use eps, in the nudge and in the divisor: (f(x + ε) − f(x − ε)) / 2ε.",
             lambda f, x, eps=1e-6: central_differences(f, x, 1e-6),
         ),
     ),

@@ -12,6 +12,7 @@ from torch import Tensor
 from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler, Scenario
 from autograder.exercises.elementwise import bytes_of_x, clipped
 from autograder.exercises.first_functions import LESSON, large
+from autograder.exercises.linear_slips import CLIP_SLOPES, CLIP_VALUES
 
 
 def _around(s: Sampler, low: float, high: float) -> Tensor:
@@ -163,6 +164,7 @@ CLIP = Exercise(
             "The slope inside is 1, not x.",
             lambda x, low, high, grad_output: (grad_output * x.clamp(low, high),),
         ),
+        *CLIP_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -185,6 +187,7 @@ CLIP = Exercise(
             "max with low, min with high: x.clamp(min=low, max=high).",
             lambda x, low, high: x.clamp(max=low).clamp(min=high),
         ),
+        *CLIP_VALUES,
     ),
     scenarios=(
         Scenario(

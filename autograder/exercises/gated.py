@@ -17,6 +17,7 @@ from autograder.exercises.elementwise import (
     elementwise_cases,
     extreme_values,
 )
+from autograder.exercises.gated_slips import GELU_SLOPES, GELU_VALUES, SWISH_SLOPES, SWISH_VALUES
 
 LESSON = "02_sigmoid"
 
@@ -98,6 +99,7 @@ MY_GELU = Exercise(
             "φ(x) = e^(−x²/2) / √(2π), so that its integral is 1.",
             lambda x: _below(x) + x * torch.exp(-0.5 * x * x),
         ),
+        *GELU_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -115,6 +117,7 @@ MY_GELU = Exercise(
             "Φ(x) = (1 + erf(x/√2)) / 2.",
             lambda x: x * 0.5 * (1 + torch.erf(x)),
         ),
+        *GELU_VALUES,
     ),
 )
 
@@ -226,6 +229,7 @@ SWISH = Exercise(
             "The inner derivative of beta · x by beta is x.",
             by_beta=lambda x, beta, s: beta * x * s * (1 - s),
         ),
+        *SWISH_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -243,5 +247,6 @@ SWISH = Exercise(
             "Swish is x · σ(beta · x).",
             lambda x, beta: torch.sigmoid(beta * x),
         ),
+        *SWISH_VALUES,
     ),
 )

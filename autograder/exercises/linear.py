@@ -11,6 +11,12 @@ from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler, bytes_of
 from autograder.exercises.broadcasting import LESSON, MULTIPLY, UNBROADCAST
+from autograder.exercises.linear_slips import (
+    LINEAR_RELU_SLOPES,
+    LINEAR_RELU_VALUES,
+    LINEAR_SLOPES,
+    LINEAR_VALUES,
+)
 from autograder.exercises.maxima import LOG_SUM_EXP, MAX
 from autograder.exercises.reductions import MEAN, SUM
 
@@ -124,6 +130,7 @@ MY_LINEAR = Exercise(
             "Multiply by the grad_output that arrives.",
             _ones_for_x,
         ),
+        *LINEAR_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -141,6 +148,7 @@ MY_LINEAR = Exercise(
             "MyLinear is the linear part alone. LinearReLU comes at the end of the lesson.",
             lambda x, weight, bias=None: F.linear(x, weight, bias).relu(),
         ),
+        *LINEAR_VALUES,
     ),
 )
 
@@ -241,6 +249,7 @@ LINEAR_RELU = Exercise(
             "The ReLU sits behind the linear layer: its mask has the shape of the output.",
             lambda x, weight, g, z: ((g @ weight) * (x > 0), None, None),
         ),
+        *LINEAR_RELU_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -263,6 +272,7 @@ LINEAR_RELU = Exercise(
             "Where the pre-activation is positive, it is the output.",
             lambda x, weight, bias: (F.linear(x, weight, bias) > 0).to(x.dtype),
         ),
+        *LINEAR_RELU_VALUES,
     ),
 )
 

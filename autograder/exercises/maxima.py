@@ -18,6 +18,12 @@ from autograder.exercise import (
     bytes_of,
 )
 from autograder.exercises.broadcasting import LESSON
+from autograder.exercises.reduction_slips import (
+    LOG_SUM_EXP_SLOPES,
+    LOG_SUM_EXP_VALUES,
+    MAX_SLOPES,
+    MAX_VALUES,
+)
 
 # ---- Max -------------------------------------------------------------------------------------
 
@@ -120,11 +126,13 @@ MAX = Exercise(
             "The hard maximum gives everything to one element.",
             lambda x, dim, *, grad_output: (grad_output.unsqueeze(dim) * x.softmax(dim),),
         ),
+        *MAX_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
             "The output is the smallest element.", "max, not min.", lambda x, dim: tuple(x.min(dim))
         ),
+        *MAX_VALUES,
     ),
 )
 
@@ -255,6 +263,7 @@ LOG_SUM_EXP = Exercise(
             "The largest element has the largest share.",
             lambda x, dim, out: (out - x).exp(),
         ),
+        *LOG_SUM_EXP_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -277,6 +286,7 @@ LOG_SUM_EXP = Exercise(
             "The sum is not divided by the number of elements.",
             lambda x, dim: x.exp().mean(dim).log(),
         ),
+        *LOG_SUM_EXP_VALUES,
     ),
     scenarios=(
         Scenario(

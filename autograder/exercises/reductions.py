@@ -9,6 +9,7 @@ from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Sampler
 from autograder.exercises.broadcasting import LESSON
+from autograder.exercises.reduction_slips import MEAN_SLOPES, MEAN_VALUES, SUM_VALUES
 
 _EXPAND_HINT = (
     "Give grad_output the reduced dimension back with unsqueeze(dim) (unless keepdim kept it), then "
@@ -96,6 +97,7 @@ SUM = Exercise(
             "Elements of both signs are added as they are.",
             lambda x, dim, keepdim=False: x.abs().sum(dim, keepdim),
         ),
+        *SUM_VALUES,
     ),
 )
 
@@ -148,6 +150,7 @@ MEAN = Exercise(
             ),
             rule="gradient-scale",
         ),
+        *MEAN_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -165,5 +168,6 @@ MEAN = Exercise(
             "Divide by the size of the dimension that is reduced, x.shape[dim].",
             lambda x, dim, keepdim=False: x.sum(dim, keepdim) / x.shape[0],
         ),
+        *MEAN_VALUES,
     ),
 )

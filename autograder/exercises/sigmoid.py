@@ -16,6 +16,7 @@ from autograder.exercises.elementwise import (
     extreme_values,
 )
 from autograder.exercises.gated import MY_GELU, SWISH
+from autograder.exercises.sigmoid_slips import LOG_SIGMOID_VALUES, SCALED_SLOPES, SCALED_VALUES
 
 LESSON = "02_sigmoid"
 
@@ -65,11 +66,7 @@ MY_SIGMOID = Exercise(
             "σ(x) = 1 / (1 + e⁻ˣ), with a minus in the exponent.",
             lambda x: torch.sigmoid(-x),
         ),
-        ForwardSlip(
-            "The output is tanh(x), not σ(x).",
-            "σ stays between 0 and 1.",
-            torch.tanh,
-        ),
+        ForwardSlip("The output is tanh(x), not σ(x).", "σ stays between 0 and 1.", torch.tanh),
     ),
 )
 
@@ -218,6 +215,7 @@ SCALED_SIGMOID = Exercise(
             "A negative scale turns the curve round, and its slope with it.",
             lambda x, scale, *, grad_output: (grad_output * abs(scale) * _slope(x), None),
         ),
+        *SCALED_SLOPES,
     ),
     forward_slips=(
         ForwardSlip(
@@ -230,6 +228,7 @@ SCALED_SIGMOID = Exercise(
             "Multiply by scale in forward.",
             lambda x, scale: torch.sigmoid(x),
         ),
+        *SCALED_VALUES,
     ),
 )
 
@@ -294,6 +293,7 @@ LOG_SIGMOID = Exercise(
             "For very negative x, log σ(x) is nearly x.",
             lambda x: F.logsigmoid(-x),
         ),
+        *LOG_SIGMOID_VALUES,
     ),
 )
 

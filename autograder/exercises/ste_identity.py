@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, ForwardSlip, Misconception
+from autograder.exercises.ste_slips import CLIPPINGS, REVERSALS
 from autograder.exercises.ste_surrogate import (
     KEEPS_NOTHING,
     LESSON,
@@ -95,6 +96,7 @@ GRADIENT_REVERSAL = Exercise(
             "The factor is −alpha.",
             lambda x, alpha, *, grad_output: (grad_output - alpha, None),
         ),
+        *REVERSALS,
     ),
     forward_slips=(
         ForwardSlip(
@@ -231,6 +233,7 @@ CLIP_GRADIENT = Exercise(
             lambda x, limit, *, grad_output: (x.clamp(-limit, limit), None),
             rule="upstream-ignored",
         ),
+        *CLIPPINGS,
     ),
     forward_slips=(
         ForwardSlip(

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import ForwardSlip, Misconception
+from autograder.exercises.ste_slips import QUANTIZE_MASKS, QUANTIZE_VALUES
 
 
 def quantised(x: Tensor, scale: float, zero_point: int) -> Tensor:
@@ -138,6 +139,7 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
         "Inside the range the output follows x.",
         lambda x, scale, zp, low, high: ~_within(quantised(x, scale, zp), low, high),
     ),
+    *QUANTIZE_MASKS,
 )
 
 FORWARD_SLIPS: tuple[ForwardSlip, ...] = (
@@ -210,4 +212,5 @@ FORWARD_SLIPS: tuple[ForwardSlip, ...] = (
         "Round x / scale before you add the zero point.",
         lambda x, scale, zp, low, high: ((x / scale + zp).clamp(low, high) - zp) * scale,
     ),
+    *QUANTIZE_VALUES,
 )

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from autograder.exercise import ForwardSlip, Misconception
+from autograder.exercises.ste_slips import GUMBEL_SLOPES, GUMBEL_VALUES
 from autograder.exercises.ste_surrogate import surrogate
 
 
@@ -127,6 +128,7 @@ MISCONCEPTIONS = (
         "The soft version is softmax((logits + gumbels) / tau), in backward too.",
         _without_noise,
     ),
+    *GUMBEL_SLOPES,
 )
 
 FORWARD_SLIPS = (
@@ -170,6 +172,7 @@ FORWARD_SLIPS = (
         "The choices lie along the last dimension: dim=-1.",
         lambda logits, gumbels, tau, hard: _over_first_dimension(logits, gumbels, tau, hard),
     ),
+    *GUMBEL_VALUES,
 )
 
 

@@ -14,11 +14,14 @@ from autograder.compare import (
     ratio,
     show_apart,
     single_inside,
-    where_wrong,
 )
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.forward_terms import changed_output
+from autograder.known_functions import other_function
 from autograder.other_calls import other_call
 from autograder.precision import few_digits
+from autograder.regions import not_repeated, same_everywhere, wrong_region
+from autograder.rounded_constants import rounded_constant
 from autograder.rules.honesty import builds_it_itself
 from autograder.rules.outputs import inputs_of, line_of, tensors_of, value_rule
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
@@ -52,7 +55,8 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     if not all(same_outputs(p, p.expected.outputs) for p in ev.plain):
         slip = known_slip(ev, ev.plain)
         known = (slip.message, slip.hint) if slip is not None else other_call(ev, ev.plain)
-        known = known or changed_forward(ev, ev.plain)
+        known = known or same_everywhere(ev, ev.plain)
+        known = known or changed_forward(ev, ev.plain) or other_function(ev, ev.plain)
     odd = torch.isfinite(right) & ~torch.isfinite(output)
     place = next(i for i, (o, _) in enumerate(tensors_of(pair)) if o is output)
     cause = happened(ev, pair, "outputs", place, odd) if known is None and bool(odd.any()) else None
@@ -75,20 +79,30 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     return Finding(rule_name, message, hint, evidence)
 
 
+# Factors that another base of the logarithm brings.
+_LOGARITHMS = {
+    1.4427: ": that is 1 / ln 2, and log2 gives it where the natural logarithm is meant",
+    0.4343: ": that is 1 / ln 10, and log10 gives it where the natural logarithm is meant",
+    0.6931: ": that is ln 2, as exp2 or log2 bring it in",
+}
+
+
 def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> tuple[str, str]:
-    what = "The result" if ev.exercise.is_function else "The output"
+    what = _which(ev, output, pair)
     method = ev.exercise.name if ev.exercise.is_function else "forward"
     if words := few_digits(what, output, right, ev.source, method):
         return words
-    factors = [_factor(p) for p in ev.plain]
+    place = _place(output, pair)
+    factors = [_factor(p, place) for p in ev.plain]
     if all(f is not None for f in factors) and factors[0] is not None and len(set(factors)) == 1:
         if factors[0] == -1.0:
             return (
                 f"{what} has the wrong sign everywhere.",
                 "Look for a minus sign too many or too few.",
             )
+        source = _LOGARITHMS.get(round(factors[0], 4), "")
         return (
-            f"{what} is {factors[0]:.4f} × the expected one everywhere.",
+            f"{what} is {factors[0]:.4f} × the expected one everywhere{source}.",
             "Look for a factor that is missing or that is there twice.",
         )
     if not torch.isfinite(output[torch.isfinite(right)]).all():
@@ -96,15 +110,15 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
             f"{what} has nan or inf where the expected value is finite.",
             "Print the intermediate results.",
         )
+    if words := not_repeated(ev, ev.plain):
+        return words
+    if words := rounded_constant(ev, what, [o for p in ev.plain for o in tensors_of(p)], "forward"):
+        return words
+    if place == 0 and (
+        words := wrong_region(ev, what, ev.plain) or changed_output(ev, what, ev.plain)
+    ):
+        return words
     wrong = mismatch(output, right)
-    for position in pair.question.wants:
-        region = where_wrong(pair.question.args[position], wrong)
-        if region:
-            name = ev.argument(position)
-            return (
-                f"{what} is wrong exactly where {name} is {region}.",
-                f"Work out by hand what should come out for one {name} that is {region}.",
-            )
     count = int(wrong.sum())
     if wrong.numel() == 1:
         message = f"{what} is not the expected value."
@@ -116,9 +130,24 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
     )
 
 
-def _factor(pair: Pair) -> float | None:
-    for output, right in tensors_of(pair):
-        found = ratio(output, right) if output.is_floating_point() else None
+def _place(output: Tensor, pair: Pair) -> int:
+    """Which of the outputs that are tensors this one is."""
+    return next((k for k, (mine, _) in enumerate(tensors_of(pair)) if mine is output), 0)
+
+
+def _which(ev: Evidence, output: Tensor, pair: Pair) -> str:
+    """The words for this output: of several it is said which one is wrong, by its place."""
+    if ev.exercise.is_function:
+        return "The result"
+    if len(list(tensors_of(pair))) < 2:
+        return "The output"
+    place = _place(output, pair)
+    return f"The {('first', 'second', 'third')[place] if place < 3 else 'last'} output"
+
+
+def _factor(pair: Pair, place: int) -> float | None:
+    for k, (output, right) in enumerate(tensors_of(pair)):
+        found = ratio(output, right) if k == place and output.is_floating_point() else None
         if found is not None:
             return round(found, 6)
     return None

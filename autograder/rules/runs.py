@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 from torch import Tensor
@@ -76,6 +77,24 @@ def forward_runs(ev: Evidence) -> Verdict:
     return Finding(finding.rule, message, slip.hint, finding.evidence)
 
 
+def _marked_as_constant(ev: Evidence) -> tuple[str, int, str] | None:
+    """(name, line, its text) where the first thing that forward returns is marked non-differentiable."""
+    node = ev.source.methods.get("forward")
+    if node is None:
+        return None
+    returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+    firsts = {ast.unparse(v.elts[0] if isinstance(v, ast.Tuple) else v) for v in returned if v}
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith(
+            "mark_non_differentiable"
+        ):
+            continue
+        for name in map(ast.unparse, call.args):
+            if name in firsts:
+                return name, *ev.source.line_of(call)
+    return None
+
+
 @rule("not-a-function", needs=("forward_runs", "output_has_value"))
 def output_is_connected(ev: Evidence) -> Verdict:
     """The output is connected to your own backward."""
@@ -88,6 +107,15 @@ def output_is_connected(ev: Evidence) -> Verdict:
         if a.outputs is None or not pair.question.wants:
             continue
         if not any(a.requires_grad):
+            if (marked := _marked_as_constant(ev)) is not None:
+                name, line, text = marked
+                return Finding(
+                    "not-a-function",
+                    f"{name}, which forward returns first, is marked as non-differentiable in line {line}: "
+                    "backward is never called.",
+                    "Mark those outputs only that have no derivative, such as indices.",
+                    {"case": pair.where, "line": line, "source": text},
+                )
             return Finding(
                 "not-a-function",
                 "The result is cut off from the graph: it does not require grad, so backward is never called.",

@@ -510,3 +510,16 @@ def numerical_gradient(f, x, eps=1e-6):
         x[i] = keep
         gradient[i] = (up - down) / (2 * eps)
     return gradient
+
+
+# %% wrong[value]: the step grows with x
+def numerical_gradient(f, x, eps=1e-6):
+    flat = [float(number) for number in x.reshape(-1)]
+    slopes = []
+    for place, number in enumerate(flat):
+        step = eps * (1 + abs(number))
+        nudge = torch.zeros(len(flat), dtype=x.dtype)
+        nudge[place] = step
+        nudge = nudge.reshape(x.shape)
+        slopes.append((float(f(x + nudge)) - float(f(x - nudge))) / (2 * step))
+    return torch.tensor(slopes, dtype=x.dtype).reshape(x.shape)

@@ -863,3 +863,16 @@ class LogSigmoid(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output / (1 + torch.exp(x))
+
+
+# %% wrong[forward-value]: max where min belongs
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0) - torch.log1p(torch.exp(-x.abs()))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.sigmoid(-x)

@@ -1015,3 +1015,17 @@ class MyGELU(Function):
         slope = torch.erf(x / math.sqrt(2)).add_(1).mul_(0.5)
         slope = slope + x * torch.exp(-x * x / 2) / math.sqrt(2 * math.pi)
         return slope * grad_output
+
+
+# %% wrong[gradient-value]: the slope of the quick approximation, forward is exact
+class MyGELU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.gelu(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        gate = torch.sigmoid(1.702 * x)
+        return grad_output * (gate + 1.702 * x * gate * (1 - gate))

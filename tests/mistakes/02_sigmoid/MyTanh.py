@@ -654,3 +654,33 @@ class MyTanh(Function):
     def backward(ctx, grad_output):
         x = ctx.saved_tensors[0]
         return grad_output / torch.cosh(x).square()
+
+
+# %% wrong[gradient-value]: the square belongs to y alone, not to 1 − y
+class MyTanh(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        rest = 1 - y
+        return grad_output * rest.square()
+
+
+# %% wrong[forward-value]: a two in front of the sigmoid, the one is never taken off
+class MyTanh(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = 2 * torch.sigmoid(2 * x)
+        ctx.save_for_backward(x)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        t = torch.tanh(x)
+        return grad_output * (1 - t * t)

@@ -1176,3 +1176,23 @@ class Swish(Function):
         for_x = grad_output * (gate + beta * bend) if ctx.needs_input_grad[0] else None
         for_beta = torch.sum(grad_output * x * bend, dim=0) if ctx.needs_input_grad[1] else None
         return for_x, for_beta
+
+
+# %% wrong[gradient-value]: beta in front of the whole slope by x
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        ds = s * (1 - s)
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * beta * (s + x * ds)
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * ds).sum_to_size(beta.shape)
+        return grad_x, grad_beta

@@ -771,3 +771,19 @@ class LinearReLU(Function):
         grad_x = g @ weight if need[0] else None
         grad_weight = rows.T @ x.reshape(-1, weight.shape[1]) if need[1] else None
         return grad_x, grad_weight, rows.sum(0) if need[2] else None
+
+
+# %% wrong[forward-value]: the ReLU sits in front of the layer
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = torch.nn.functional.linear(x.relu(), weight, bias)
+        ctx.save_for_backward(x, weight, z > 0)
+        return z
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, mask = ctx.saved_tensors
+        g = torch.where(mask, grad_output, 0.0)
+        flat = g.reshape(-1, g.shape[-1])
+        return g @ weight, flat.T @ x.reshape(-1, x.shape[-1]), flat.sum(0)

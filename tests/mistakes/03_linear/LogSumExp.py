@@ -671,3 +671,18 @@ class LogSumExp(Function):
             return x * 0 if torch.isfinite(x).all() else x.new_zeros(x.shape), None
         share = (x - out.unsqueeze(ctx.dim)).exp()
         return share * grad_output.unsqueeze(ctx.dim), None
+
+
+# %% wrong[gradient-value]: the exponentials are divided by their sum over everything
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return torch.logsumexp(x, dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        powers = x.exp()
+        return grad_output.unsqueeze(ctx.dim) * powers / powers.sum(), None

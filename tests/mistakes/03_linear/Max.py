@@ -705,3 +705,38 @@ class Max(Function):
         places = torch.arange(ctx.length, device=where.device)
         chosen = where.unsqueeze(-1) == places
         return chosen * grad_best.unsqueeze(-1), None
+
+
+# %% wrong[forward-value]: indices that count from 1
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        values, indices = x.max(dim)
+        ctx.save_for_backward(indices)
+        ctx.shape, ctx.dim = x.shape, dim
+        places = indices + 1
+        ctx.mark_non_differentiable(places)
+        return values, places
+
+    @staticmethod
+    def backward(ctx, grad_values, _):
+        (indices,) = ctx.saved_tensors
+        zeros = grad_values.new_zeros(ctx.shape)
+        return zeros.scatter(ctx.dim, indices.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)), None
+
+
+# %% wrong[not-a-function]: the values are marked, the indices were meant
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        largest, where = x.max(dim)
+        ctx.save_for_backward(where)
+        ctx.shape, ctx.dim = x.shape, dim
+        ctx.mark_non_differentiable(largest)
+        return largest, where
+
+    @staticmethod
+    def backward(ctx, grad_values, _):
+        (where,) = ctx.saved_tensors
+        zeros = grad_values.new_zeros(ctx.shape)
+        return zeros.scatter(ctx.dim, where.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)), None

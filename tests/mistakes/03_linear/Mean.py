@@ -566,3 +566,16 @@ class Mean(Function):
     def backward(ctx, grad_output):
         share = grad_output.unsqueeze(ctx.dim) if ctx.gone else grad_output
         return (share / ctx.sizes[ctx.dim]).expand(ctx.sizes), None, None
+
+
+# %% wrong[gradient-scale]: divides by the number of means, not of what each is made of
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim, ctx.n = x.shape, dim, keepdim, 3
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
+        return g.expand(ctx.shape) / max(grad_output.numel(), 1), None, None

@@ -509,3 +509,16 @@ class ClipGradient(Function):
     def backward(ctx, grad_output):
         first, second = ctx.bounds
         return grad_output.clamp(min=first, max=second), None
+
+
+# %% wrong[gradient-value]: the limit is taken off the size of each element
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, x, limit):
+        ctx.limit = limit
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        rest = grad_output.abs() - ctx.limit
+        return grad_output.sign() * rest.clamp(min=0), None

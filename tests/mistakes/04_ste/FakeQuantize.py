@@ -723,3 +723,17 @@ class FakeQuantize(Function):
     def backward(ctx, grad_output):
         (inside,) = ctx.saved_tensors
         return torch.where(inside, grad_output, 0), None, None, None, None
+
+
+# %% wrong[forward-value]: the zero point comes on top again at the end
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        return (q.clamp(qmin, qmax) + zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad_output, 0.0), None, None, None, None

@@ -1043,3 +1043,20 @@ class GumbelSoftmax(Function):
         weighted = soft * grad_output
         total = torch.sum(weighted, -1)
         return (weighted - soft * total) / ctx.tau, None, None, None
+
+
+# %% wrong[forward-value]: hard marks what has more than one half
+class GumbelSoftmax(Function):
+    @staticmethod
+    def forward(ctx, logits, gumbels, tau, hard):
+        ctx.save_for_backward(logits, gumbels)
+        ctx.tau = tau
+        p = torch.softmax((logits + gumbels) / tau, -1)
+        return (p > 0.5).to(p.dtype) if hard else p
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        logits, gumbels = ctx.saved_tensors
+        p = torch.softmax((logits + gumbels) / ctx.tau, -1)
+        inner = (grad_output * p).sum(-1, keepdim=True)
+        return p * (grad_output - inner) / ctx.tau, None, None, None

@@ -1,0 +1,101 @@
+"""Why a mask lets everything through: it looks at what was clamped already, or joins with | for &."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.expected import expected_upstream
+from autograder.made_at import assignments, saved_as
+from autograder.source import Source
+
+# What puts every number into the range that the mask asks for afterwards.
+_BOUNDING = ("clamp", "clamp_", "clip", "clip_", "hardtanh", "minimum", "maximum", "sign", "where")
+
+
+def with_why(ev: Evidence, finding: Finding, i: int, every: list[Pair]) -> Finding:
+    """The finding, with the reason in front where a mask is made that stops nothing."""
+    if not all(_passes(p, i) for p in every):
+        return finding
+    why = _joined_with_or(ev.source) or _looks_at_what_was_bounded(ev.source)
+    if why is None:
+        return finding
+    message, hint, line = why
+    return replace(finding, message=message, hint=hint, evidence={**finding.evidence, **line})
+
+
+def _passes(pair: Pair, i: int) -> bool:
+    got, upstream = pair.raw(i), expected_upstream(pair.question, pair.expected.outputs)[0]
+    return isinstance(got, Tensor) and upstream is not None and torch.equal(got.double(), upstream.double())  # fmt: skip
+
+
+_Why = tuple[str, str, dict[str, object]]
+_METHODS = ("forward", "setup_context", "backward")
+
+
+def _joined_with_or(source: Source) -> _Why | None:
+    for name in _METHODS:
+        for node in ast.walk(source.methods[name]) if name in source.methods else ():
+            sides = []
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+                sides = [node.left, node.right]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("logical_or"):
+                sides = node.args
+            if len(sides) == 2 and all(isinstance(s, ast.Compare) for s in sides):
+                line, text = source.line_of(node)
+                return (
+                    f"The gradient passes everywhere: in line {line} the two comparisons are joined with "
+                    '"or", and of two such bounds one always holds.',
+                    "Both must hold at once: & between them, each in brackets (torch.logical_and).",
+                    {"line": line, "source": text},
+                )
+    return None
+
+
+def _looks_at_what_was_bounded(source: Source) -> _Why | None:
+    """A comparison of a name that a clamp made, in forward, or in backward of one that was saved."""
+    for name in _METHODS:
+        method = source.methods.get(name)
+        for node in ast.walk(method) if method is not None else ():
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            names = [n.id for side in sides for n in ast.walk(side) if isinstance(n, ast.Name)]
+            for each in names:
+                made = _bounded(source, method, each, node.lineno)  # type: ignore[arg-type]
+                if made is None:
+                    continue
+                line, text = source.line_of(node)
+                return (
+                    f"The gradient passes everywhere: the mask in line {line} compares {each}, which line "
+                    f"{made} has brought into the range already.",
+                    "What is inside after that was perhaps outside before: compare what went into it.",
+                    {"line": line, "source": text},
+                )
+    return None
+
+
+def _bounded(source: Source, method: ast.FunctionDef, name: str, before: int) -> int | None:
+    """The line of the last assignment that gave the name its value, where that bounds it."""
+    places = [n for n in assignments(method, name) if n.lineno < before]
+    saving = [source.methods[m] for m in ("forward", "setup_context") if m in source.methods]
+    for where, origin in saved_as(method, name, saving):
+        places = [*assignments(where, origin.id)] if isinstance(origin, ast.Name) else []
+        if not places and any(_bounds(part) for part in ast.walk(origin)):
+            return source.line_of(origin)[0]
+    if not places:
+        return None
+    last = max(places, key=lambda n: n.lineno)
+    value = getattr(last, "value", None)
+    return source.line_of(last)[0] if value is not None and _bounds(value) else None
+
+
+def _bounds(node: ast.AST) -> bool:
+    """Whether the expression is such a call, or a sum with one (the last operation on what it makes)."""
+    if isinstance(node, ast.BinOp):
+        return _bounds(node.left) or _bounds(node.right)
+    return isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in _BOUNDING
