@@ -13,7 +13,6 @@ from autograder.exercises import is_exercise
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
 from autograder.rules.shape_causes import why_the_shape
 
-
 _GRAD_GIVES_A_TUPLE = " And torch.autograd.grad gives a tuple, also where one gradient is asked for: take its entry [0]."
 
 
