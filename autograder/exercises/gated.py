@@ -86,7 +86,7 @@ MY_GELU = Exercise(
         ),
         _gelu_misconception(
             "The slope is that of the tanh approximation, forward is the exact GELU.",
-            "The exact slope has erf and the normal density; the approximation is off by up to 0.001.",
+            "The exact slope has erf and the normal density; the approximation is off by nearly a thousandth.",
             _slope_of_tanh_gelu,
         ),
         _gelu_misconception(
