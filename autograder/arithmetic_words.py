@@ -38,6 +38,11 @@ class Happened:
     hint: str
     line: dict[str, object] = field(default_factory=dict)
 
+    @property
+    def beginning(self) -> str:
+        """The words where a sentence begins with them; a name keeps its small letter."""
+        return f"W{self.words[1:]}" if self.words.startswith("what ") else self.words
+
 
 def happened(ev: Evidence, pair: Pair, of: str, place: int, bad: Tensor) -> Happened | None:
     """What was measured on the way to the first of the elements ``bad`` of a result; None: nothing.
@@ -103,6 +108,8 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
             continue
         words = _phrase(step, single)
         if i and _row_is_lost(step):
+            if any(part.startswith("so are all") for part in parts):
+                continue
             words = f"so are all {int(step['count'])} in that row"
         at = step["line"], step["again"]
         if at != last and isinstance(step["line"], int):

@@ -137,7 +137,7 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
         if cause is not None and torch.isfinite(right).all():
             return Finding(
                 "gradient-unstable",
-                f"{cause.words}: the gradient for {name} should be finite there.",
+                f"{cause.beginning}: the gradient for {name} should be finite there.",
                 cause.hint,
                 cause.line,
             )

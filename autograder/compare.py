@@ -54,8 +54,10 @@ def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float6
         scale = largest
     allowed = _allowed_at_zero(scale, dtype) + relative * size
     near = (a - e).abs() <= allowed
-    # inf − inf is nan, which is near nothing: infinities agree with themselves only.
-    return ~near if math.isfinite(largest) else ~(near | (a == e))
+    if math.isfinite(largest):
+        return ~near
+    # Of an infinity's size everything would be near to it: infinities agree with themselves only.
+    return ~((near & torch.isfinite(e)) | (a == e))
 
 
 def _allowed_at_zero(largest: float, dtype: torch.dtype) -> float:

@@ -62,7 +62,7 @@ def _inner_gradient(n: int, m: int) -> tuple[Callable[..., Any], tuple[Any, ...]
     return penalty, (_x(n, m),)
 
 
-ROWS = "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1])"
+ROWS = "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1:])"
 TRIALS: dict[str, Trial] = {
     "torch.sin(x)": lambda n, m: (torch.sin, (_x(n, m),)),
     "x * x": lambda n, m: ((lambda x: x * x), (_x(n, m),)),
@@ -70,7 +70,7 @@ TRIALS: dict[str, Trial] = {
     "x + 1": lambda n, m: ((lambda x: x + 1), (_x(n, m),)),
     "torch.sin(x[0])": lambda n, m: ((lambda x: torch.sin(x[0])), (_x(n, m),)),
     ROWS: lambda n, m: (
-        lambda x: torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1]),
+        lambda x: torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1:]),
         (_x(n, m),),
     ),
     "the sine of an expanded row": lambda n, m: (

@@ -60,7 +60,7 @@ def _output_off(
     if slip is not None:
         message = f"{message.removesuffix('.')}: {slip.message}"
     elif cause is not None:
-        message = f"{cause.words}: the output is {mine}{at}, where {exact} is right."
+        message = f"{cause.beginning}: the output is {mine}{at}, where {exact} is right."
         evidence |= cause.line
     hint = slip.hint if slip is not None else ev.advice(pair.where)
     hint = hint or (_FORWARD if cause is None else cause.hint)
@@ -106,7 +106,7 @@ def _gradient_off(
     if cause is None:
         return Finding("gradient-unstable", f"In float32 {off}", _BACKWARD, evidence)
     return Finding(
-        "gradient-unstable", f"{cause.words}: {off}", cause.hint, {**evidence, **cause.line}
+        "gradient-unstable", f"{cause.beginning}: {off}", cause.hint, {**evidence, **cause.line}
     )
 
 

@@ -62,7 +62,7 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     cause = happened(ev, pair, "outputs", place, odd) if known is None and bool(odd.any()) else None
     if cause is not None:
         what = "the result" if ev.exercise.is_function else "the output"
-        known = f"{cause.words}: {what} should be finite there.", cause.hint
+        known = f"{cause.beginning}: {what} should be finite there.", cause.hint
     message, hint = known or _explain_value(ev, pair, output, right)
     rule_name = value_rule(ev, "forward-value")
     if pair.answer.inputs_changed and not ev.exercise.is_function:

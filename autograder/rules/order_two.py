@@ -193,7 +193,7 @@ def _not_finite(ev: Evidence, pair: Pair, place: int, got: Tensor, right: object
     if (cause := happened(ev, pair, "second", place, odd)) is not None:
         return Finding(
             "double-backward-value",
-            f"{cause.words}: {_right_so_far(ev, pair)[0].lower()}{_right_so_far(ev, pair)[1:]}, {second} "
+            f"{cause.beginning}: {_right_so_far(ev, pair)[0].lower()}{_right_so_far(ev, pair)[1:]}, {second} "
             f"(case: {pair.where}).",
             cause.hint,
             {**evidence, **cause.line},

@@ -129,3 +129,12 @@ def test_cast_changes_floats_only(shape, dtype):
     assert made[0].dtype is dtype
     assert made[1].dtype is torch.int64
     assert made[2:] == args[2:]
+
+
+def test_an_infinity_agrees_with_itself_alone():
+    inf = float("inf")
+    right = torch.tensor([-inf, 1.0], dtype=torch.float64)
+    assert close(right.clone(), right)
+    for other in (0.0, inf, -1e9, float("nan")):
+        assert not close(torch.tensor([other, 1.0], dtype=torch.float64), right)
+    assert mismatch(torch.tensor([-inf, 1.1], dtype=torch.float64), right).tolist() == [False, True]

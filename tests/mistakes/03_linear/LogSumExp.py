@@ -686,3 +686,20 @@ class LogSumExp(Function):
         (x,) = ctx.saved_tensors
         powers = x.exp()
         return grad_output.unsqueeze(ctx.dim) * powers / powers.sum(), None
+
+
+# %% wrong[fails-special-point]: −inf is raised to a large negative number first
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        x = x.clamp(min=-1e9)
+        y = x.logsumexp(dim)
+        ctx.save_for_backward(x, y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        share = (x - y.unsqueeze(ctx.dim)).exp()
+        return grad_output.unsqueeze(ctx.dim) * share, None
