@@ -60,7 +60,7 @@ def is_rounded(data: dict[str, Any]) -> bool:
 
 def kept_words(data: dict[str, Any]) -> str:
     """The dtypes of what is kept, in brackets; empty where there is none."""
-    found = ", ".join(f"{size} bytes of {dtype}" for dtype, size in data.get("dtypes", {}).items())
+    found = ", ".join(f"{size} bytes of {dtype}" for dtype, size in data.get("names", {}).items())
     return f" ({found})" if found else ""
 
 

@@ -113,7 +113,7 @@ def _run_chain(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         for made in storages.left({storage_of(t)[0] for t in (leaf, y)}):
             dtypes[plain(made.dtype)] = dtypes.get(plain(made.dtype), 0) + made.size
     full = (_CHAIN - 1) * x.numel() * 4
-    data = {"x": x, "kept": kept, "full": full, "dtypes": dtypes, "inside": inside}
+    data = {"x": x, "kept": kept, "full": full, "names": dtypes, "inside": inside}
     try:
         (found,) = torch.autograd.grad(y.sum(), leaf, retain_graph=True)
     except (RuntimeError, IndexError) as error:
@@ -206,9 +206,9 @@ def judge_half(data: dict[str, Any]) -> Verdict:
         )
     if said := what_came_back(data):
         return *said, {"kept": kept, "allowed": half}
-    if "bfloat16" not in data["dtypes"] and data["dtypes"]:
+    if "bfloat16" not in data["names"] and data["names"]:
         return (
-            f"{words}: they are kept as {' and '.join(data['dtypes'])}, not as bfloat16.",
+            f"{words}: they are kept as {' and '.join(data['names'])}, not as bfloat16.",
             "Return tensor.to(torch.bfloat16) from pack: 2 bytes an element.",
             {"kept": kept, "allowed": half},
         )
@@ -231,7 +231,7 @@ def judge_chain(data: dict[str, Any]) -> Verdict:
     found, right = data["found"], sines(data["x"], True)
     if said := what_came_back(data):
         return *said, {"actual": show(found), "expected": show(right)}
-    if "float16" in data["dtypes"]:
+    if "float16" in data["names"]:
         return (
             "The intermediates are kept as float16; bfloat16 is asked for. float16 ends at 65504: a larger "
             "number comes back as inf.",

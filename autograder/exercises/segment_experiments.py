@@ -63,7 +63,9 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
 @explained
 def run_one_cut(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """The same for a list in one way to cut, and whether torch's own checkpoint is among the callers."""
-    return _segments(submission, s, _COUNTS[1:2], True)
+    made = _segments(submission, s, _COUNTS[1:2], True)
+    told = ("count", "segments", "left", "ready_made")  # what is not judged is not handed on
+    return {"cuts": [{name: cut[name] for name in told} for cut in made["cuts"]]}
 
 
 def _segments(
@@ -164,13 +166,8 @@ def judge_every_segment(data: dict[str, Any]) -> Verdict:
         last = watched[-1] == cut["count"] - 1 and not missing
         ends = watched == list(range(watched[0], watched[-1] + 1)) and not missing
         first = ends and watched[0] == 0
-        which = (
-            "some layers are"
-            if not last and not first
-            else "the first segment is"
-            if first
-            else "the last segment is"
-        )
+        which = "the last segment is" if last else "some layers are"
+        which = "the first segment is" if first else which
         return (
             f"{where} {which} not checkpointed (layer {watched[0] + 1} to {watched[-1] + 1} of "
             f"{cut['count']}): the intermediates there are kept.",
