@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.calls import codes_of
-from autograder.made_at import NOTHING_SEEN, Seen, where_made
+from autograder.causes.made_at import NOTHING_SEEN, Seen, where_made
 
 
 @dataclass

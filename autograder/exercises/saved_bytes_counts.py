@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.misconceptions import either
+from autograder.causes.misconceptions import either
 from autograder.trace import storage_of
 
 

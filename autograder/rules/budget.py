@@ -6,11 +6,11 @@ import math
 
 from torch import Tensor
 
+from autograder.causes.second_order import name_of
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Kept
 from autograder.rules.ranges import half_precision, single_precision
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.rules.second_causes import name_of
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 _DTYPES = (single_precision, half_precision)

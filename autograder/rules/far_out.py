@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.arithmetic_words import happened
+from autograder.causes.arithmetic_words import happened
+from autograder.causes.slips import slip_at
 from autograder.compare import both, close, mismatch, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.outputs import line_of, tensors_of
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.rules.slips import slip_at
 
 _FORWARD = (
     "Look for the first intermediate result that is inf, or 0 where it should not be: exp overflows above "

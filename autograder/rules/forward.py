@@ -5,8 +5,15 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.arithmetic_words import happened
-from autograder.changed_arguments import changed_forward
+from autograder.causes.arithmetic_words import happened
+from autograder.causes.changed_arguments import changed_forward
+from autograder.causes.forward_terms import changed_output
+from autograder.causes.known_functions import other_function
+from autograder.causes.other_calls import other_call
+from autograder.causes.precision import few_digits
+from autograder.causes.regions import not_repeated, same_everywhere, wrong_region
+from autograder.causes.rounded_constants import rounded_constant
+from autograder.causes.slips import known_slip, same_outputs
 from autograder.compare import (
     close,
     first_difference,
@@ -16,16 +23,9 @@ from autograder.compare import (
     single_inside,
 )
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.forward_terms import changed_output
-from autograder.known_functions import other_function
-from autograder.other_calls import other_call
-from autograder.precision import few_digits
-from autograder.regions import not_repeated, same_everywhere, wrong_region
-from autograder.rounded_constants import rounded_constant
 from autograder.rules.honesty import builds_it_itself
 from autograder.rules.outputs import inputs_of, line_of, tensors_of, value_rule
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.rules.slips import known_slip, same_outputs
 
 
 @rule("forward-value", needs=("forward_runs", "output_has_value", "output_shape"))

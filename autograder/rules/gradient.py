@@ -1,19 +1,19 @@
 """The gradients that backward itself returns, before torch repairs them.
 
 The rules of this family are exclusive: one diagnosis is made from all the evidence
-(``autograder.diagnosis``), and the rule that it names is the one that fails.
+(``autograder.causes.diagnosis``), and the rule that it names is the one that fails.
 """
 
 from __future__ import annotations
 
 import re
 
+from autograder.causes.diagnosis import diagnose
 from autograder.compare import both, close
-from autograder.diagnosis import diagnose
+from autograder.errors.translate import translate
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
-from autograder.translate import translate
 
 _BEFORE = (
     "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",

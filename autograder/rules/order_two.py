@@ -5,13 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.arithmetic_words import happened
-from autograder.compare import both, show
-from autograder.evidence import Evidence, Finding, Pair
-from autograder.rules.context import honours_needs_input_grad
-from autograder.rules.ranges import expanded_upstream, other_strides
-from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
-from autograder.rules.second_causes import (
+from autograder.causes.arithmetic_words import happened
+from autograder.causes.second_order import (
     GUARD,
     ONCE,
     as_released,
@@ -23,6 +18,11 @@ from autograder.rules.second_causes import (
     without_decorator,
     wrong_one,
 )
+from autograder.compare import both, show
+from autograder.evidence import Evidence, Finding, Pair
+from autograder.rules.context import honours_needs_input_grad
+from autograder.rules.ranges import expanded_upstream, other_strides
+from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 

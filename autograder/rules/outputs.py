@@ -6,12 +6,12 @@ from itertools import permutations
 
 from torch import Tensor
 
+from autograder.causes.dtype_sources import joined, made_by
+from autograder.causes.shapes_of_outputs import why_the_shape
 from autograder.compare import close, shape_words, show
-from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.exercises import is_exercise
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.rules.shape_causes import why_the_shape
 
 _GRAD_GIVES_A_TUPLE = " And torch.autograd.grad gives a tuple, also where one gradient is asked for: take its entry [0]."
 

@@ -7,14 +7,14 @@ import re
 import torch
 from torch import Tensor
 
-from autograder.arithmetic_words import first_happened
-from autograder.candidates_shape import summed_words
+from autograder.causes.arithmetic_words import first_happened
+from autograder.causes.dtype_words import with_dtype_source
+from autograder.causes.shapes import summed_words
+from autograder.causes.special_points import gives_up, slip_at_point
+from autograder.causes.written_copies import writes_that_never_arrive
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.rules.dtype_words import with_dtype_source
 from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
-from autograder.rules.special_causes import gives_up, slip_at_point
-from autograder.written_copies import writes_that_never_arrive
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 

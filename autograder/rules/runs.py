@@ -7,12 +7,12 @@ import re
 
 from torch import Tensor
 
+from autograder.causes.slips import slip_where_it_runs
+from autograder.errors.translate import Said, translate
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.rules.slips import slip_where_it_runs
 from autograder.rules.writes import in_place_line
-from autograder.translate import Said, translate
 
 # Failures of the engine that have a rule of their own; the raises rule leaves them to it.
 _COUNT = "returned an incorrect number of gradients"

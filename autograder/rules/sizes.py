@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.causes.lookups import Lookup, lookups
 from autograder.compare import close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import reference_arguments
-from autograder.lookups import Lookup, lookups
 from autograder.more_rows import TIMES, rows_of
 from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule

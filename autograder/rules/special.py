@@ -119,7 +119,7 @@ def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
         if answer.failure is not None and scenario.first:
             return NOT_ASKED
         if answer.failure is not None:
-            from autograder.translate import translate
+            from autograder.errors.translate import translate
 
             pair = Pair(ev.questions[id], answer)
             said = translate(answer.failure, ev, pair, answer.failure.function or ev.exercise.name)

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder import evaluate
-from autograder.dtype_sources import made_by
+from autograder.causes.dtype_sources import made_by
 from autograder.source import Source
 from tests.mistakes.gallery import load
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.made_at import Seen
+from autograder.causes.made_at import Seen
 from autograder.source import Source
 
 TILED = """

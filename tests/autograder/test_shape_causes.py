@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from autograder import evaluate
+from autograder.causes.summed import Sum, explain
 from autograder.observation import Failure, Operand
 from autograder.operands import look_again
 from autograder.packing import from_bytes, to_bytes
-from autograder.summed import Sum, explain
 from tests.mistakes.gallery import load
 
 

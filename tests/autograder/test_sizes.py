@@ -5,8 +5,8 @@ import sys
 import torch
 
 from autograder import evaluate
+from autograder.causes.lookups import lookups
 from autograder.exercises import all_exercises
-from autograder.lookups import lookups
 from autograder.more_rows import TIMES, more_rows, rows_of
 from autograder.plan import make_plan
 from autograder.source import Source

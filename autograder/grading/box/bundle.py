@@ -39,7 +39,7 @@ _ROOTS = (
 # Modules that know what is right. A bundle that would need one is not made.
 _SECRET = (
     "autograder.exercises", "autograder.expected", "autograder.plan", "autograder.rules",
-    "autograder.explanations",
+    "autograder.explanations", "autograder.causes",
 )  # fmt: skip
 _INERT = """from autograder.grading.box.inside.inert import make_inert
 

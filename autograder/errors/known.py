@@ -1,11 +1,11 @@
 """Errors that learners meet, by their original words, each with a headline and a next step.
 
-Data for ``autograder.translate``; the exact messages are those of torch 2.13 and Python.
+Data for ``autograder.errors.translate``; the exact messages are those of torch 2.13 and Python.
 """
 
 from __future__ import annotations
 
-from autograder.known_tensor_errors import ABOUT_TENSORS
+from autograder.errors.known_of_tensors import ABOUT_TENSORS
 from autograder.reentry import ENDLESS
 
 # A tuple where a tensor was meant: most often ctx.saved_tensors.

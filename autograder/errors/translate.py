@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from autograder.by_source import after_the_last, missing_or_not, no_create_graph
+from autograder.errors.by_source import after_the_last, missing_or_not, no_create_graph
+from autograder.errors.known import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
+from autograder.errors.misspelt import closest, misspelt
+from autograder.errors.shapes import about_shapes
 from autograder.evidence import Evidence, Pair
 from autograder.exercises import is_exercise
-from autograder.known_errors import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
-from autograder.misspelt import closest, misspelt
 from autograder.observation import Failure
-from autograder.translate_shapes import about_shapes
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from autograder.causes.known_functions import known_name
 from autograder.compare import close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream
-from autograder.known_functions import known_name
 
 _COEFFICIENTS = {1.0: "", 2.0: "2 · ", 0.5: "½ · "}
 _PAPER = "Derive it on paper once more, and compare it with backward factor by factor."

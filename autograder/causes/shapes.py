@@ -6,11 +6,11 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.causes.misconceptions import misconception
+from autograder.causes.summed import Sum, before_the_sum, explain
 from autograder.compare import close, shape_words
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream, run_reference
-from autograder.misconceptions import misconception
-from autograder.summed import Sum, before_the_sum, explain
 
 
 def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from autograder.causes.slips import same_outputs
 from autograder.evidence import Evidence, Pair
 from autograder.expected import reference_arguments
-from autograder.rules.slips import same_outputs
 
 _NONE = object()  # the argument was not passed
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.arithmetic_words import happened
-from autograder.candidates_factor import scale
-from autograder.candidates_shape import shape, summed_otherwise, transposed_finding
-from autograder.candidates_terms import constant_term, factor_too_many, term_too_many
-from autograder.candidates_upstream import nonlinear, pooled, upstream_ignored
-from autograder.changed_arguments import elsewhere, exchanged_numbers
+from autograder.causes.arithmetic_words import happened
+from autograder.causes.changed_arguments import elsewhere, exchanged_numbers
+from autograder.causes.dtype_sources import joined, made_by
+from autograder.causes.factors import scale
+from autograder.causes.known_functions import other_slope
+from autograder.causes.misconceptions import misconception
+from autograder.causes.precision import almost
+from autograder.causes.regions import masked
+from autograder.causes.rounded_constants import imprecise
+from autograder.causes.shapes import shape, summed_otherwise, transposed_finding
+from autograder.causes.terms import constant_term, factor_too_many, term_too_many
+from autograder.causes.upstream import nonlinear, pooled, upstream_ignored
+from autograder.causes.what_differs import what_differs
 from autograder.compare import close, first_difference, mismatch, where_wrong
-from autograder.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.known_functions import other_slope
-from autograder.misconceptions import misconception
-from autograder.precision import almost
-from autograder.regions import masked
-from autograder.rounded_constants import imprecise
-from autograder.what_differs import what_differs
 
 
 def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from autograder.causes.made_at import assignments, saved_as
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream
-from autograder.made_at import assignments, saved_as
 from autograder.source import Source
 
 # What puts every number into the range that the mask asks for afterwards.

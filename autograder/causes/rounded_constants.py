@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.causes.precision import CONSTANTS
 from autograder.compare import off_by
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.precision import CONSTANTS
 from autograder.source import Source
 
 _LITTLE = 0.05  # by how much, as a share of the largest number, such a constant may be off at most

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.causes.slips import same_outputs
 from autograder.compare import close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import Forward, expect, reference_arguments
-from autograder.rules.slips import same_outputs
 
 
 @dataclass(frozen=True)

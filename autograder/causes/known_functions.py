@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from autograder.causes.slips import same_outputs
 from autograder.compare import close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream
-from autograder.rules.slips import same_outputs
 
 _ENOUGH = 8  # elements: of fewer the numbers of two formulas may be the same
 _FEW = 5

@@ -8,11 +8,11 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.causes.misconceptions import either
 from autograder.compare import close
 from autograder.evidence import Evidence, Pair
 from autograder.exercise import ForwardSlip
 from autograder.expected import reference_arguments
-from autograder.misconceptions import either
 
 
 def known_slip(ev: Evidence, pairs: Sequence[Pair]) -> ForwardSlip | None:

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from autograder.compare import shape_words
+from autograder.errors.matrices import batches_of_matrices, matrices_for_elements, transposed
 from autograder.evidence import Evidence, Pair
 from autograder.observation import Failure, Operand
-from autograder.translate_matrices import batches_of_matrices, matrices_for_elements, transposed
 
 Words = tuple[str, str]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.candidates import CANDIDATES
-from autograder.changed_arguments import exchanged_numbers
+from autograder.causes.candidates import CANDIDATES
+from autograder.causes.changed_arguments import exchanged_numbers
+from autograder.causes.made_at import Seen
+from autograder.causes.true_everywhere import with_why
 from autograder.compare import both, close, first_difference, mismatch, show, single_inside
 from autograder.evidence import Evidence, Finding, Pair
-from autograder.made_at import Seen
-from autograder.true_everywhere import with_why
 
 
 def diagnose(ev: Evidence) -> Finding | None:

@@ -6,9 +6,9 @@ import ast
 
 from torch import Tensor
 
+from autograder.causes.slips import slip_at
 from autograder.evidence import Evidence
 from autograder.exercise import ForwardSlip
-from autograder.rules.slips import slip_at
 from autograder.source import Source
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.dtype_sources import joined, made_by
+from autograder.causes.dtype_sources import joined, made_by
 from autograder.evidence import Evidence, Finding
 from autograder.rules.registry import Verdict
 

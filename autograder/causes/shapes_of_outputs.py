@@ -7,11 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from autograder.causes.other_calls import other_call
+from autograder.causes.slips import known_slip
+from autograder.causes.summed import Sum, explain
 from autograder.compare import close, shape_words
 from autograder.evidence import Evidence, Pair
-from autograder.other_calls import other_call
-from autograder.rules.slips import known_slip
-from autograder.summed import Sum, explain
 
 Words = tuple[str, str, str]  # headline, next step, the name of the call to point at (or "")
 

@@ -1,0 +1,1 @@
+"""Errors of Python and torch in the learner's words; the original message stays beside the translation."""
