@@ -207,10 +207,10 @@ ATTACKS: tuple[ScoreAttack, ...] = (
       for name, before, answers in (
         ("the procedure that counts bytes", "import autograder.procedures as p\n"
          "p.PROCEDURES['structure'] = lambda *given: None", hoarder()),
-        ("the function that counts bytes", "import autograder.structure\n"
-         "autograder.structure._alive = lambda *given: []", hoarder()),
+        ("the function that counts bytes", "import autograder.storages\n"
+         "autograder.storages.Storages.left = lambda *given: []", hoarder()),
         ("the module that counts bytes, by sys.modules", "import sys\n"
-         "sys.modules['autograder.structure']._alive = lambda *given: []", hoarder()),
+         "sys.modules['autograder.storages'].Storages.left = lambda *given: []", hoarder()),
         ("weak references that have expired", "from torch.multiprocessing.reductions import StorageWeakRef\n"
          "StorageWeakRef.expired = lambda self: True", hoarder()),
         ("the class of answers", "from autograder.observation import Answer\n"

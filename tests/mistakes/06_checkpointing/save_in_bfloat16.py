@@ -413,19 +413,6 @@ def save_in_bfloat16():
     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
 
 
-# %% wrong[gradient-value|saves-too-much]: a dict of copies, found again by address
-def save_in_bfloat16():
-    small = {}
-
-    def pack(tensor):
-        owner = tensor._base if tensor._is_view() else tensor
-        if owner.is_leaf or tensor.dtype is not torch.float32:
-            return False, tensor.detach()
-        return True, small.setdefault(tensor.data_ptr(), tensor.bfloat16())
-
-    return torch.autograd.graph.saved_tensors_hooks(pack, lambda pair: pair[1].float() if pair[0] else pair[1])
-
-
 # %% wrong[gradient-value]: unpack makes float64 of it
 def save_in_bfloat16():
     def pack(tensor):

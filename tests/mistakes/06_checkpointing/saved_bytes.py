@@ -501,21 +501,6 @@ def saved_bytes(f, *args):
     return sum(noted.values())
 
 
-# %% wrong[value]: a first call to warm up, in the block as well
-def saved_bytes(f, *args):
-    noted = {}
-
-    def pack(tensor):
-        memory = tensor.untyped_storage()
-        noted[memory.data_ptr()] = memory.nbytes()
-        return tensor.detach()
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
-        f(*args)
-        f(*args)
-    return sum(noted.values())
-
-
 # %% wrong[value]: the star is forgotten
 def saved_bytes(f, *args):
     noted = {}
