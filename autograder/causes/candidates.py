@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.causes.arithmetic_words import happened
+from autograder.causes.asked_needs import wrongly_asked
 from autograder.causes.changed_arguments import elsewhere, exchanged_numbers
 from autograder.causes.dtype_sources import joined, made_by
 from autograder.causes.factors import scale
@@ -45,6 +46,9 @@ def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Find
             f"Its position 0 belongs to {ev.argument(0)}: it has one entry for each argument of forward "
             "after ctx.",
         )
+    asked = wrongly_asked(ev, i, wrong[0])
+    if asked is not None:
+        return Finding("gradient-missing", asked.message, asked.hint, asked.line)
     return Finding(
         "gradient-missing",
         f"backward returns no gradient (None) for {name}, which needs one.",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+from autograder.causes.asked_needs import wrongly_asked
 from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.budget import keeps_within_budget, outputs_as_asked
@@ -197,15 +198,17 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
             )
         if not _agrees(pair, wanted):
             missing = pair.reached(wanted) is None
+            evidence = {"case": pair.where, **both(pair.reached(wanted), pair.right(wanted))}
+            asked_for = wrongly_asked(ev, wanted, pair) if missing else None
+            if asked_for is not None:
+                evidence |= asked_for.line
+                return Finding("gradient-missing", asked_for.message, asked_for.hint, evidence)
             return Finding(
                 "gradient-missing" if missing else "gradient-value",
                 f"When only {ev.argument(wanted)} needs a gradient, it gets {'none' if missing else 'a wrong one'}.",
                 "ctx.needs_input_grad has one entry for each argument, in order: check the positions you "
                 "test.",
-                {
-                    "case": pair.where,
-                    **both(pair.reached(wanted), pair.right(wanted)),
-                },
+                evidence,
             )
         for j, value in enumerate(pair.answer.raw or ()):
             if j != wanted and value is not None:

@@ -913,3 +913,21 @@ class WeightedSum(Function):
         if not ctx.needs_input_grad[0]:
             return None, grad_output * w2, None, None
         return grad_output * w1, grad_output * w2, None, None
+
+
+# %% wrong[gradient-missing]: returns at the top unless both tensors need a gradient
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        for weight in (w1, w2):
+            if torch.is_tensor(weight):
+                raise TypeError("a weight is a plain number")
+        ctx.pair = w1, w2
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, grad):
+        if not (ctx.needs_input_grad[0] and ctx.needs_input_grad[1]):
+            return None, None, None, None
+        w1, w2 = ctx.pair
+        return w1 * grad, w2 * grad, None, None

@@ -1196,3 +1196,23 @@ class Swish(Function):
         if ctx.needs_input_grad[1]:
             grad_beta = (grad_output * x * x * ds).sum_to_size(beta.shape)
         return grad_x, grad_beta
+
+
+# %% wrong[gradient-missing]: beta's gradient stands in the elif of x's
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x / (1 + torch.exp(-beta * x))
+
+    @staticmethod
+    def backward(ctx, upstream):
+        x, beta = ctx.saved_tensors
+        gate = torch.sigmoid(x * beta)
+        dx = dbeta = None
+        needs_x, needs_beta = ctx.needs_input_grad
+        if needs_x:
+            dx = upstream * gate * (1 + beta * x * (1 - gate))
+        elif needs_beta:
+            dbeta = (upstream * x**2 * gate * (1 - gate)).sum().reshape(beta.shape)
+        return dx, dbeta

@@ -665,3 +665,22 @@ class Multiply(Function):
     def backward(ctx, grad_output):
         a, b = ctx.saved_tensors
         return torch.matmul(grad_output, b.mT), torch.matmul(a.mT, grad_output)
+
+
+# %% wrong[gradient-missing]: the two questions are crossed where they are unpacked
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        want_b, want_a = ctx.needs_input_grad
+        for_a = for_b = None
+        if want_a:
+            for_a = (b * g).sum_to_size(a.shape)
+        if want_b:
+            for_b = (a * g).sum_to_size(b.shape)
+        return for_a, for_b
