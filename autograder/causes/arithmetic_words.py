@@ -142,7 +142,9 @@ def _phrase(step: dict[str, Any], single: bool) -> str:
         return f"1 / {_number(given[0])} {is_what}"
     if name in _SIGNS and len(given) == 2:
         a, b = reversed(given) if name == "rsub" else given
-        return f"{show(a)} {_SIGNS[name]} {_number(b)} {is_what}"
+        base = _number(a) if name == "pow" else show(a)
+        what = ", a fractional power of a negative number," if _has_no_value(step) else ""
+        return f"{base} {_SIGNS[name]} {_number(b)}{what} {is_what}"
     if name in _MATRIX:
         product = (
             f"{show(given[0])} · {_number(given[1])} {is_what}" if len(given) == 2 else is_what
@@ -160,6 +162,18 @@ def _phrase(step: dict[str, Any], single: bool) -> str:
     if name in _FUNCTIONS or name.isidentifier():
         return f"{name}({argument}) {is_what}{where}"
     return f"one operation {is_what}"
+
+
+def _has_no_value(step: dict[str, Any]) -> bool:
+    """Whether this is a power of a negative number that is not a whole one."""
+    given = [float(v) for v in step["operands"]]
+    return (
+        step["op"] == "pow"
+        and len(given) == 2
+        and given[0] < 0
+        and math.isfinite(given[1])
+        and not given[1].is_integer()
+    )
 
 
 def _number(value: float) -> str:
@@ -239,6 +253,11 @@ def _lost_hint(last: dict[str, Any], names: list[str]) -> str:
 
 def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str:
     name, given = str(last["op"]), [float(v) for v in last["operands"]]
+    if _has_no_value(first):
+        return (
+            "For negative numbers only whole powers exist, so a root does not bring x back from a power of it. Keep "
+            "x itself, and multiply."
+        )
     if name in ("div", "reciprocal", "rsqrt") and given and given[-1] == 0:
         if not alone:
             return (

@@ -4,6 +4,27 @@ from __future__ import annotations
 
 ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
     (
+        r"Mismatch in shape: grad_output\[\d+\] has a shape of torch\.Size\(\[(.*?)\]\) and output\[\d+\] has "
+        r"a shape of torch\.Size\(\[(.*?)\]\)",
+        "{method} differentiates a tensor of shape [{1}] with upstream gradients (grad_outputs) of shape [{0}]; "
+        "the two need the same shape.",
+        "torch.ones_like(…) of the very tensor that is differentiated has its shape, and so has the upstream "
+        "gradient of the same output. Or differentiate its sum, a single number, which needs none.",
+    ),
+    (
+        r"(?i)only Tensors of floating point (?:and complex )?dtype can require gradients",
+        "{method} asks for gradients of a tensor that cannot have any: requires_grad is set on whole numbers or "
+        "bools, too.",
+        "Only floating-point tensors can require grad. Ask first: tensor.is_floating_point(); or set it where the "
+        "argument itself needs a gradient, tensor.requires_grad_(needed).",
+    ),
+    (
+        r"value cannot be converted to type (u?int\d+)(?:_t)? without overflow",
+        "{method} puts a number beside a tensor of {0} that {0} cannot hold.",
+        "An integer dtype ends early: int8 holds −128 to 127, uint8 0 to 255. Stay in the dtype of x, and round "
+        "and clamp there.",
+    ),
+    (
         r"Boolean value of Tensor with more than one value is ambiguous",
         "{method} asks a whole tensor for one yes or no (if, and, or, a < x < b).",
         "Decide element by element: a mask such as (x > a) & (x < b), with torch.where. Each comparison "

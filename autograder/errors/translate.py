@@ -66,11 +66,19 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
 
 
 def _where_to_look(failure: Failure) -> str:
+    if failure.own_frame and _SAID.search(failure.message) and failure.kind not in _LOOK:
+        return (
+            "torch's words name the sizes or dtypes that it met. Write beside each name in that line what it "
+            "should be, and look where the two part."
+        )
     if failure.own_frame:
         return _LOOK.get(failure.kind, _LOOK[""])
     return _CALLED if re.search(r"positional arguments?\b", failure.message) else _NO_LINE
 
 
+_SAID = re.compile(
+    r"torch\.Size|shape|\bsizes?\b|\[\d+|dtype|\b(?:float|u?int)\d+|Float|Double|Long"
+)
 # By the kind of error: where to look in the line that is named.
 _LOOK = {
     "": "Print the shapes and dtypes just before the line that is named.",

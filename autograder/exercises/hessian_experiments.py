@@ -77,6 +77,14 @@ def judge_ready_made(data: dict[str, Any]) -> Verdict:
     """torch's ready-made product is not called."""
     if not data["ready_made"]:
         return None
+    if data["ready_made"].endswith(("hessian", "jacobian")):
+        return (
+            f"{data['ready_made']} forms the whole Hessian; its product with v needs two backward passes and no "
+            "matrix.",
+            "Differentiate the gradient, weighted with v, once more: torch.autograd.grad, called twice, is all "
+            "you need.",
+            {},
+        )
     return (
         f"{data['ready_made']} does the work here; this exercise builds it.",
         "torch.autograd.grad, called twice, is all you need.",

@@ -149,6 +149,14 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
                 'raise RuntimeError("…") with a sentence that says why.',
                 {"original": outcome["error"][:300]},
             )
+        if _asks_grad_output(data["outcomes"]):
+            return (
+                "It is refused only where grad_output requires grad, as in y² + x³; in y + x³ it does not, and a "
+                "second derivative comes out without an error.",
+                "Where the loss is linear in y, grad_output is a constant. Ask for the grad mode: with "
+                "create_graph=True torch.is_grad_enabled() is True while backward runs, whatever the loss is.",
+                {"inputs": {"x": show(data["x"])}},
+            )
         right = _twice(torch.erf, outcome["loss"], data["x"], data["w"], False)
         got = outcome["value"]
         if close(got, right):
@@ -174,6 +182,13 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
             },
         )
     return None
+
+
+def _asks_grad_output(outcomes: Sequence[dict[str, Any]]) -> bool:
+    """Whether every loss is refused in which grad_output itself depends on what is differentiated again."""
+    refused = {(o["loss"], o["how"]): o["refused"] for o in outcomes}
+    ways = {o["how"] for o in outcomes}
+    return all(refused["y² + x³", how] and not refused["y + x³", how] for how in ways)
 
 
 class Operations(Watching):

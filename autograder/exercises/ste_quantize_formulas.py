@@ -177,7 +177,7 @@ FORWARD_SLIPS: tuple[ForwardSlip, ...] = (
         lambda x, scale, zp, low, high: quantised(x, scale, zp).clamp(low, high) * scale,
     ),
     ForwardSlip(
-        "The zero point is left out.",
+        "The zero point plays no part in the clamp: it is left out, or added after it.",
         "It shifts the range: add it before the clamp, subtract it afterwards.",
         lambda x, scale, zp, low, high: torch.round(x / scale).clamp(low, high) * scale,
     ),

@@ -58,7 +58,7 @@ SIGN_STE = Exercise(
         ),
         Misconception(
             "sign is applied to grad_output as well, so its size is lost.",
-            "Only forward rounds. Backward hands on what it gets.",
+            "Only forward takes the sign. Backward hands on what it gets.",
             lambda x, *, grad_output: (torch.sign(grad_output),),
             rule="upstream-nonlinear",
         ),
@@ -75,7 +75,7 @@ SIGN_STE = Exercise(
     ),
     forward_slips=(
         ForwardSlip(
-            "The output is x itself: nothing is rounded.",
+            "The output is x itself: no sign is taken.",
             "Forward is torch.sign(x). Only backward pretends.",
             lambda x: x,
         ),
@@ -235,8 +235,8 @@ ROUND_STE = Exercise(
             "halves",
             lambda s: (torch.tensor([-2.5, -1.5, -0.5, 0.2, 0.5, 1.5, 2.5], dtype=torch.float64),),
             role="special",
-            advice="torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. floor(x + 0.5) sends "
-            "them all up.",
+            advice="torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. A half that is added and "
+            "cut off sends them all one way: floor(x + 0.5) up, trunc(x + 0.5 · sign(x)) away from 0.",
         ),
     ),
     budget=no_bytes,

@@ -247,12 +247,12 @@ def _must_refuse(ev: Evidence, pair: Pair) -> Finding | None:
         return None if failure.is_runtime_error else _wrong_error(pair)
     why, hint, line = why_not_refused(ev, pair)
     wrong = _wrong(pair)
-    words = "right, but should not come out at all"
+    words = "one comes out, a right one,"
     if wrong is not None:
-        words = "missing" if wrong[1] is None else "wrong"
+        words = "None comes out" if wrong[1] is None else "a wrong one comes out"
     return Finding(
         "double-backward-value",
-        f"A second derivative is asked for and no error is raised (what comes out is {words}): {why}.",
+        f"A second derivative is asked for, and {words} in the place of an error: {why}.",
         hint,
         {"case": pair.where, "mixed": bool(pair.question.more.get("mixed")), **line},
     )

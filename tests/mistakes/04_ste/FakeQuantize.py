@@ -737,3 +737,33 @@ class FakeQuantize(Function):
     def backward(ctx, grad_output):
         (inside,) = ctx.saved_tensors
         return torch.where(inside, grad_output, 0.0), None, None, None, None
+
+
+# %% wrong[forward-value]: the zero point comes in after the clamp
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        step = torch.round(x / scale)
+        ctx.save_for_backward((step >= qmin) & (step <= qmax))
+        stored = step.clamp(qmin, qmax) + zero_point
+        return (stored - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad_output, 0.0), None, None, None, None
+
+
+# %% wrong[raises]: int8 before the clamp, with ends that int8 does not have
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        q = torch.round(x / scale) + zero_point
+        ctx.save_for_backward((q >= qmin) & (q <= qmax))
+        small = torch.clamp(q.to(torch.int8), qmin, qmax)
+        return (small.to(x.dtype) - zero_point) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (inside,) = ctx.saved_tensors
+        return torch.where(inside, grad_output, 0.0), None, None, None, None

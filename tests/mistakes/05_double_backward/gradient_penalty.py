@@ -327,3 +327,11 @@ def gradient_penalty(critic, x):
     (slope,) = torch.autograd.grad(critic(point).sum(), point, create_graph=True)
     slope = slope.flatten(1)
     return (slope.norm(dim=1) - 1).square().amax()
+
+
+# %% wrong[raises]: one weight a sample for scores that have a column
+def gradient_penalty(critic, x):
+    start = x.detach().requires_grad_(True)
+    weights = torch.ones(start.shape[0], dtype=start.dtype)
+    (slope,) = torch.autograd.grad(critic(start), start, weights, create_graph=True)
+    return ((torch.linalg.vector_norm(slope.flatten(1), dim=1) - 1) ** 2).mean()
