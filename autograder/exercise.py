@@ -132,12 +132,15 @@ class Misconception:
                not the right one is named by ``message``.
     rule       the rule it carries. With another one than ``gradient-value`` it is asked before the
                general diagnoses, so that its words replace theirs ("the gradient is zero").
+    divided    (message, hint) where backward has a division, in the line {line}, that changes nothing:
+               then nobody may say that it is missing
     """
 
     message: str
     hint: str
     gradients: Callable[..., Sequence[Tensor | None]]
     rule: str = "gradient-value"
+    divided: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

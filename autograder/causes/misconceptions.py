@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,10 +36,21 @@ def misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) ->
         return None
     whole = [k for k in fits if all(_allows(k, p) for p in every)]
     same = [k for k in whole or fits if k.rule == (whole or fits)[0].rule]
-    message, hint = either([(k.message, k.hint) for k in same])
+    message, hint = either([_said(ev, k) for k in same])
     if not whole:
         message += _only_some(ev, same[0], i, every)
     return Finding(same[0].rule, message, hint)
+
+
+def _said(ev: Evidence, known: Misconception) -> tuple[str, str]:
+    node = ev.source.methods.get("backward") if known.divided is not None else None
+    for part in ast.walk(node) if node is not None else ():
+        called = isinstance(part, ast.Call) and ast.unparse(part.func).split(".")[-1]
+        by = isinstance(part, ast.BinOp | ast.AugAssign) and isinstance(part.op, ast.Div)
+        if known.divided is not None and (by or called in ("div", "divide", "true_divide", "mean")):
+            line = ev.source.line_of(part)[0]
+            return known.divided[0].format(line=line), known.divided[1]
+    return known.message, known.hint
 
 
 def _only_some(ev: Evidence, known: Misconception, i: int, every: list[Pair]) -> str:

@@ -64,6 +64,14 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
         return known
     if (words := _of_another_shape(ev, i, odd) or summed_words(ev, i, wrong, every)) is not None:
         return Finding("gradient-shape", *words)
+    if all(_is_selected(p.raw(i), p.right(i)) for p in odd if p.right(i) is not None):
+        return Finding(
+            "gradient-shape",
+            f"The gradient for {name} holds the picked elements only, {shapes}: indexing with a mask leaves the "
+            "others out.",
+            "Where the mask is False the gradient is 0, and the place stays: torch.where, or a product with the "
+            "mask.",
+        )
     if got.dim() == 0 and ev.source.mentions("backward", "sum"):
         return Finding(
             "gradient-shape",
@@ -152,6 +160,13 @@ def _is_mean(got: Any, right: Tensor | None) -> bool:
     if not isinstance(got, Tensor) or right is None or right.numel() < 2 or got.numel() != 1:
         return False
     return close(got.to(right.dtype).reshape(()), right.mean())
+
+
+def _is_selected(got: Any, right: Tensor | None) -> bool:
+    """Whether these are the elements of the right gradient that are not 0, one after the other."""
+    if not isinstance(got, Tensor) or right is None or got.dim() != 1:
+        return False
+    return close(got.to(right.dtype), right[right != 0])
 
 
 def _expands_to(got: Any, right: Tensor | None) -> bool:

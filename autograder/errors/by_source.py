@@ -48,6 +48,27 @@ def after_the_last(
     )
 
 
+def rows_counted(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[str, str] | None:
+    """``grad[torch.arange(n), indices]``, which is a place in a matrix, one in each row."""
+    node = ev.source.methods.get(failure.function or method)
+    if node is None or failure.line is None or "dim" not in ev.exercise.argument_names:
+        return None
+    if "indexing tensors could not be broadcast" not in failure.message:
+        return None
+    line = failure.line - ev.source.offset
+    for part in ast.walk(node):
+        if isinstance(part, ast.Subscript) and part.lineno <= line <= (part.end_lineno or 0):
+            places = part.slice.elts if isinstance(part.slice, ast.Tuple) else []
+            if places and "dim" not in re.findall(r"\w+", ast.unparse(part.slice)):
+                index = ", ".join(map(ast.unparse, places))[:60]
+                return (
+                    f"dim plays no part in the index [{index}]: it fits a matrix, and one value of dim, at best.",
+                    "scatter and gather take dim: the indices need the reduced dimension back (unsqueeze(dim)), and "
+                    "then serve any number of dimensions.",
+                )
+    return None
+
+
 def no_create_graph(failure: Failure, ev: Evidence) -> tuple[str, str] | None:
     """A gradient that is differentiated again, though its own pass recorded nothing."""
     node = ev.source.methods.get(failure.function or ev.exercise.name)
@@ -80,3 +101,40 @@ def _keeps_graph(call: ast.Call) -> bool:
         k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False")
         for k in call.keywords
     )
+
+
+def tuple_for_tensor(failure: Failure, ev: Evidence) -> tuple[str, str] | None:
+    """``x = ctx.saved_tensors``: the name stands for the whole tuple."""
+    node = ev.source.methods.get(failure.function or "backward")
+    if "tuple" not in failure.message and "index" not in failure.message:
+        return None
+    for part in ast.walk(node) if node is not None else ():
+        if not isinstance(part, ast.Assign) or not isinstance(part.targets[0], ast.Name):
+            continue
+        name = part.targets[0].id
+        if ast.unparse(part.value).endswith(".saved_tensors") and _is_computed_with(node, name):
+            return (
+                f"{name} is the whole tuple ctx.saved_tensors (line {ev.source.line_of(part)[0]}), not the tensor in "
+                "it: a comma is missing.",
+                f"({name},) = {ast.unparse(part.value)} unpacks it, also where only one tensor was saved.",
+            )
+    return None
+
+
+def _is_computed_with(node: ast.AST | None, name: str) -> bool:
+    """Whether a name stands in an operation, or is handed to a call, by itself."""
+    for part in ast.walk(node) if node is not None else ():
+        sides: list[ast.expr] = []
+        if isinstance(part, ast.BinOp):
+            sides = [part.left, part.right]
+        elif isinstance(part, ast.UnaryOp):
+            sides = [part.operand]
+        elif isinstance(part, ast.Compare):
+            sides = [part.left, *part.comparators]
+        elif isinstance(part, ast.Call) and ast.unparse(part.func) not in ("len", "list", "tuple"):
+            sides = (
+                [*part.args, part.func.value] if isinstance(part.func, ast.Attribute) else part.args
+            )
+        if any(isinstance(side, ast.Name) and side.id == name for side in sides):
+            return True
+    return False

@@ -25,6 +25,18 @@ ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
         "and clamp there.",
     ),
     (
+        r"expected np\.ndarray \(got numpy\.\w+\)",
+        "{method} leaves torch for NumPy, which makes a plain number of a single one (0-d): torch.from_numpy takes "
+        "arrays only.",
+        "Compute with torch's own operations: they take every shape, dtype and device.",
+    ),
+    (
+        r"shape mismatch: indexing tensors could not be broadcast together with shapes \[(.*?)\], \[(.*?)\]",
+        "{method} indexes with tensors whose shapes, ({0}) and ({1}), do not fit each other.",
+        "Several index tensors are taken together, element by element: they must have one shape, or broadcast to "
+        "one.",
+    ),
+    (
         r"Boolean value of Tensor with more than one value is ambiguous",
         "{method} asks a whole tensor for one yes or no (if, and, or, a < x < b).",
         "Decide element by element: a mask such as (x > a) & (x < b), with torch.where. Each comparison "

@@ -167,10 +167,16 @@ def _shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str
                 "with size 1, and so for an output that was saved.",
             )
         if operand.shape != back and sorted(operand.shape) == sorted(back):
+            dim = _dim(ev, pair)
+            shapes = (
+                f"{shape_words(operand.shape)} does not fit {target}; {shape_words(back)} does."
+            )
             return (
-                f"The reduced dimension is given back in the wrong place: {shape_words(operand.shape)} does not "
-                f"fit {target}; {shape_words(back)} does.",
-                _NEGATIVE if _dim(ev, pair) < 0 else _ELSEWHERE,
+                f"dim = {dim} is counted in the output's shape, which is one shorter than x's, so the reduced dimension "
+                f"comes back in the wrong place: {shapes}"
+                if operand.shape in _counted_in(output, dim)
+                else f"The reduced dimension is given back in the wrong place: {shapes}",
+                _NEGATIVE if dim < 0 else _ELSEWHERE,
             )
     return None
 
@@ -183,6 +189,16 @@ _NEGATIVE = (
 _ELSEWHERE = (
     "Put it back where it was: unsqueeze(dim), not at a place that is written out (-1, 0, 1)."
 )
+
+
+def _counted_in(output: tuple[int, ...], dim: int) -> list[tuple[int, ...]]:
+    """The shapes that come of a negative dim which is counted in the output's own shape."""
+    inserted = list(output)
+    inserted.insert(dim, 1)
+    place = dim + len(output)
+    if dim >= 0 or place < -len(output) - 1:
+        return []
+    return [tuple(inserted), tuple(torch.empty(output, device="meta").unsqueeze(place).shape)]
 
 
 def _dim(ev: Evidence, pair: Pair) -> int:

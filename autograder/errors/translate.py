@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from autograder.errors.by_source import after_the_last, missing_or_not, no_create_graph
+from autograder.errors.by_source import (
+    after_the_last,
+    missing_or_not,
+    no_create_graph,
+    rows_counted,
+    tuple_for_tensor,
+)
 from autograder.errors.known import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
 from autograder.errors.misspelt import closest, misspelt
 from autograder.errors.shapes import about_shapes
@@ -34,6 +40,8 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
         return said
     special = misspelt(failure, ev, method) or missing_or_not(failure, ev, method)
     special = special or after_the_last(failure, ev, pair, method)
+    special = special or rows_counted(failure, ev, pair, method)
+    special = special or tuple_for_tensor(failure, ev)
     if special is None and ev.exercise.is_function:
         special = no_create_graph(failure, ev)
     special = special or _misused(failure, ev, pair, method)

@@ -125,6 +125,11 @@ MEAN = Exercise(
             "When one element grows by 1, the mean grows by 1 / x.shape[dim].",
             lambda x, dim, keepdim=False, *, grad_output: (_widened(x, dim, keepdim, grad_output),),
             rule="gradient-scale",
+            divided=(
+                "The division in line {line} has no effect, as if it were by 1: this is the gradient of the sum.",
+                "Divide by the size that dim has in x, x.shape[dim]: grad_output has lost that dimension, or has "
+                "it with size 1.",
+            ),
         ),
         Misconception(
             "grad_output is divided by the number of all elements of x.",
@@ -154,7 +159,7 @@ MEAN = Exercise(
     ),
     forward_slips=(
         ForwardSlip(
-            "The output is the sum: the division is missing.",
+            "The output is the sum: it is not divided by the size of dim.",
             "Divide by the size of the dimension.",
             lambda x, dim, keepdim=False: x.sum(dim, keepdim),
         ),

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder import evaluate
-from tests.mistakes.gallery import load
+from tests.mistakes.gallery import answers, load
 
 HVP = """
 def hvp(f, x, v):
@@ -90,3 +90,26 @@ def numerical_gradient(f, x, eps=1e-6):
 """
     found = headline(source, "numerical_gradient")
     assert "asks a plain float for .item, which only tensors have" in found.message
+
+
+def gallery(what):
+    answer = next(a for a in answers() if a.what == what)
+    return evaluate(answer.load(), exercise=answer.exercise, seed=1).findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("one name for all saved tensors", "saved_x is the whole tuple ctx.saved_tensors"),
+        ("a place in each row, wherever dim is", "dim plays no part in the index [rows, where]"),
+        ("NumPy squares, and makes a plain number of a single one", "forward leaves torch for NumPy"),
+        (
+            "a negative dim is made positive with the dimensions of grad_output",
+            "dim = -2 is counted in the output's shape, which is one shorter than x's",
+        ),
+        ("picks what passes out of grad_output", "The gradient for x holds the picked elements only"),
+        ("divides by the size that the reduced dimension has left", "The division in line 12 has no effect"),
+    ],
+)  # fmt: skip
+def test_the_line_that_stops_says_what_it_does(what, said):
+    assert gallery(what).startswith(said)

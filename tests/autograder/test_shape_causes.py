@@ -164,7 +164,7 @@ def test_an_argument_that_is_ignored_or_taken_for_another(output, default, words
         ("g.expand(ctx.shape)", "The reduced dimension is not given back"),
         (
             "(lambda s: g.reshape(s if ctx.keepdim else s.insert(ctx.dim, 1) or s))(list(g.shape)).expand(ctx.shape)",
-            "given back in the wrong place",
+            "comes back in the wrong place",
         ),
     ],
 )

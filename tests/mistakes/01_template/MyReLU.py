@@ -855,3 +855,17 @@ class MyReLU(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * (x > 0)
+
+
+# %% wrong[gradient-shape]: picks what passes out of grad_output
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clamp(min=0)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, upstream):
+        y = ctx.saved_tensors[0]
+        return torch.masked_select(upstream, y > 0)

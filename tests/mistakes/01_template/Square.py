@@ -1079,3 +1079,32 @@ class Square(Function):
         for _ in range(1):
             twice = twice + x
         return grad_output * twice
+
+
+# %% wrong[raises]: one name for all saved tensors
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.pow(x, 2)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        saved_x = ctx.saved_tensors
+        slope = 2 * saved_x
+        return torch.mul(slope, upstream)
+
+
+# %% wrong[raises]: NumPy squares, and makes a plain number of a single one
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        import numpy as np
+
+        ctx.save_for_backward(x)
+        squared = np.power(x.numpy(force=True), 2)
+        return torch.from_numpy(squared)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        return upstream * ctx.saved_tensors[0] * 2

@@ -740,3 +740,22 @@ class Max(Function):
         (where,) = ctx.saved_tensors
         zeros = grad_values.new_zeros(ctx.shape)
         return zeros.scatter(ctx.dim, where.unsqueeze(ctx.dim), grad_values.unsqueeze(ctx.dim)), None
+
+
+# %% wrong[raises]: a place in each row, wherever dim is
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        best, where = x.max(dim)
+        ctx.mark_non_differentiable(where)
+        ctx.save_for_backward(where)
+        ctx.sizes = tuple(x.shape)
+        return best, where
+
+    @staticmethod
+    def backward(ctx, grad_best, _):
+        where = ctx.saved_tensors[0]
+        result = torch.zeros(ctx.sizes, dtype=grad_best.dtype, device=grad_best.device)
+        rows = torch.arange(ctx.sizes[0], device=where.device)
+        result[rows, where] += grad_best
+        return result, None

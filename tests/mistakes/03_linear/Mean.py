@@ -579,3 +579,19 @@ class Mean(Function):
     def backward(ctx, grad_output):
         g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim)
         return g.expand(ctx.shape) / max(grad_output.numel(), 1), None, None
+
+
+# %% wrong[gradient-scale]: divides by the size that the reduced dimension has left
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        kept = x.mean(dim, keepdim=True)
+        ctx.size, ctx.dim, ctx.squeezed = x.size(), dim, not keepdim
+        return kept if keepdim else kept.squeeze(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        if ctx.squeezed:
+            g = g.unsqueeze(ctx.dim)
+        share = g.div(g.size(ctx.dim))
+        return share.expand(ctx.size), None, None

@@ -450,3 +450,19 @@ class Sum(Function):
             before, after = ctx.shape[: ctx.dim], ctx.shape[ctx.dim + 1 :]
             grad_output = grad_output.reshape(*before, 1, *after)
         return grad_output.expand(ctx.shape), None, None
+
+
+# %% wrong[raises]: a negative dim is made positive with the dimensions of grad_output
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.like, ctx.place, ctx.kept = x.shape, dim, keepdim
+        return torch.sum(x, dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        place = ctx.place
+        if place < 0:
+            place += g.ndim
+        wide = g if ctx.kept else torch.unsqueeze(g, place)
+        return wide.broadcast_to(ctx.like), None, None
