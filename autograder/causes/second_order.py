@@ -167,15 +167,19 @@ def leave_decorator_out(ev: Evidence, pair: Pair, may_refuse: bool) -> str:
     return f"Leave {ONCE} out, but not that alone: the second derivative is still wrong then{more}. {then}"
 
 
+def may_raise(source: Source) -> bool:
+    """Whether backward has a raise or an assert of its own."""
+    node = source.methods.get("backward")
+    return node is not None and any(isinstance(n, ast.Raise | ast.Assert) for n in ast.walk(node))
+
+
 def why_not_refused(ev: Evidence, pair: Pair) -> tuple[str, str, dict[str, object]]:
     """(clause, next step, line): why no error is raised where every second derivative is to be refused."""
     source = ev.source
     tried = without_decorator(pair)
     place = source.first_mention("backward", ONCE)
     line: dict[str, object] = {"line": place[0], "source": place[1]} if place else {}
-    node = source.methods.get("backward")
-    own = any(isinstance(n, ast.Raise | ast.Assert) for n in ast.walk(node)) if node else False
-    if tried == "refused" and own:
+    if tried == "refused" and may_raise(source):
         return (
             f"{ONCE} turns grad mode off, so that your own refusal never comes about",
             f"Leave {ONCE} out: under it torch.is_grad_enabled() is always False. (Tried: without it an "

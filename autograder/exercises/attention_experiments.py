@@ -15,7 +15,7 @@ from torch import Tensor
 
 from autograder.compare import close, show
 from autograder.exercise import Sampler
-from autograder.exercises.second_order import Verdict
+from autograder.exercises.second_order import Verdict, asks_grad_output
 from autograder.modes import Watching
 from autograder.observation import Answer
 from autograder.structure import look_inside
@@ -95,7 +95,8 @@ def judge_attempts(
             is_right = close(got, right)
             if is_right and may_be_right:
                 continue
-            return _silent(outcome, got, right, is_right)
+            said = asks_grad_output(data["outcomes"], "Σ out² + Σ q³", "Σ out + Σ q³")
+            return said or _silent(outcome, got, right, is_right)
         return None
 
     return judge

@@ -149,14 +149,8 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
                 'raise RuntimeError("…") with a sentence that says why.',
                 {"original": outcome["error"][:300]},
             )
-        if _asks_grad_output(data["outcomes"]):
-            return (
-                "It is refused only where grad_output requires grad, as in y² + x³; in y + x³ it does not, and a "
-                "second derivative comes out without an error.",
-                "Where the loss is linear in y, grad_output is a constant. Ask for the grad mode: with "
-                "create_graph=True torch.is_grad_enabled() is True while backward runs, whatever the loss is.",
-                {"inputs": {"x": show(data["x"])}},
-            )
+        if said := asks_grad_output(data["outcomes"], "y² + x³", "y + x³"):
+            return said
         right = _twice(torch.erf, outcome["loss"], data["x"], data["w"], False)
         got = outcome["value"]
         if close(got, right):
@@ -184,11 +178,23 @@ def judge_attempts(data: dict[str, Any]) -> Verdict:
     return None
 
 
-def _asks_grad_output(outcomes: Sequence[dict[str, Any]]) -> bool:
-    """Whether every loss is refused in which grad_output itself depends on what is differentiated again."""
-    refused = {(o["loss"], o["how"]): o["refused"] for o in outcomes}
+def asks_grad_output(outcomes: Sequence[dict[str, Any]], refused: str, silent: str) -> Verdict:
+    """What is to say where only a loss is refused in which grad_output requires grad.
+
+    refused  such a loss, by its words
+    silent   one in which grad_output is a constant, and that has a second derivative all the same
+    """
+    found = {(o["loss"], o["how"]): o["refused"] for o in outcomes}
     ways = {o["how"] for o in outcomes}
-    return all(refused["y² + x³", how] and not refused["y + x³", how] for how in ways)
+    if not all(found[refused, how] and not found[silent, how] for how in ways):
+        return None
+    return (
+        f"It is refused only where grad_output requires grad, as in {refused}; in {silent} it does not, and a "
+        "second derivative comes out without an error.",
+        "Where the loss is linear in the output, grad_output is a constant. Ask for the grad mode: with "
+        "create_graph=True torch.is_grad_enabled() is True while backward runs, whatever the loss is.",
+        {},
+    )
 
 
 class Operations(Watching):

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from autograder.causes.arithmetic_words import happened
 from autograder.causes.second_order import (
-    GUARD,
     ONCE,
     as_released,
     backward_line,
@@ -18,6 +17,7 @@ from autograder.causes.second_order import (
     without_decorator,
     wrong_one,
 )
+from autograder.causes.second_sources import ANYTHING, by_another_function, or_refused, what_is_kept
 from autograder.compare import both, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.context import honours_needs_input_grad
@@ -79,6 +79,8 @@ def _right_so_far(ev: Evidence, pair: Pair) -> str:
     """How a finding begins. Cases with a frozen input are asked last: without, all was right."""
     _, frozen, position = pair.question.id.rpartition(":frozen:")
     where = f"With {ev.argument(int(position))} frozen the" if frozen else "The"
+    if pair.question.variant == "transposed":
+        where = "With inputs that are not contiguous the"
     return f"{where} first derivative is right"
 
 
@@ -135,6 +137,8 @@ def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
             hint += f" And {kept.why}. {kept.hint}"
     elif kept is not None:
         why, hint = kept.why, kept.hint
+    elif (told := what_is_kept(ev, pair)) is not None:
+        why, hint, line = told[0], told[1], {**line, **told[2]}
     return Finding(
         "double-backward-missing",
         f"{_right_so_far(ev, pair)}, but the second one with respect to {_name(ev, pair, place)} is "
@@ -155,8 +159,8 @@ def _silent(
         return _not_finite(ev, pair, place, got, right)
     if pair.question.role == "special" and got is not None:
         return _kink(ev, pair, place, got, right)
-    told = ". An intermediate result is a constant to the second derivative."
-    hint = "Save only inputs and outputs with save_for_backward, and compute everything else from them again in backward."
+    told = ": something in backward is a constant to it, or has another derivative than it should."
+    hint = ANYTHING
     line, cut, kept = saving_line(ev), ev.source.cut_off(), constants(ev)
     if without_decorator(pair):
         told = f": {ONCE} cuts backward off from what it reads."
@@ -168,10 +172,14 @@ def _silent(
         line = _at(cut)
     elif kept is not None:
         told, hint = f": {kept.why}.", kept.hint
+    elif (other := by_another_function(ev, pair, place, got) or what_is_kept(ev, pair)) is not None:
+        told, hint, line = f": {other[0]}.", other[1], {**line, **other[2]}
     if may_refuse and not without_decorator(pair):
-        hint = f"{hint.removesuffix('.')}; or refuse: {GUARD}."
+        told, hint = or_refused(
+            ev, told, hint, "" if kept is None or cut is not None else kept.names
+        )
     if mixed and may_refuse:
-        told = ". In a loss that adds another function of the input no error is raised: it is silently wrong."
+        told = f"{told.removesuffix('.')}. In a loss that adds another function of the input no error is raised."
     return Finding(
         "double-backward-value",
         f"{_right_so_far(ev, pair)}, the second one with respect to {_name(ev, pair, place)} is "

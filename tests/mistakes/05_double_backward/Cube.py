@@ -380,3 +380,55 @@ class Cube(Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return 3 * grad_output * (y ** (1 / 3)) ** 2
+
+
+# %% wrong[gradient-value|gradient-unstable]: a square root of the output, cubed root and all
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        cubed = x * x * x
+        ctx.save_for_backward(cubed)
+        return cubed
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (cubed,) = ctx.saved_tensors
+        return 3 * grad_output * cubed.pow(2 / 3)
+
+
+# %% wrong[double-backward-value]: the slope is a Function whose own backward forgets a factor
+class TripleSquare(Function):
+    @staticmethod
+    def forward(ctx, t, weight):
+        ctx.save_for_backward(t)
+        return 3 * t * t * weight
+
+    @staticmethod
+    def backward(ctx, again):
+        (t,) = ctx.saved_tensors
+        return 6 * t * again, 3 * t * t * again
+
+
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.pow(3)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return TripleSquare.apply(*ctx.saved_tensors, grad_output)
+
+
+# %% wrong[double-backward-missing]: contiguous before x is saved
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        dense = x.contiguous()
+        ctx.save_for_backward(dense)
+        return dense**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (dense,) = ctx.saved_tensors
+        return 3 * dense**2 * grad_output

@@ -284,3 +284,30 @@ class MyExp(Function):
     def backward(ctx, grad_output):
         (out,) = ctx.saved_tensors
         return out * grad_output
+
+
+# %% wrong[double-backward-missing|double-backward-value]: flat inside, and only what is returned has a shape
+class MyExp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        flat = x.flatten().exp()
+        ctx.save_for_backward(flat)
+        return flat.view(x.shape)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (flat,) = ctx.saved_tensors
+        return flat.view(grad_output.shape) * grad_output
+
+
+# %% wrong[double-backward-missing|double-backward-value]: a flat view of x is saved
+class MyExp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x.reshape(-1))
+        return torch.exp(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (flat,) = ctx.saved_tensors
+        return grad_output * torch.exp(flat).reshape(grad_output.shape)

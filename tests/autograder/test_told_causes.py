@@ -1,0 +1,36 @@
+"""Headlines of lessons 04 to 07 name the cause that was measured, not the place where it shows."""
+
+import pytest
+
+from autograder import evaluate
+from tests.mistakes.gallery import answers
+
+SAID = {
+    ("Cube", "a square root of the output"): "a fractional power of a negative number",
+    ("Cube", "the slope is a Function"): "what the backward of TripleSquare gives",
+    (
+        "Cube",
+        "contiguous before",
+    ): "With inputs that are not contiguous the first derivative is right",
+    ("MyExp", "flat inside"): "forward returns another tensor",
+    ("MyExp", "a flat view of x"): "is a view of x that forward made",
+    ("FakeQuantize", "the zero point comes in after"): "plays no part in the clamp",
+    ("FakeQuantize", "int8 before the clamp"): "a tensor of int8 that int8 cannot hold",
+    ("gradient_penalty", "one weight a sample"): "upstream gradients (grad_outputs) of shape [5]",
+    ("hvp", "torch.autograd.functional.hessian"): "forms the whole Hessian",
+    ("Checkpoint", "whole numbers are made"): "requires_grad is set on whole numbers or bools",
+    ("FirstOrderOnly", "refuses only when grad_output"): "only where grad_output requires grad",
+    ("ScaledDotProductAttention", "the guard asks"): "only where grad_output requires grad",
+    (
+        "LeanAttention",
+        "no guard: the log",
+    ): "is a constant to it, and nothing in backward refuses it",
+}
+
+
+@pytest.mark.parametrize(("exercise", "what"), SAID, ids="-".join)
+def test_the_headline_names_the_cause(exercise, what):
+    (answer,) = [a for a in answers() if a.exercise == exercise and a.what.startswith(what)]
+    report = evaluate(answer.load(), exercise=exercise, seed=1, hidden=True)
+    assert not report.passed
+    assert SAID[exercise, what] in report.headline
