@@ -16,7 +16,7 @@ from autograder.causes.dtype_sources import joined, made_by
 from autograder.causes.factors import scale
 from autograder.causes.known_functions import other_slope
 from autograder.causes.misconceptions import misconception
-from autograder.causes.precision import almost
+from autograder.causes.precision import almost, coarse
 from autograder.causes.regions import masked
 from autograder.causes.rounded_constants import imprecise
 from autograder.causes.shapes import shape, summed_otherwise, transposed_finding
@@ -223,7 +223,7 @@ def _apart(got: Tensor, right: Tensor) -> tuple[str, str]:
 
 
 CANDIDATES = (
-    _missing, shape, _dtype, almost, _own_words, _zero, _sign, upstream_ignored, scale,
+    _missing, shape, _dtype, almost, coarse, _own_words, _zero, _sign, upstream_ignored, scale,
     _transposed, misconception, constant_term, nonlinear, pooled, summed_otherwise, elsewhere,
     factor_too_many, term_too_many, other_slope, imprecise, masked, _value,
 )  # fmt: skip

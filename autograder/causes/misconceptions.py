@@ -42,6 +42,20 @@ def misconception(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) ->
     return Finding(same[0].rule, message, hint)
 
 
+def misconception_at(ev: Evidence, case: object) -> tuple[str, str] | None:
+    """(message, hint) of the wrong formula that is right in all plain cases and fits every special one."""
+    special = [p for p in ev.pairs("run", role="special", variant="") if p.answer.failure is None]
+    here = next((p for p in special if p.where == case), None)
+    if here is None or here.answer.gradients is None:
+        return None
+    i = next((i for i in here.question.wants if not _right(here, i)), None)
+    if i is None:
+        return None
+    every = [p for p in (*special, *ev.plain) if i in p.question.wants]
+    fits = [k for k in ev.exercise.misconceptions if all(_gives(k, p, i) for p in every)]
+    return either([_said(ev, k) for k in fits]) if fits else None
+
+
 def _said(ev: Evidence, known: Misconception) -> tuple[str, str]:
     node = ev.source.methods.get("backward") if known.divided is not None else None
     for part in ast.walk(node) if node is not None else ():

@@ -7,6 +7,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from torch import Tensor
+
+from autograder.causes.second_order import name_of
 from autograder.compare import nearly, off_by, single_inside
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.source import Source
@@ -103,3 +106,35 @@ def almost(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
         for p in wrong
     ]
     return None if not words or None in words else Finding("gradient-value", *words[0])  # type: ignore[misc]
+
+
+_FEW = {
+    "float16": (3, 3e-3),
+    "bfloat16": (2, 3e-2),
+}  # its digits; what a tensor of it may be off by
+
+
+def coarse(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
+    """A gradient that is a little off, as what backward reads was kept in a dtype of few digits."""
+    kept = [
+        (k, p) for p in ev.pairs("structure", variant="") for k in p.answer.kept if k.dtype in _FEW
+    ]
+    pairs = [(p.raw(i), p.right(i)) for p in wrong]
+    if not kept or not all(
+        isinstance(a, Tensor) and b is not None and a.shape == b.shape for a, b in pairs
+    ):
+        return None
+    small, pair = kept[0]
+    digits, most = _FEW[small.dtype]
+    floats = [a for a in pair.question.args if isinstance(a, Tensor) and a.is_floating_point()]
+    if any(str(a.dtype) == f"torch.{small.dtype}" for a in floats):
+        return None
+    if max(off_by(a, b) for a, b in pairs if b is not None) > 10 * most:
+        return None
+    name = name_of(ev.source, small.holder)
+    return Finding(
+        "gradient-value",
+        f"The gradient for {ev.argument(i)} is right to about {digits} digits: {name} is kept in {small.dtype}, which "
+        "has no more.",
+        "Save the tensor in the dtype that it has. What a smaller dtype has rounded away does not come back.",
+    )

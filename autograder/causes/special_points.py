@@ -6,7 +6,7 @@ import ast
 
 from torch import Tensor
 
-from autograder.causes.slips import slip_at
+from autograder.causes.slips import known_slip, slip_at
 from autograder.evidence import Evidence
 from autograder.exercise import ForwardSlip
 from autograder.source import Source
@@ -14,8 +14,10 @@ from autograder.source import Source
 
 def slip_at_point(ev: Evidence, case: object) -> ForwardSlip | None:
     """The known slip that is made at this special point alone."""
-    pairs = [p for p in ev.pairs("run", "function", role="special") if p.where == case]
-    return slip_at(ev, pairs) if pairs else None
+    special = list(ev.pairs("run", "function", role="special", variant=""))
+    pairs = [p for p in special if p.where == case]
+    ran = [p for p in special if p.answer.failure is None]
+    return (known_slip(ev, [*ran, *ev.plain]) or slip_at(ev, pairs)) if pairs else None
 
 
 def gives_up(ev: Evidence, case: object) -> tuple[str, str, dict[str, object]] | None:

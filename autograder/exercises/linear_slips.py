@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,13 @@ WEIGHTED_SLOPES: tuple[Misconception, ...] = (
     ),
 )  # fmt: skip
 
+_ZERO = "0 is false in Python: `if low` and `low or …` take it for a missing bound. Every number is a bound here."
 _CLAMP = "Values below low become low, values above high become high, and those between stay as they are."
+
+
+def _single(bound: float) -> float:
+    """The bound as float32 has it."""
+    return float(torch.tensor(bound, dtype=torch.float32))
 
 
 def _inside(x: Tensor, low: float, high: float) -> Tensor:
@@ -55,8 +62,11 @@ def _inside(x: Tensor, low: float, high: float) -> Tensor:
 
 
 CLIP_VALUES: tuple[ForwardSlip, ...] = tuple(
-    ForwardSlip(message, _CLAMP, value)
+    ForwardSlip(message, _ZERO if " is 0 " in message else _CLAMP, value)
     for message, value in (
+        ("A bound that is 0 is taken for none: there x is not clamped.", lambda x, lo, hi: x.clamp(lo or -math.inf, hi or math.inf)),
+        ("A lower bound that is 0 is taken for none: there x is not clamped from below.", lambda x, lo, hi: x.clamp(lo or -math.inf, hi)),
+        ("An upper bound that is 0 is taken for none: there x is not clamped from above.", lambda x, lo, hi: x.clamp(lo, hi or math.inf)),
         ("The output is the mask, 1 between the bounds and 0 elsewhere.", lambda x, lo, hi: _inside(x, lo, hi).to(x.dtype)),
         ("x is clamped to −1 and 1, whatever low and high are.", lambda x, lo, hi: x.clamp(-1, 1)),
         ("x is clamped to 0 and 1, whatever low and high are.", lambda x, lo, hi: x.clamp(0, 1)),
@@ -75,6 +85,31 @@ CLIP_VALUES: tuple[ForwardSlip, ...] = tuple(
 )  # fmt: skip
 
 CLIP_SLOPES: tuple[Misconception, ...] = (
+    Misconception(
+        "The bounds are rounded to float32 before backward compares x with them.",
+        "torch.tensor(low) makes a float32 tensor, with 7 digits. A bound is a plain number: keep it as it is, ctx.low = low.",
+        lambda x, low, high, grad_output: (grad_output * _inside(x, _single(low), _single(high)),),
+    ),
+    Misconception(
+        "The comparisons are strict: on a bound the gradient stops.",
+        "Both bounds are included: low <= x and x <= high, not <. The output does not tell "
+        "whether x was on a bound or beyond it: compare x.",
+        lambda x, low, high, grad_output: (grad_output * ((x > low) & (x < high)),),
+    ),
+    Misconception(
+        "The comparison with low is strict: on that bound the gradient stops.",
+        "Both bounds are included: low <= x, not low < x.",
+        lambda x, low, high, grad_output: (grad_output * ((x > low) & (x <= high)),),
+    ),
+    Misconception(
+        "The comparison with high is strict: on that bound the gradient stops.",
+        "Both bounds are included: x <= high, not x < high.",
+        lambda x, low, high, grad_output: (grad_output * ((x >= low) & (x < high)),),
+    ),
+    Misconception(
+        "A bound that is 0 is taken for none in backward.", _ZERO,
+        lambda x, low, high, grad_output: (grad_output * _inside(x, low or -math.inf, high or math.inf),),
+    ),
     Misconception(
         "The gradient passes where |x| ≤ high; low plays no part.", "Both comparisons are needed: low ≤ x and x ≤ high.",
         lambda x, low, high, grad_output: (grad_output * (x.abs() <= high),),

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from autograder.causes.arithmetic_words import first_happened
 from autograder.causes.dtype_words import with_dtype_source
+from autograder.causes.misconceptions import misconception_at
 from autograder.causes.shapes import summed_words
 from autograder.causes.special_points import gives_up, slip_at_point
 from autograder.causes.written_copies import writes_that_never_arrive
@@ -59,7 +60,12 @@ def special_points(ev: Evidence) -> Verdict:
         verdict.message = f"Right almost everywhere, but not in one case ({case}): {words}"
         verdict.hint = slip.hint
         return verdict
-    if whole := gives_up(ev, case):
+    known = misconception_at(ev, case)
+    if known is not None:
+        words = known[0][0].lower() + known[0][1:]
+        verdict.message = f"Right almost everywhere, but not in one case ({case}): {words}"
+        verdict.hint = known[1]
+    elif whole := gives_up(ev, case):
         verdict.message, verdict.hint = (
             f"Right almost everywhere, but not in one case ({case}): {whole[0]}",
             whole[1],

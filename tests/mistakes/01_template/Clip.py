@@ -920,3 +920,35 @@ class Clip(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return torch.where((x >= ctx.low) & (x <= ctx.high), grad_output, 0.0), None, None
+
+
+# %% wrong[fails-special-point]: keeps the bounds beside x, as tensors of the default dtype
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        bounds = torch.as_tensor([low, high], dtype=torch.get_default_dtype())
+        ctx.save_for_backward(x, bounds)
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, (low, high) = ctx.saved_tensors
+        return torch.where(x.ge(low) & x.le(high), g, torch.zeros_like(g)), None, None
+
+
+# %% wrong[fails-special-point]: an upper bound of 0 is no bound to `if high`
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        y = torch.clamp(x, min=low)
+        if high:
+            y = torch.clamp(y, max=high)
+        ctx.save_for_backward(x)
+        ctx.low, ctx.high = low, high
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        keep = (ctx.low <= x) & (x <= ctx.high)
+        return g * keep, None, None

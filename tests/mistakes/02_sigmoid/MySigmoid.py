@@ -844,3 +844,19 @@ class MySigmoid(Function):
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return grad_output * y * (1 - y)
+
+
+# %% wrong[gradient-value]: the output is kept in bfloat16, to save memory
+class MySigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.sigmoid(x)
+        small = out.to(torch.bfloat16)
+        ctx.save_for_backward(small)
+        return out
+
+    @staticmethod
+    def backward(ctx, upstream):
+        (small,) = ctx.saved_tensors
+        out = small.to(upstream)
+        return upstream * (out - out * out)
