@@ -16,6 +16,7 @@ from autograder.causes.dtype_sources import joined, made_by
 from autograder.causes.factors import scale
 from autograder.causes.known_functions import other_slope
 from autograder.causes.misconceptions import misconception
+from autograder.causes.own_slope import slope_of_its_own
 from autograder.causes.precision import almost, coarse
 from autograder.causes.regions import masked
 from autograder.causes.rounded_constants import imprecise
@@ -168,6 +169,8 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
             f"The gradient for {name} is right for {good.where}, but wrong for {pair.where}.",
             "Ask what differs between the two: shapes, broadcasting, optional arguments.",
         )
+    if (words := slope_of_its_own(ev, i, wrong, every)) is not None:
+        return Finding("gradient-value", *words)
     mine, right_one = _apart(got, right)
     if not ev.exercise.gradcheck:
         return Finding(

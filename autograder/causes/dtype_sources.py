@@ -10,7 +10,10 @@ from autograder.source import Source
 # Of these, without a dtype, torch makes tensors of its default dtype.
 _FACTORIES = ("zeros", "ones", "full", "empty", "rand", "randn", "eye", "linspace", "tensor")
 _LIKE = ("zeros", "ones", "full", "empty")
-_CASTS = {"float": "float32", "double": "float64", "half": "float16"}
+_CASTS = {
+    "float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32",
+    "short": "int16", "char": "int8", "byte": "uint8",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

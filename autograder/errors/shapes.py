@@ -240,6 +240,14 @@ def _counted_from_the_front(failure: Failure, ev: Evidence, count: int, got: int
     if call is None or got < count:
         return None
     named = "dim" in ev.exercise.argument_names
+    product = next((p for p in ("baddbmm", "bmm") if ev.source.mentions_anywhere(p)), None)
+    if product is not None and count != 3:
+        return (
+            f"{product} and {call} are made for tensors of three dimensions, one of them the batch; here the tensor has "
+            f"{count}.",
+            "@ multiplies the last two dimensions, however many stand in front. Count from the end: transpose(-2, -1), "
+            "where -1 is the last dimension.",
+        )
     return (
         f"{call} counts dimensions from the front; here the tensor has {count} of them, and dimension {got} is "
         "not there.",

@@ -32,6 +32,16 @@ MADE_OTHERWISE: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
         lambda g: ((g.abs().amax(1) - 1) ** 2).mean(),
     ),
     (
+        "One norm is taken over the whole batch, and a matrix norm at that: its largest singular value.",
+        "For a matrix linalg.norm(g, 2) and matrix_norm are no lengths. " + _EUCLIDEAN,
+        lambda g: (torch.linalg.matrix_norm(g, 2) - 1) ** 2,
+    ),
+    (
+        "One norm is taken over the whole batch, and a matrix norm at that: its largest column sum.",
+        "For a matrix linalg.norm(g, 1) and matrix_norm are no lengths. " + _EUCLIDEAN,
+        lambda g: (torch.linalg.matrix_norm(g, 1) - 1) ** 2,
+    ),
+    (
         "The elements of the gradient are added up in the place of its length.",
         _EUCLIDEAN,
         lambda g: ((g.sum(1) - 1) ** 2).mean(),

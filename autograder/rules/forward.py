@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from autograder.causes.argument_order import other_order
 from autograder.causes.arithmetic_words import happened
 from autograder.causes.changed_arguments import changed_forward
 from autograder.causes.forward_terms import changed_output
@@ -57,6 +58,8 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
         known = (slip.message, slip.hint) if slip is not None else other_call(ev, ev.plain)
         known = known or same_everywhere(ev, ev.plain)
         known = known or changed_forward(ev, ev.plain) or other_function(ev, ev.plain)
+    if known is None and (other := other_order(ev)) is not None:
+        known = other[:2]
     odd = torch.isfinite(right) & ~torch.isfinite(output)
     place = next(i for i, (o, _) in enumerate(tensors_of(pair)) if o is output)
     cause = happened(ev, pair, "outputs", place, odd) if known is None and bool(odd.any()) else None

@@ -6,6 +6,7 @@ from itertools import permutations
 
 from torch import Tensor
 
+from autograder.causes.argument_order import other_order
 from autograder.causes.dtype_sources import joined, made_by
 from autograder.causes.shapes_of_outputs import why_the_shape
 from autograder.compare import close, shape_words, show
@@ -84,6 +85,11 @@ def output_has_value(ev: Evidence) -> Verdict:
                     {"case": pair.where},
                 )
             if isinstance(expected, Tensor) and not isinstance(output, Tensor):
+                if (other := other_order(ev)) is not None:
+                    return Finding(
+                        value_rule(ev, "forward-value"), other[0], other[1],
+                        {"case": pair.where, **other[2]},
+                    )  # fmt: skip
                 return Finding(
                     value_rule(ev, "forward-value"),
                     "The result is a Python number, not a tensor.",
@@ -143,6 +149,9 @@ def _wrong_shape(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     message = f"The output has shape {got}; it should have {wanted}."
     hint = "Compare the shapes of input and output on paper before you look at values."
     evidence: dict[str, object] = {"case": pair.where, **inputs_of(ev, pair)}
+    if (other := other_order(ev)) is not None:
+        evidence |= {"actual": f"shape {got}", "expected": f"shape {wanted}", **other[2]}
+        return Finding(value_rule(ev, "forward-shape"), other[0], other[1], evidence)
     if (cause := why_the_shape(ev)) is None:
         return Finding(
             value_rule(ev, "forward-shape"), message, hint, {**evidence, **line_of(ev, pair)}

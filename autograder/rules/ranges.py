@@ -119,6 +119,13 @@ def empty_tensors(ev: Evidence) -> Verdict:
     )  # fmt: skip
     if isinstance(verdict, Finding) and (advice := ev.advice(verdict.evidence["case"])):
         verdict.hint = advice
+    if isinstance(verdict, Finding) and re.search(
+        r"reduction dim.* non-zero size", verdict.message
+    ):
+        verdict.hint = (
+            "A maximum, a minimum or an argmax over nothing does not exist, and torch stops. A sum over nothing is 0, "
+            "a logsumexp -inf: work with these, or put a number in place of the maximum where there is nothing."
+        )
     if isinstance(verdict, Finding) and "ZeroDivisionError" in verdict.message:
         verdict.hint = (
             "Python stops where a number is divided by 0, torch does not: divide the tensor by the size, "

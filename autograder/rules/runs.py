@@ -7,6 +7,7 @@ import re
 
 from torch import Tensor
 
+from autograder.causes.argument_order import other_order
 from autograder.causes.slips import slip_where_it_runs
 from autograder.errors.translate import Said, translate
 from autograder.evidence import Evidence, Finding, Pair
@@ -32,6 +33,8 @@ def _failures(ev: Evidence, *stages: str) -> list[tuple[Pair, Failure]]:
 
 def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding:
     said = _refused_wrongly(ev, pair, failure, method) or translate(failure, ev, pair, method)
+    if not said.not_started and (other := other_order(ev)) is not None:
+        said = Said(f"{other[0].removesuffix('.')}, and it stops with an error.", other[1])
     evidence = {
         "case": pair.where,
         "original": f"{failure.kind}: {failure.message}"[:400],

@@ -6,6 +6,12 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    ("GradientReversal", "the number in front"): "takes its arguments in the order (alpha, x)",
+    ("ClipGradient", "the number in front"): "(limit, x); it is called with (x, limit)",
+    ("RoundSTE", "the slope of a smooth"): "by a number that changes with x, from 0.25",
+    ("RoundSTE", "whole numbers stay"): ".int() makes int32 of everything",
+    ("gradient_penalty", "the spectral norm"): "its largest singular value",
+    ("ScaledDotProductAttention", "bmm, which"): "made for tensors of three dimensions",
     ("Cube", "a square root of the output"): "a fractional power of a negative number",
     ("Cube", "the slope is a Function"): "what the backward of TripleSquare gives",
     (

@@ -522,3 +522,15 @@ class ClipGradient(Function):
     def backward(ctx, grad_output):
         rest = grad_output.abs() - ctx.limit
         return grad_output.sign() * rest.clamp(min=0), None
+
+
+# %% wrong[raises]: the number in front
+class ClipGradient(Function):
+    @staticmethod
+    def forward(ctx, limit, x):
+        ctx.limit = limit
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, grad_output.clamp(-ctx.limit, ctx.limit)

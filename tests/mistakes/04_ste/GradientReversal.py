@@ -463,3 +463,15 @@ class GradientReversal(Function):
         grad_x = grad_output.clone()
         grad_x = grad_x.mul_(-ctx.alpha)
         return grad_x, None
+
+
+# %% wrong[forward-value]: the number in front
+class GradientReversal(Function):
+    @staticmethod
+    def forward(ctx, alpha, x):
+        ctx.factor = -alpha
+        return x.view_as(x) if torch.is_tensor(x) else x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return None, grad_output * ctx.factor

@@ -511,3 +511,27 @@ class RoundSTE(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output
+
+
+# %% wrong[gradient-value]: the slope of a smooth staircase
+class RoundSTE(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(torch.sin(torch.pi * x))
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (wave,) = ctx.saved_tensors
+        return grad_output * (0.25 + 1.5 * wave * wave)
+
+
+# %% wrong[forward-dtype]: whole numbers stay whole numbers
+class RoundSTE(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round().int()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.clone()

@@ -335,3 +335,11 @@ def gradient_penalty(critic, x):
     weights = torch.ones(start.shape[0], dtype=start.dtype)
     (slope,) = torch.autograd.grad(critic(start), start, weights, create_graph=True)
     return ((torch.linalg.vector_norm(slope.flatten(1), dim=1) - 1) ** 2).mean()
+
+
+# %% wrong[value]: the spectral norm of the whole batch
+def gradient_penalty(critic, x):
+    points = x.detach().requires_grad_()
+    (slopes,) = torch.autograd.grad(critic(points).sum(), points, create_graph=True)
+    length = torch.linalg.matrix_norm(slopes.reshape(len(points), -1), ord=2)
+    return (length - 1).square().mean()

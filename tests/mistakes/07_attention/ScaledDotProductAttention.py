@@ -1820,3 +1820,25 @@ class ScaledDotProductAttention(Function):
             if need_k:
                 grad_k = grad_scores.transpose(-1, -2) @ q
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% wrong[raises|fails-batch-dims]: bmm, which takes one batch dimension
+class ScaledDotProductAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        ctx.factor = q.size(-1) ** -0.5 if scale is None else scale
+        scores = torch.bmm(q, k.transpose(1, 2)) * ctx.factor
+        if mask is not None:
+            scores = scores.masked_fill(mask.logical_not(), -torch.inf)
+        weights = torch.nan_to_num(torch.softmax(scores, -1))
+        ctx.save_for_backward(q, k, v, weights)
+        return torch.bmm(weights, v)
+
+    @staticmethod
+    def backward(ctx, g):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, w = ctx.saved_tensors
+        inner = torch.bmm(g, v.transpose(1, 2))
+        scores = w * (inner - (w * inner).sum(-1, keepdim=True)) * ctx.factor
+        return torch.bmm(scores, k), torch.bmm(scores.mT, q), torch.bmm(w.mT, g), None, None
