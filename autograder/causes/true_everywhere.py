@@ -13,19 +13,44 @@ from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream
 from autograder.source import Source
 
+EVERYWHERE = (
+    "The gradient passes everywhere"  # how an exercise says so of a mask in a longer formula
+)
+_NEVER_NEGATIVE = ("relu", "relu_", "relu6", "square", "abs", "exp", "sigmoid", "softplus")
+
 # What puts every number into the range that the mask asks for afterwards.
 _BOUNDING = ("clamp", "clamp_", "clip", "clip_", "hardtanh", "minimum", "maximum", "sign", "where")
 
 
 def with_why(ev: Evidence, finding: Finding, i: int, every: list[Pair]) -> Finding:
     """The finding, with the reason in front where a mask is made that stops nothing."""
-    if not all(_passes(p, i) for p in every):
+    if not finding.message.startswith(EVERYWHERE) and not all(_passes(p, i) for p in every):
         return finding
-    why = _joined_with_or(ev.source) or _looks_at_what_was_bounded(ev.source)
+    why = (
+        _never_negative(ev.source)
+        or _joined_with_or(ev.source)
+        or _looks_at_what_was_bounded(ev.source)
+    )
     if why is None:
-        return finding
+        return replace(finding, message=_there_or_not(ev.source, finding.message))
     message, hint, line = why
     return replace(finding, message=message, hint=hint, evidence={**finding.evidence, **line})
+
+
+_EITHER = ": its mask is missing in backward, or is True everywhere."
+_CHOOSE = {"where", "sign", "gt", "ge", "lt", "le", "ne", "eq", "masked_fill", "heaviside", "nonzero", "clamp", "relu", "bool", "threshold_backward"}  # fmt: skip
+
+
+def _there_or_not(source: Source, message: str) -> str:
+    """The message that leaves open whether there is a mask, as far as the source decides it."""
+    node = source.methods.get("backward")
+    if node is None or not message.endswith(_EITHER):
+        return message
+    compares = any(isinstance(n, ast.Compare) for m in source.methods.values() for n in ast.walk(m))
+    named = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    if not compares and not named & _CHOOSE:
+        return message.removesuffix(_EITHER) + ": there is no mask in backward."
+    return message
 
 
 def _passes(pair: Pair, i: int) -> bool:
@@ -35,6 +60,69 @@ def _passes(pair: Pair, i: int) -> bool:
 
 _Why = tuple[str, str, dict[str, object]]
 _METHODS = ("forward", "setup_context", "backward")
+
+
+def _never_negative(source: Source) -> _Why | None:
+    """``y >= 0`` where y is what relu gives: True everywhere."""
+    for name in _METHODS:
+        method = source.methods.get(name)
+        for node in ast.walk(method) if method is not None else ():
+            asked = _asks_at_least_0(node)
+            if method is None or asked is None:
+                continue
+            called = _last_call(source, method, asked, node.lineno)
+            if called not in _NEVER_NEGATIVE:
+                continue
+            line, text = source.line_of(node)
+            return (
+                f"The gradient passes everywhere: {ast.unparse(asked)[:40]} >= 0 in line {line} is always True, "
+                f"for {called.removesuffix('_')} gives no negative number.",
+                "Where the gradient is to stop it gives 0: compare with >, or compare what went into it.",
+                {"line": line, "source": text},
+            )
+    return None
+
+
+def _asks_at_least_0(node: ast.AST) -> ast.expr | None:
+    """What is compared in ``y >= 0``, ``0 <= y``, ``y.ge(0)`` and ``torch.ge(y, 0)``; None elsewhere."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = node.left, node.comparators[0]
+        if isinstance(node.ops[0], ast.GtE) and _is_0(right):
+            return left
+        return right if isinstance(node.ops[0], ast.LtE) and _is_0(left) else None
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "ge"
+    ):
+        sides = [node.func.value, *node.args][-2:]
+        return sides[0] if len(sides) == 2 and _is_0(sides[1]) else None
+    return None
+
+
+def _is_0(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+def _last_call(source: Source, method: ast.FunctionDef, value: ast.AST, before: int) -> str:
+    """The last name of the call that gives this value, followed through names and what was saved."""
+    for _ in range(4):
+        if isinstance(value, ast.Call):
+            return ast.unparse(value.func).split(".")[-1]
+        if not isinstance(value, ast.Name):
+            return ""
+        places = [n for n in assignments(method, value.id) if n.lineno < before]
+        made = [n.value for n in places if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]  # fmt: skip
+        if made:
+            value = made[-1]
+            continue
+        saving = [source.methods[m] for m in ("forward", "setup_context") if m in source.methods]
+        origins = saved_as(method, value.id, saving)
+        if len(origins) != 1:
+            return ""
+        method, value = origins[0]  # type: ignore[assignment]
+        before = 10**9
+    return ""
 
 
 def _joined_with_or(source: Source) -> _Why | None:

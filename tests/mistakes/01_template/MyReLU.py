@@ -869,3 +869,18 @@ class MyReLU(Function):
     def backward(ctx, upstream):
         y = ctx.saved_tensors[0]
         return torch.masked_select(upstream, y > 0)
+
+
+# %% wrong[gradient-value]: keeps in forward where the output is not negative
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.relu(x)
+        passes = 0 <= out
+        ctx.save_for_backward(passes)
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        (passes,) = ctx.saved_tensors
+        return torch.where(passes, g, 0.0)

@@ -787,3 +787,24 @@ class LinearReLU(Function):
         g = torch.where(mask, grad_output, 0.0)
         flat = g.reshape(-1, g.shape[-1])
         return g @ weight, flat.T @ x.reshape(-1, x.shape[-1]), flat.sum(0)
+
+
+# %% wrong[gradient-value]: the mask asks whether the output is at least 0
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        result = (x @ weight.T + bias).relu()
+        ctx.save_for_backward(x, weight, result)
+        return result
+
+    @staticmethod
+    def backward(ctx, upstream):
+        x, weight, result = ctx.saved_tensors
+        upstream = upstream.masked_fill(~result.ge(0), 0)
+        flat = upstream.flatten(0, -2)
+        needs = ctx.needs_input_grad
+        return (
+            upstream @ weight if needs[0] else None,
+            flat.T @ x.flatten(0, -2) if needs[1] else None,
+            flat.sum(0) if needs[2] else None,
+        )
