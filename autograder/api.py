@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from autograder.exercises import all_exercises, find
 from autograder.plan import make_plan
 from autograder.probe import follow_one, probe
 from autograder.refusal import in_lines, refusal
+from autograder.repair import with_cause
 from autograder.report import Report
 from autograder.seen import remember
 from autograder.source import Source
@@ -84,11 +86,15 @@ def evaluate(
         scenarios = {s.name: s for s in asked.scenarios}
         observation = probe(submission, complete.questions, scenarios)
         later = () if hidden else _later(asked)
-        return verdict(
+        report = verdict(
             complete, observation, Source.of(submission), graded, more=len(later), later=later,
             believed=VALUES if inputs is not None and reference is None else frozenset(),
             follow=lambda question, wrong: follow_one(submission, question, scenarios, wrong),
         )  # fmt: skip
+        if not graded and not report.interrupted:
+            with contextlib.suppress(KeyboardInterrupt):  # who does not want to wait has the report
+                report.findings = with_cause(report.findings, submission, complete, observation)
+        return report
 
 
 def check(

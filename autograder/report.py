@@ -17,6 +17,7 @@ from autograder.evidence import Finding
 from autograder.exercises import find
 from autograder.explanations import TITLES, topics
 from autograder.seen import place_of_finding
+from autograder.tried import headline_of, hint_of
 
 _WIDTH = 96
 
@@ -96,7 +97,7 @@ class Report:
         # That nothing is there, or that nothing came of it, is no secret.
         known = self.not_started or first.evidence.get("holds_no_values")
         hides = self.discreet and not known
-        said = TITLES.get(first.rule, first.message) if hides else first.message
+        said = TITLES.get(first.rule, first.message) if hides else headline_of(first)
         return said if said.startswith(f"{self.exercise} ") else f"{self.exercise}: {said}"
 
     @property
@@ -112,11 +113,11 @@ class Report:
             rows = [("Note", self.note)] if self.note else []
             return rows + ([("Not asked", f"{later}.")] if later else []) + self._notes()
         first, rows = self.findings[0], []
-        rows += _own_line(first.evidence)
+        rows += _own_line(first.evidence.get("tried") or first.evidence)
         if not self.discreet:
             rows += _evidence_rows(first.evidence, first.message)
-        if first.hint:
-            rows.append(("Next", first.hint))
+        if hint := first.hint if self.discreet else hint_of(first):
+            rows.append(("Next", hint))
         if self.not_started:  # a stub has nothing to see; what is to be repaired has
             return rows + (self._see() if first.rule != "raises" else [])
         rows.append(("Rule", f'{first.rule} – `explain("{first.rule}")` says more'))

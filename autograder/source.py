@@ -33,7 +33,7 @@ class Source:
         if not isinstance(target, type):
             target = submission
         if isinstance(target, type) and (found := _class_in_its_file(target)) is not None:
-            return cls._in(*found)
+            return cls.of_tree(*found)
         try:
             lines, first = inspect.getsourcelines(target)
         except (OSError, TypeError):
@@ -47,10 +47,11 @@ class Source:
             tree = ast.parse(textwrap.dedent(text))
         except (SyntaxError, ValueError):
             return cls()
-        return cls._in(tree, text.splitlines(), first - 1)
+        return cls.of_tree(tree, text.splitlines(), first - 1)
 
     @classmethod
-    def _in(cls, tree: ast.AST, lines: list[str], offset: int = 0) -> Source:
+    def of_tree(cls, tree: ast.AST, lines: list[str], offset: int = 0) -> Source:
+        """Source from a syntax tree and the lines of its file."""
         nodes = list(ast.walk(tree))
         found = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef)}
         return cls(found, offset, lines, nodes)

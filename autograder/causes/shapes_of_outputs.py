@@ -190,13 +190,13 @@ def _multiplied_as_matrices(ev: Evidence, wrong: list[Pair]) -> Words | None:
     """a @ b where the product of the elements is asked for."""
     for pair in wrong:
         both = [a for a in pair.question.args if isinstance(a, Tensor)]
-        if len(both) != 2 or not close(_right(pair), both[0] * both[1]):
+        if len(both) != 2:
             return None
         try:
-            made = both[0] @ both[1]
-        except RuntimeError:
+            product, made = both[0] * both[1], both[0] @ both[1]
+        except RuntimeError:  # shapes that do not fit
             return None
-        if not close(_got(pair), made):
+        if not close(_right(pair), product) or not close(_got(pair), made):
             return None
     first, second = ev.argument(0), ev.argument(1)
     return (

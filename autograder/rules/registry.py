@@ -78,7 +78,7 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
             down.add(current.key)
             verdicts.skipped.append(current)
             continue
-        verdict = current.judge(evidence)
+        verdict = _judged(current, evidence)
         if isinstance(verdict, Finding):
             down.add(current.key)
             verdicts.findings.append(verdict)
@@ -87,3 +87,22 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
         elif verdict is None:
             verdicts.held.append(current)
     return verdicts
+
+
+def _judged(current: Rule, evidence: Evidence) -> Verdict:
+    """What a rule says. One that stops with an error itself has found something all the same.
+
+    Rules read what a submission answered, which may be stranger than its author thought. No learner
+    is to see a traceback of the grader, and no answer is right because a rule could not read it.
+    """
+    try:
+        return current.judge(evidence)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"[:200]
+        return Finding(
+            current.name,
+            "This answer gives something that the grader does not understand: it stopped while it looked "
+            f"for {current.name}.",
+            "The fault is the grader's. Please report it with your code; the lesson says what is asked for.",
+            {"original": said, "defect": True},
+        )

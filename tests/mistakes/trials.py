@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from autograder import evaluate
+from autograder.repair import nothing_tried
 from tests.mistakes.equivalent import reason
 from tests.mistakes.gallery import Answer, load
 from tests.mistakes.mutants import Mutant, mutants
@@ -38,7 +39,7 @@ class Trial:
         """Whether the grader accepts it. The visible check comes first: most fail it, and it is cheap."""
         name = self.answer.exercise
         try:
-            with _time_limit(LIMIT_S):
+            with _time_limit(LIMIT_S), nothing_tried():
                 submission = load(self.mutant.source, name)
                 return all(
                     evaluate(submission, exercise=name, hidden=hidden, seed=seed).passed

@@ -1,0 +1,135 @@
+"""Edits of several places at once: the same slip everywhere, or one that shows in two places."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from autograder.repair.edits import Edit, Place, Slot, Tree, called
+
+_FIRST = ("forward", "setup_context")
+
+
+def everywhere(edits: list[Edit]) -> Iterator[Edit]:
+    """The same edit in all places where it is possible: `.reshape` for each `.view`.
+
+    edits  those of single places, with what they do in ``Edit.same``
+    """
+    alike: dict[str, list[Edit]] = defaultdict(list)
+    for edit in edits:
+        if edit.same:
+            alike[edit.same].append(edit)
+    for several in alike.values():
+        if len(several) > 1:
+            first = several[0]
+            changes = tuple(change for edit in several for change in edit.changes)
+            yield Edit(
+                changes, first.node, first.rank + 1, first.words, first.above, places=several
+            )
+
+
+def kept_for_nothing(tree: Tree) -> Iterator[Edit]:
+    """One tensor less in save_for_backward, and in the line that takes them out again."""
+    for cls in (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)):
+        methods = [n for n in cls.body if isinstance(n, ast.FunctionDef)]
+        saves = [
+            n for m in methods if m.name in _FIRST for n in ast.walk(m)
+            if called(n) == "save_for_backward" and isinstance(n, ast.Call)
+        ]  # fmt: skip
+        reads = [
+            n for m in methods for n in ast.walk(m)
+            if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple)
+            and isinstance(n.value, ast.Attribute) and n.value.attr == "saved_tensors"
+        ]  # fmt: skip
+        if len(saves) != 1 or len(reads) != 1:
+            continue
+        save, targets = saves[0], reads[0].targets[0]
+        if not isinstance(targets, ast.Tuple) or len(targets.elts) != len(save.args) < 2:
+            continue
+        for i, argument in enumerate(save.args):
+            rest = save.args[:i] + save.args[i + 1 :]
+            names = targets.elts[:i] + targets.elts[i + 1 :]
+            yield Edit(
+                ((Slot(save, "args"), rest), (Slot(targets, "elts"), names)), argument, 0,
+                f"without `{ast.unparse(argument)}` in save_for_backward",
+            )  # fmt: skip
+
+
+def order_of_arguments(tree: Tree) -> Iterator[Edit]:
+    """Two parameters of forward exchanged, and the gradients that backward returns for them."""
+    for cls in (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)):
+        methods = {n.name: n for n in cls.body if isinstance(n, ast.FunctionDef)}
+        if "forward" not in methods or "backward" not in methods:
+            continue
+        forward = methods["forward"].args
+        skip = 0 if "setup_context" in methods else 1
+        returns = [
+            n.value for n in ast.walk(methods["backward"])
+            if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)
+        ]  # fmt: skip
+        count = len(forward.args) - skip
+        if not returns or any(len(r.elts) != count for r in returns):
+            continue
+        for i in range(count):
+            for j in range(i + 1, count):
+                changes = [(Slot(forward, "args"), _swapped(forward.args, i + skip, j + skip))]
+                changes += [(Slot(r, "elts"), _swapped(r.elts, i, j)) for r in returns]
+                first, second = forward.args[i + skip].arg, forward.args[j + skip].arg
+                yield Edit(
+                    tuple(changes), methods["forward"], 1,
+                    f"with `{second}` before `{first}` in forward, and their gradients in that order,",
+                )  # fmt: skip
+
+
+def _swapped(given: Sequence[ast.AST], i: int, j: int) -> list[ast.AST]:
+    other = list(given)
+    other[i], other[j] = other[j], other[i]
+    return other
+
+
+# What may be missing in a call, by the last name of what is called.
+_MISSING_KEYWORDS = {
+    "grad": ("create_graph", "retain_graph", "allow_unused"),
+    "checkpoint": (), "backward": ("retain_graph", "create_graph"),
+}  # fmt: skip
+_OVER_DIMENSIONS = {
+    "norm", "vector_norm", "sum", "mean", "amax", "amin", "softmax", "log_softmax", "logsumexp", "all", "any",
+    "max", "min", "argmax", "cat", "stack", "cumsum", "prod", "std", "var", "square", "sqrt",
+}  # fmt: skip
+
+
+def missing(place: Place) -> Iterator[Edit]:
+    """A keyword that is not there; a reduction or detach() that is not there."""
+    node = place.node
+    if isinstance(node, ast.Call):
+        given = {k.arg for k in node.keywords}
+        for name in _MISSING_KEYWORDS.get(called(node), ()):
+            if name not in given:
+                yield place.replaced(_with(node, name, ast.Constant(True)), 0)
+        if called(node) in _OVER_DIMENSIONS and not given & {"dim", "axis"}:
+            for dim in (ast.UnaryOp(ast.USub(), ast.Constant(1)), ast.Constant(0), ast.Constant(1)):
+                yield place.replaced(_with(node, "dim", dim), 2)
+    if isinstance(place.above[-1], ast.Return) and isinstance(node, ast.expr):
+        for name in ("sum", "mean", "detach"):
+            yield place.replaced(_method(node, name), 3)
+    elif isinstance(node, ast.Name | ast.Call) and _is_handed_on(place):
+        yield place.replaced(_method(node, "detach"), 4)
+
+
+def _is_handed_on(place: Place) -> bool:
+    """Whether this is an argument of a call that may be given a tensor."""
+    above = place.above[-1]
+    return (
+        isinstance(above, ast.Call)
+        and place.slot.name == "args"
+        and called(above) not in ("range", "len")
+    )
+
+
+def _with(call: ast.Call, name: str, value: ast.expr) -> ast.Call:
+    return ast.Call(call.func, call.args, [*call.keywords, ast.keyword(name, value)])
+
+
+def _method(node: ast.expr, name: str) -> ast.Call:
+    return ast.Call(ast.Attribute(node, name, ast.Load()), [], [])

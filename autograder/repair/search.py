@@ -1,0 +1,123 @@
+"""Which single edit of the learner's own code makes the check pass: tried, one after the other."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import time
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autograder.evidence import Finding
+from autograder.observation import Observation
+from autograder.probe import probe
+from autograder.repair.edits import Edit
+from autograder.repair.general import is_general
+from autograder.repair.kinds import edits
+from autograder.repair.rebuilt import Original
+from autograder.repair.words import line_of, words_of
+from autograder.source import Source
+from autograder.verdict import Asked, verdict
+
+MOST_EDITS = 300  # tried on one question each
+MOST_COMPLETE = 12  # of those with which that question is answered right, tried on all
+MOST_SECONDS = 1.0  # nobody waits longer for a sentence
+
+_trying: ContextVar[bool] = ContextVar("trying", default=True)
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One edit with which every question is answered right.
+
+    line    the number of its line in the learner's file or cell, and the line's text
+    words   the edit: "with `if` in place of `elif`"
+    """
+
+    line: int
+    source: str
+    words: str
+
+
+@contextlib.contextmanager
+def nothing_tried() -> Iterator[None]:
+    """Inside the block reports are made without it: for thousands of answers in a row."""
+    token = _trying.set(False)
+    try:
+        yield
+    finally:
+        _trying.reset(token)
+
+
+def with_cause(
+    findings: list[Finding], submission: Any, asked: Asked, observation: Observation
+) -> list[Finding]:
+    """The findings; where the first one names no cause and an edit was found that mends all, with it."""
+    if not findings or not _trying.get() or not is_general(findings[0]):
+        return findings
+    found = repaired(submission, asked, observation, findings[0])
+    if found is None:
+        return findings
+    first = findings[0]
+    passes = "every check passes" if asked.hidden else "the visible checks pass"
+    tried = {"line": found.line, "source": found.source, "words": found.words, "then": passes}
+    return [replace(first, evidence={**first.evidence, "tried": tried}), *findings[1:]]
+
+
+def repaired(
+    submission: Any, asked: Asked, observation: Observation, finding: Finding
+) -> Repair | None:
+    """The likeliest edit with which a submission that failed passes the same check; or None.
+
+    submission   what failed: its code runs again, changed, in variables of its own
+    observation  what it answered
+    finding      what was found; an edit that it names already is not tried
+    """
+    until = time.monotonic() + MOST_SECONDS
+    original = Original.of(submission)
+    witness = _witness(asked, observation, Source.of(submission))
+    if original is None or witness is None:
+        return None
+    complete = 0
+    for edit in edits(original.tree)[:MOST_EDITS]:
+        if time.monotonic() > until or complete == MOST_COMPLETE:
+            return None
+        if _is_named(edit, finding):
+            continue
+        with edit.done():
+            if not _passes(original, witness):
+                continue
+            complete += 1
+            passes = _passes(original, asked)
+        if passes:
+            return Repair(*original.text_of(line_of(edit)), words_of(edit))
+    return None
+
+
+def _is_named(edit: Edit, finding: Finding) -> bool:
+    """A special point (x = 0, the kink) says by itself that a comparison there is the other one."""
+    return finding.rule == "fails-special-point" and isinstance(edit.node, ast.Compare)
+
+
+def _witness(asked: Asked, observation: Observation, source: Source) -> Asked | None:
+    """The first question whose answer is found wrong by itself: most edits need no other."""
+    for question in asked.questions:
+        alone = replace(asked, questions=(question,))
+        if question.id not in observation.answers:
+            return None
+        if not verdict(alone, observation, source).passed:
+            return alone
+    return None
+
+
+def _passes(original: Original, asked: Asked) -> bool:
+    changed = original.built()
+    if changed is None:
+        return False
+    scenarios = {s.name: s for s in asked.exercise.scenarios}
+    observation = probe(changed, asked.questions, scenarios)
+    if observation.facts.get("interrupted"):
+        raise KeyboardInterrupt
+    return verdict(asked, observation, original.source()).passed
