@@ -72,7 +72,24 @@ def training_step(
 def run_training(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """Gradients after loss.backward(): of a leaf argument and of captured parameters."""
     data = training_data(s)
-    return {**data, "found": training_step(checkpoint, data)}
+    found = training_step(checkpoint, data)
+    return {**data, "found": found, "module": found[1] is None and _module_learns(checkpoint)}
+
+
+def _module_learns(checkpoint: Callable[..., Any]) -> bool:
+    """Whether a parameter of a module gets a gradient, where fn is that module."""
+
+    class Scaled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.sin(self.weight * x)
+
+    module = Scaled()
+    checkpoint(module, torch.ones(3, requires_grad=True)).sum().backward()
+    return module.weight.grad is not None
 
 
 def expected(data: dict[str, Any]) -> list[Tensor | None]:
@@ -104,6 +121,14 @@ def judge_graph(data: dict[str, Any]) -> Verdict:
 
 def judge_parameters(data: dict[str, Any]) -> Verdict:
     """Parameters that fn captures get gradients."""
+    if data.get("module"):
+        return (
+            "Only the parameters of an nn.Module get gradients: after loss.backward() a weight that a plain function "
+            "uses has none, and would never train.",
+            "fn may be any callable: a lambda, a bound method. Do not ask it for its parameters; the graph of your "
+            "recomputation reaches all of them, and torch.autograd.backward fills .grad of every leaf.",
+            {"actual": "None"},
+        )
     for place, name in ((1, "a weight matrix"), (2, "a scale")):
         got = data["found"][place]
         if got is None or not bool(got.any()):

@@ -6,6 +6,7 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    ("Checkpoint", "asks fn for its parameters"): "Only the parameters of an nn.Module get",
     ("GradientReversal", "the number in front"): "takes its arguments in the order (alpha, x)",
     ("ClipGradient", "the number in front"): "(limit, x); it is called with (x, limit)",
     ("RoundSTE", "the slope of a smooth"): "by a number that changes with x, from 0.25",
