@@ -13,7 +13,15 @@ from autograder.causes.candidates import CANDIDATES
 from autograder.causes.changed_arguments import exchanged_numbers
 from autograder.causes.made_at import Seen
 from autograder.causes.true_everywhere import with_why
-from autograder.compare import both, close, first_difference, mismatch, show, single_inside
+from autograder.compare import (
+    both,
+    close,
+    first_difference,
+    mismatch,
+    shape_words,
+    show,
+    single_inside,
+)
 from autograder.evidence import Evidence, Finding, Pair
 
 
@@ -37,9 +45,21 @@ def diagnose(ev: Evidence) -> Finding | None:
     for candidate in CANDIDATES:
         finding = candidate(ev, position, pairs, every)
         if finding is not None:
-            found = _with_evidence(ev, finding, position, pairs[0], list(wrong))
+            shown = _whose_shapes(finding, position, pairs)
+            found = _with_evidence(ev, finding, position, shown, list(wrong))
             return with_why(ev, found, position, every)
     return None
+
+
+def _whose_shapes(finding: Finding, position: int, pairs: list[Pair]) -> Pair:
+    """The case to show: the one whose shapes the words name, else the smallest."""
+    for pair in pairs:
+        got, right = pair.raw(position), pair.right(position)
+        if isinstance(got, Tensor) and right is not None and got.shape != right.shape:
+            words = shape_words(got.shape), shape_words(right.shape)
+            if all(each in finding.message for each in words):
+                return pair
+    return pairs[0]
 
 
 def _right(pair: Pair, position: int) -> bool:

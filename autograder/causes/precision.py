@@ -54,9 +54,22 @@ def few_digits(
         return f"{what} is right to about {digits} digits: {', and '.join(words)}.", " ".join(hints)
     return (
         f"{what} is right to about {digits} digits, and wrong behind them.",
-        "The formula is right; a number in it is not exact. Look, in forward too, for a small number that "
-        "is added (an eps), for a constant with few digits, and for float32 on the way.",
+        "The formula is nearly right: a number in it is not exact, or it is a difference quotient. Look, in forward "
+        "too, for a small number that is added (an eps, a step), for a constant with few digits, and for float32 on "
+        "the way.",
     )
+
+
+def difference_quotient(ev: Evidence, what: str) -> tuple[str, str] | None:
+    """(message, hint) where an experiment saw a difference quotient in a result that is nearly right."""
+    for scenario in ev.exercise.scenarios:
+        answer = ev.observation.answers.get(f"scenario:{scenario.name}")
+        if scenario.rule != "finite-differences" or answer is None or answer.failure is not None:
+            continue
+        verdict = scenario.judge(answer.data)
+        if verdict is not None and "difference quotient" in verdict[0]:
+            return f"{what} is right to some digits only, for {verdict[0]}", verdict[1]
+    return None
 
 
 def _single(source: Source, method: str) -> tuple[int, str] | None:

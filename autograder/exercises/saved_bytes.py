@@ -10,7 +10,7 @@ import torch
 from autograder.exercise import Exercise, Sampler, Scenario
 from autograder.exercises import saved_bytes_left as left
 from autograder.exercises.measuring import hooks_cleared
-from autograder.exercises.saved_bytes_calls import watching, words_of_call
+from autograder.exercises.saved_bytes_calls import nothing_stays, watching, words_of_call
 from autograder.exercises.saved_bytes_counts import (
     INTERMEDIATE,
     LEFT_OUT_HINT,
@@ -54,6 +54,7 @@ def run_trial(trial: str) -> Callable[[Callable[..., Any], Sampler], dict[str, A
                 if isinstance(error, TypeError) and not known:
                     raise
                 data["error"] = str(error)[:300]
+                data["freed"] = nothing_stays(submission)
         if data["found"] == 0 and not data["error"]:
             data["intermediate"] = _intermediate_counts(submission)
         return {**data, "left": left[0], "seen": seen}
@@ -76,6 +77,15 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
             return (
                 "f gets all its arguments as one tuple: it is called as f(args), where f(*args) is meant.",
                 "The star takes them apart again: f(*args).",
+                {"original": data["error"]},
+            )
+        if data["error"] and data.get("freed"):
+            return (
+                "pack hands back nothing of the tensor that it gets, so what f makes does not stay alive: its memory "
+                f"may be used again, and two storages then count as one. For {trial} it stops, because unpack has no "
+                "tensor.",
+                "Let pack return tensor.detach(): it keeps the storage, so that its address is its own until all is "
+                "counted, and unpack gives it back.",
                 {"original": data["error"]},
             )
         if data["error"]:

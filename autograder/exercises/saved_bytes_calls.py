@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
-from autograder.exercises.measuring import hooks_are_on
+from autograder.exercises.measuring import hooks_are_on, hooks_cleared
 
 
 def watching(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[dict[str, Any], Any]:
@@ -38,6 +40,23 @@ def watching(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[dict[str, An
         return f(*given)
 
     return seen, watched
+
+
+def nothing_stays(submission: Callable[..., Any]) -> bool:
+    """Whether an intermediate result that is saved is gone as soon as f has let go of it."""
+    gone: list[bool] = []
+
+    def f(x: Tensor) -> Tensor:
+        y = torch.exp(x)
+        storage = StorageWeakRef(y.untyped_storage())
+        z = torch.sin(y)
+        del y
+        gone.append(storage.expired())
+        return z
+
+    with hooks_cleared(), contextlib.suppress(RuntimeError, TypeError):
+        submission(f, torch.ones(4, requires_grad=True))
+    return bool(gone) and all(gone)
 
 
 def words_of_call(

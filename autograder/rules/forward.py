@@ -11,7 +11,7 @@ from autograder.causes.changed_arguments import changed_forward
 from autograder.causes.forward_terms import changed_output
 from autograder.causes.known_functions import other_function
 from autograder.causes.other_calls import other_call
-from autograder.causes.precision import few_digits
+from autograder.causes.precision import difference_quotient, few_digits
 from autograder.causes.regions import not_repeated, same_everywhere, wrong_region
 from autograder.causes.rounded_constants import rounded_constant
 from autograder.causes.slips import known_slip, same_outputs
@@ -94,7 +94,7 @@ def _explain_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> t
     what = _which(ev, output, pair)
     method = ev.exercise.name if ev.exercise.is_function else "forward"
     if words := few_digits(what, output, right, ev.source, method):
-        return words
+        return difference_quotient(ev, what) or words
     place = _place(output, pair)
     factors = [_factor(p, place) for p in ev.plain]
     if all(f is not None for f in factors) and factors[0] is not None and len(set(factors)) == 1:

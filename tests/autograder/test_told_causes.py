@@ -6,6 +6,8 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    ("saved_bytes", "pack keeps no tensor"): "does not stay alive",
+    ("hvp", "one more gradient"): "this is a difference quotient of gradients",
     ("Checkpoint", "asks fn for its parameters"): "Only the parameters of an nn.Module get",
     ("GradientReversal", "the number in front"): "takes its arguments in the order (alpha, x)",
     ("ClipGradient", "the number in front"): "(limit, x); it is called with (x, limit)",
@@ -41,3 +43,10 @@ def test_the_headline_names_the_cause(exercise, what):
     report = evaluate(answer.load(), exercise=exercise, seed=1, hidden=True)
     assert not report.passed
     assert SAID[exercise, what] in report.headline
+
+
+def test_the_case_that_is_shown_is_the_one_whose_shapes_are_named():
+    (answer,) = [a for a in answers() if a.what == "beta is taken for one number a channel"]
+    finding = evaluate(answer.load(), exercise="SwishTwice", seed=1, hidden=True).findings[0]
+    assert "(4,) comes out, not (3, 1)" in finding.message
+    assert "3×1" in finding.evidence["inputs"]["beta"]

@@ -518,3 +518,22 @@ class SwishTwice(Function):
         if ctx.needs_input_grad[1]:
             for_beta = (grad_output * x * bend).sum() + torch.zeros_like(beta)
         return for_x, for_beta
+
+
+# %% wrong[gradient-shape|gradient-unsummed]: beta is taken for one number a channel
+class SwishTwice(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return torch.sigmoid(x * beta) * x
+
+    @staticmethod
+    def backward(ctx, g):
+        x, beta = ctx.saved_tensors
+        gate = torch.sigmoid(x * beta)
+        bend = gate * (1 - gate) * x
+        for_x = g * (gate + beta * bend) if ctx.needs_input_grad[0] else None
+        for_beta = None
+        if ctx.needs_input_grad[1]:
+            for_beta = (g * x * bend).sum([*range(x.ndim)][:-1])
+        return for_x, for_beta
