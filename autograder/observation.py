@@ -96,7 +96,8 @@ class Kept:
     """One tensor that stays alive for backward. ``who`` says what it is: input[0], output[0], view of
     input[0], intermediate; ``holder`` says where: saved[0], ctx.mask, or "hidden".
 
-    like  what an intermediate has all numbers of: input[0], output[0], or "mask" (zeros and ones, zeros and −inf)
+    like  what an intermediate has all numbers of: input[0], output[0], "mask" (zeros and ones), "mask of −inf" (zeros
+          and −inf) or "zeros"
     """
 
     holder: str

@@ -189,14 +189,17 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list
 
 
 def _like(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
-    """The input or output whose numbers an intermediate has, or "mask"; "" for any other."""
+    """The input or output whose numbers an intermediate has, "mask" and so on, or "" for any other."""
     for kind, group in (("output", outputs), ("input", args)):
         for i, other in enumerate(group):
             same = isinstance(other, Tensor) and other.shape == tensor.shape
             if same and tensor.dtype == other.dtype and torch.equal(tensor, other):
                 return f"{kind}[{i}]"
     zero = tensor == 0
-    return "mask" if any(bool((zero | (tensor == n)).all()) for n in (1, -torch.inf)) else ""
+    if tensor.numel() and bool(zero.all()):
+        return "zeros"
+    masks = {"mask": 1, "mask of −inf": -torch.inf}
+    return next((m for m, n in masks.items() if bool((zero | (tensor == n)).all())), "")
 
 
 def _numbers_in(value: Any, depth: int = 0) -> int:

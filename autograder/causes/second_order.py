@@ -20,6 +20,7 @@ from autograder.observation import Kept
 from autograder.source import Source
 
 ONCE = "once_differentiable"
+MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
 GUARD = "`if torch.is_grad_enabled(): raise RuntimeError(...)` as the first line of backward"
 
 
@@ -66,7 +67,7 @@ def constants(ev: Evidence) -> Constants | None:
             if kept.who in ("intermediate", "numbers") and "float" in kept.dtype:
                 found.setdefault(kept.holder, kept)
                 likes.setdefault(kept.holder, set()).add(kept.like)
-    found = {holder: kept for holder, kept in found.items() if likes[holder] != {"mask"}}
+    found = {holder: kept for holder, kept in found.items() if not likes[holder] <= MASKS}
     if not found:
         return None
     names = list(dict.fromkeys(name_of(ev.source, holder) for holder in found))

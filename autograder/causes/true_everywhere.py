@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.causes.made_at import assignments, saved_as
+from autograder.causes.never_read import unread_mask
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream
 from autograder.source import Source
@@ -32,7 +33,7 @@ def with_why(ev: Evidence, finding: Finding, i: int, every: list[Pair]) -> Findi
         or _looks_at_what_was_bounded(ev.source)
     )
     if why is None:
-        return replace(finding, message=_there_or_not(ev.source, finding.message))
+        return replace(finding, message=_there_or_not(ev, finding.message))
     message, hint, line = why
     return replace(finding, message=message, hint=hint, evidence={**finding.evidence, **line})
 
@@ -41,12 +42,17 @@ _EITHER = ": its mask is missing in backward, or is True everywhere."
 _CHOOSE = {"where", "sign", "gt", "ge", "lt", "le", "ne", "eq", "masked_fill", "heaviside", "nonzero", "clamp", "relu", "bool", "threshold_backward"}  # fmt: skip
 
 
-def _there_or_not(source: Source, message: str) -> str:
+def _there_or_not(ev: Evidence, message: str) -> str:
     """The message that leaves open whether there is a mask, as far as the source decides it."""
+    source = ev.source
     node = source.methods.get("backward")
     if node is None or not message.endswith(_EITHER):
         return message
-    compares = any(isinstance(n, ast.Compare) for m in source.methods.values() for n in ast.walk(m))
+    if (name := unread_mask(ev)) is not None:
+        return message.removesuffix(_EITHER) + f": {name} is saved, but backward never uses it."
+    orders = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+    asked = [n for m in source.methods.values() for n in ast.walk(m) if isinstance(n, ast.Compare)]
+    compares = any(isinstance(op, orders) for n in asked for op in n.ops)
     named = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
     if not compares and not named & _CHOOSE:
         return message.removesuffix(_EITHER) + ": there is no mask in backward."
@@ -70,7 +76,7 @@ def _never_negative(source: Source) -> _Why | None:
             asked = _asks_at_least_0(node)
             if method is None or asked is None:
                 continue
-            called = _last_call(source, method, asked, node.lineno)
+            called = _last_call(source, method, asked, node.lineno)  # type: ignore[attr-defined]
             if called not in _NEVER_NEGATIVE:
                 continue
             line, text = source.line_of(node)
@@ -120,7 +126,7 @@ def _last_call(source: Source, method: ast.FunctionDef, value: ast.AST, before: 
         origins = saved_as(method, value.id, saving)
         if len(origins) != 1:
             return ""
-        method, value = origins[0]  # type: ignore[assignment]
+        method, value = origins[0]
         before = 10**9
     return ""
 

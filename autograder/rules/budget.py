@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 from torch import Tensor
 
-from autograder.causes.second_order import name_of
+from autograder.causes.never_read import called, joined, kept_for_its_shape, never_read
+from autograder.causes.second_order import MASKS
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Kept
 from autograder.rules.ranges import half_precision, single_precision
@@ -42,13 +44,17 @@ def keeps_within_budget(ev: Evidence) -> Verdict:
                 continue  # more is kept because the dtype is wrong, which is the cause
             words = f" ({ev.exercise.budget_words})" if ev.exercise.budget_words else ""
             where = "In bfloat16 " if half else ""
-            surplus = _surplus(pair.answer.kept, kept - allowed)
+            surplus = _surplus(ev, pair.answer.kept, kept - allowed)
             ordered = sorted(
                 pair.answer.kept, key=lambda k: (k not in surplus, not _made(k), -k.bytes)
             )
             as_numbers = _mask_as_numbers(ev, pair.answer.kept, surplus, kept - allowed)
             said, hint = (
-                _which(ev, surplus, kept - allowed)
+                never_read(ev, pair.answer.kept, kept - allowed)
+                or kept_for_its_shape(ev, pair.answer.kept, kept - allowed)
+                or _one_of_two(ev, pair.answer.kept, allowed)
+                or _could_be_mask(ev, pair.answer.kept, kept - allowed)
+                or _which(ev, surplus, kept - allowed)
                 if as_numbers is None
                 else _could_be_bool(ev, as_numbers)
             )
@@ -70,12 +76,14 @@ def _made(kept: Kept) -> bool:
     return kept.who in ("intermediate", "numbers")
 
 
-def _surplus(kept: tuple[Kept, ...], bytes_over: int) -> list[Kept]:
+def _surplus(ev: Evidence, kept: tuple[Kept, ...], bytes_over: int) -> list[Kept]:
     """What would have to go for the rest to be just as much as is allowed; [] where nobody can tell.
 
-    All that forward made, else one of it, else one of the inputs and outputs.
+    All that forward made, else one of it, else one of the inputs and outputs that the budget does not name.
     """
     made = [k for k in kept if _made(k)]
+    if bytes_over == sum(k.bytes for k in kept):
+        return list(kept)
     if made and sum(k.bytes for k in made) == bytes_over:
         return made
     alone = [k for k in made if k.bytes == bytes_over]
@@ -83,27 +91,73 @@ def _surplus(kept: tuple[Kept, ...], bytes_over: int) -> list[Kept]:
     if alone:
         # Two that are as large, and no way to tell them apart: both are shown, none is accused.
         return alone
+    if len(others) > 1:
+        others = [k for k in others if not _in_budget(ev, k)]
     return others if len(others) == 1 else []
+
+
+def _in_budget(ev: Evidence, kept: Kept) -> bool:
+    """Whether the words of the budget name it: "x and beta", "the input"."""
+    words = ev.exercise.budget_words
+    general = "the input" if kept.who.startswith("input") else "the output"
+    return general in words or re.search(rf"\b{re.escape(called(ev, kept))}\b", words) is not None
+
+
+def _one_of_two(ev: Evidence, kept: tuple[Kept, ...], allowed: int) -> tuple[str, str] | None:
+    """The input and the output, either of which is enough."""
+    enough = [k for k in kept if k.bytes == allowed and not _made(k)]
+    if len(kept) != 2 or len(enough) != 2 or not ev.exercise.budget_words.startswith("one tensor"):
+        return None
+    return (
+        f": {joined([called(ev, k) for k in kept])} are both kept, and one of them is enough",
+        "Choose one of the two, and compute everything else in backward from it.",
+    )
+
+
+def _could_be_mask(ev: Evidence, kept: tuple[Kept, ...], bytes_over: int) -> tuple[str, str] | None:
+    """Numbers are kept where the budget has one byte for each of them."""
+    if "one byte" not in ev.exercise.budget_words:
+        return None
+    for each in kept:
+        count = math.prod(each.shape)
+        if count > 1 and each.bytes - count == bytes_over and not _in_budget(ev, each):
+            return (
+                f". {_capital(called(ev, each))} takes {each.bytes // count} bytes an element, where one is enough",
+                "Does backward need the numbers, or only a comparison of them? A bool mask takes one byte an element.",
+            )
+    return None
+
+
+def _capital(words: str) -> str:
+    return f"T{words[1:]}" if words.startswith("the ") else words
 
 
 def _mask_as_numbers(
     ev: Evidence, kept: tuple[Kept, ...], surplus: list[Kept], bytes_over: int
 ) -> Kept | None:
-    """The one mask that is kept in floats, where nothing else can be blamed and a mask may be kept."""
+    """The one mask that is kept in numbers, where nothing else can be blamed and a mask may be kept."""
     if ev.exercise.budget_words.startswith("no tensor"):
         return None
-    masks = [k for k in kept if k.like == "mask" and "float" in k.dtype and not _is_number(k)]
+    masks = [k for k in kept if k.like in MASKS and k.dtype != "bool" and not _is_number(k)]
     alone = len(masks) == 1 and masks[0].bytes >= bytes_over and surplus in ([], masks)
     return masks[0] if alone else None
 
 
 def _could_be_bool(ev: Evidence, kept: Kept) -> tuple[str, str]:
     """What the headline says of it, and the next step."""
-    name = _called(ev, kept)
+    name = called(ev, kept)
+    seen = [k.like for p in ev.pairs("structure") for k in p.answer.kept if k.holder == kept.holder]
+    if all(like == "zeros" for like in seen):
+        return (
+            f". {name} holds nothing but zeros, which backward can make",
+            "torch.zeros_like(…) or new_zeros(shape) in backward, where it is needed; the shape may stay on ctx.",
+        )
+    others = {"mask": "1", "mask of −inf": "−inf"}
+    numbers = joined(["0", *(number for like, number in others.items() if like in seen)])
     return (
-        f". {name} could be a bool mask: it holds nothing but 0, 1 or −inf, in {kept.dtype}",
+        f". {name} is a mask of {kept.dtype}: it holds nothing but {numbers}, for which a bool is enough",
         f"A bool takes one byte an element, {kept.dtype} {kept.bytes // max(math.prod(kept.shape), 1)}. Keep "
-        "the mask itself, as it is or as a comparison makes it; where there is none, keep None.",
+        "the mask itself, as a comparison makes it.",
     )
 
 
@@ -113,18 +167,21 @@ def _which(ev: Evidence, surplus: list[Kept], bytes_over: int) -> tuple[str, str
         "Ask of each tensor that is kept: does backward read it, can it be computed from the others, and "
         "is it as small as it can be (a bool mask has one byte an element, mask.float() four)?"
     )
-    names = [_called(ev, k) for k in surplus]
+    names = [called(ev, k) for k in surplus]
     together = ev.exercise.budget_words.startswith("no tensor")
     if not names:
         return "", ask
-    if len(surplus) == 1 and _is_number(surplus[0]):
+    if all(map(_is_number, surplus)):
+        some = len(names) > 1
         return (
-            f": {names[0]} is a single number",
-            f"A number needs no tensor: keep it as an attribute, ctx.{_attribute(names[0])} = …, as it was "
+            f": {joined(names)} {'are single numbers' if some else 'is a single number'}",
+            "Numbers need no tensor: keep each on ctx as it was given, under a name of its own."
+            if some
+            else f"A number needs no tensor: keep it as an attribute, ctx.{_attribute(names[0])} = …, as it was "
             "given.",
         )
     if together:
-        return f": {_and(names)} need not be kept", (
+        return f": {joined(names)} need not be kept", (
             "Delete it: backward needs no tensor here. (A number or a shape goes on ctx as an attribute.)"
         )
     if len(names) == 1:
@@ -134,8 +191,8 @@ def _which(ev: Evidence, surplus: list[Kept], bytes_over: int) -> tuple[str, str
             "small as it can be (a bool mask has one byte an element, mask.float() four)?",
         )
     if sum(k.bytes for k in surplus) == bytes_over:
-        return f". Without {_and(names)} it would be just that", ask
-    return f". One of {_and(names)} is too much", ask
+        return f". Without {joined(names)} it would be just that", ask
+    return f". One of {joined(names)} is too much", ask
 
 
 def _is_number(kept: Kept) -> bool:
@@ -146,18 +203,8 @@ def _attribute(name: str) -> str:
     return name.rsplit(".", 1)[-1] if name.replace(".", "").isidentifier() else "number"
 
 
-def _and(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-
-
-def _called(ev: Evidence, kept: Kept) -> str:
-    if kept.who.startswith("input["):
-        return ev.argument(int(kept.who[6:-1]))
-    return "the output" if kept.who.startswith("output[") else name_of(ev.source, kept.holder)
-
-
 def _in_words(ev: Evidence, kept: Kept) -> str:
-    who = _called(ev, kept)
+    who = called(ev, kept)
     if kept.who == "numbers":
         who = "numbers copied out of a tensor"
     elif _made(kept):

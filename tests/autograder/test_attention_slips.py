@@ -98,7 +98,7 @@ MASKED = "scores.masked_fill(~mask, -torch.inf)"
         ([("q, k, v, mask, out, lse)\n        ctx", "q, k, v, BIAS, out, lse)\n        ctx"),
           ("BIAS", "torch.zeros_like(scores) if mask is None else torch.zeros_like(scores)." + MASKED[7:]),
           (MASKED + "\n        weights", "scores + mask\n        weights")],
-         "could be a bool mask: it holds nothing but 0, 1 or −inf, in float64"),
+         "is a mask of float64: it holds nothing but 0 and −inf, for which a bool is enough"),
     ],
 )  # fmt: skip
 def test_the_wrong_step_on_whole_matrices_is_named(changes, words):

@@ -24,9 +24,9 @@ class MyTanh(Function):
 @pytest.mark.parametrize(
     ("saved", "words", "first"),
     [
-        ("y, slope", "Without slope it would be just that.", "slope in saved[1]"),
-        ("y, slope, twin", "Without slope and twin it would be just that.", "slope in saved[1]"),
-        ("y, x", "are enough (one tensor as large as x).", ""),
+        ("y, slope", "slope is kept, and backward never reads it.", "slope in saved[1]"),
+        ("y, slope, twin", ": slope and twin are kept, and backward never reads them.", "slope in"),
+        ("y, x", ": x is kept, and backward never reads it.", ""),
     ],
 )
 def test_the_surplus_is_named(saved, words, first):
@@ -35,6 +35,36 @@ def test_the_surplus_is_named(saved, words, first):
     assert found.rule == "saves-too-much"
     assert found.message.endswith(words)
     assert found.evidence["kept_tensors"].startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("saved", "slope", "words"),
+    [
+        ("y, slope", "b + 0 * a", "Without slope it would be just that."),
+        ("y, x", "(1 - a * torch.tanh(b))", ": the output and x are both kept, and one of them is enough."),
+        ("y, x", "(1 - a * a) + 0 * torch.zeros_like(b)", ": x is kept for its shape alone."),
+    ],
+)  # fmt: skip
+def test_what_is_read_may_still_be_too_much(saved, slope, words):
+    text = TANH.format(saved=saved).replace("y = ctx.saved_tensors[0]", "a, b = ctx.saved_tensors")
+    made = load(text.replace("return g * (1 - y * y)", f"return g * ({slope})"), "MyTanh")
+    found = evaluate(made, exercise="MyTanh", seed=1).findings
+    assert next(f for f in found if f.rule == "saves-too-much").message.endswith(words)
+
+
+def test_a_mask_of_numbers_and_a_tensor_of_zeros():
+    mask = (
+        TANH.replace("return y", "return y")
+        .replace("MyTanh", "MyReLU")
+        .replace("torch.tanh(x)", "torch.relu(x)")
+    )
+    mask = mask.replace("y = ctx.saved_tensors[0]", "m = ctx.saved_tensors[0]").replace(
+        "(1 - y * y)", "m"
+    )
+    found = evaluate(load(mask.format(saved="(x > 0).long()"), "MyReLU"), exercise="MyReLU", seed=1)
+    assert found.findings[0].message.endswith(
+        "(x > 0).long() is a mask of int64: it holds nothing but 0 and 1, for which a bool is enough."
+    )
 
 
 REVERSAL = """

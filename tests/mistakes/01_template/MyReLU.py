@@ -884,3 +884,17 @@ class MyReLU(Function):
     def backward(ctx, g):
         (passes,) = ctx.saved_tensors
         return torch.where(passes, g, 0.0)
+
+
+# %% wrong[saves-too-much]: the mask as whole numbers
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        passes = x.gt(0).to(torch.int64)
+        ctx.save_for_backward(passes)
+        return x * passes
+
+    @staticmethod
+    def backward(ctx, g):
+        (passes,) = ctx.saved_tensors
+        return passes * g
