@@ -9,6 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.causes.arithmetic_hints import (
+    LIMITS,
+    MATRIX,
+    ROWS,
+    has_no_value,
+    next_step,
+    row_is_lost,
+    sums,
+)
 from autograder.compare import show
 from autograder.evidence import Evidence, Pair
 
@@ -18,10 +27,6 @@ _FUNCTIONS = {
     "expm1", "gelu", "lgamma", "log", "log10", "log1p", "log2", "rsqrt", "sigmoid", "silu", "sinh",
     "softplus", "sqrt", "square", "tan", "tanh",
 }  # fmt: skip
-_GROW = ("exp", "exp2", "expm1", "pow", "sinh", "cosh", "square", "mul")
-_MATRIX = ("addmm", "baddbmm", "bmm", "dot", "mm", "mv")
-_LIMITS = ("clamp", "clamp_max", "clamp_min")
-_ROWS = {"_softmax": "softmax", "_log_softmax": "log_softmax"}
 _LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
 
 
@@ -95,19 +100,19 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
     parts: list[str] = []
     last: tuple[Any, Any] = (None, None)
     first = steps[0]
-    gone = first["result"] == 0 and any(map(_row_is_lost, steps[1:]))
+    gone = first["result"] == 0 and any(map(row_is_lost, steps[1:]))
     # Beside its own maximum no exp of a row is larger than 1, and one of them is 1.
-    no_maximum = gone or (first["op"] == "exp" and math.isinf(first["result"]) and _sums(ev))
+    no_maximum = gone or (first["op"] == "exp" and math.isinf(first["result"]) and sums(ev))
     if no_maximum and len(first["minus"]) == 2 and isinstance(first["line"], int):
         parts, last = [f"what line {first['line']} subtracts is not the row's own maximum"], (
             first["line"], first["again"],
         )  # fmt: skip
     single = any(isinstance(a, Tensor) and a.dtype == torch.float32 for a in pair.question.args)
     for i, step in enumerate(steps):
-        if i and _row_is_lost(step) and first["result"] != 0:
+        if i and row_is_lost(step) and first["result"] != 0:
             continue
         words = _phrase(step, single)
-        if i and _row_is_lost(step):
+        if i and row_is_lost(step):
             if any(part.startswith("so are all") for part in parts):
                 continue
             words = f"so are all {int(step['count'])} in that row"
@@ -120,32 +125,27 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
     sentence = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
     if parts[0].startswith("what line"):
         sentence = sentence.replace(", ", ": ", 1)
-    return Happened(sentence, _hint(ev, steps), _line(ev, steps))
-
-
-def _row_is_lost(step: dict[str, Any]) -> bool:
-    """Whether this is a sum of several numbers of which each has vanished."""
-    return step["op"] in ("sum", "mean", *_MATRIX) and step["result"] == 0 and step["count"] > 1
+    return Happened(sentence, next_step(ev, steps), _line(ev, steps))
 
 
 def _phrase(step: dict[str, Any], single: bool) -> str:
     name, given, result = str(step["op"])[:40], [float(v) for v in step["operands"]], step["result"]
     is_what = f"is {show(float(result))}"
-    if name in _ROWS:
+    if name in ROWS:
         alike = f" of {show(given[0])}" if given and len(set(given)) == 1 else ""
-        return f"{_ROWS[name]} of a row{alike} {is_what}"
+        return f"{ROWS[name]} of a row{alike} {is_what}"
     if name in ("sum", "mean", "logsumexp", "prod"):
         return f"the {name} of {int(step['count'])} numbers {is_what}"
-    if name in _LIMITS and len(given) > 1:
+    if name in LIMITS and len(given) > 1:
         return f"{name} makes {show(float(result))} of {show(given[0])}"
     if name == "reciprocal" and given:
         return f"1 / {_number(given[0])} {is_what}"
     if name in _SIGNS and len(given) == 2:
         a, b = reversed(given) if name == "rsub" else given
         base = _number(a) if name == "pow" else show(a)
-        what = ", a fractional power of a negative number," if _has_no_value(step) else ""
+        what = ", a fractional power of a negative number," if has_no_value(step) else ""
         return f"{base} {_SIGNS[name]} {_number(b)}{what} {is_what}"
-    if name in _MATRIX:
+    if name in MATRIX:
         product = (
             f"{show(given[0])} · {_number(given[1])} {is_what}" if len(given) == 2 else is_what
         )
@@ -164,18 +164,6 @@ def _phrase(step: dict[str, Any], single: bool) -> str:
     return f"one operation {is_what}"
 
 
-def _has_no_value(step: dict[str, Any]) -> bool:
-    """Whether this is a power of a negative number that is not a whole one."""
-    given = [float(v) for v in step["operands"]]
-    return (
-        step["op"] == "pow"
-        and len(given) == 2
-        and given[0] < 0
-        and math.isfinite(given[1])
-        and not given[1].is_integer()
-    )
-
-
 def _number(value: float) -> str:
     """A number that may stand after a sign."""
     return f"({show(value)})" if value < 0 else show(value)
@@ -187,106 +175,3 @@ def _line(ev: Evidence, steps: list[dict[str, Any]]) -> dict[str, object]:
         return {}
     text = ev.source.text_of(number)
     return {"line": number, "source": text} if text else {}
-
-
-def _hint(ev: Evidence, steps: list[dict[str, Any]]) -> str:
-    first, last = steps[0], steps[-1]
-    names = [str(s["op"]) for s in steps]
-    grows = math.isinf(first["result"]) and names[0] in _GROW
-    if last["again"] and (first["again"] or not grows):
-        return (
-            "torch differentiates every operation of backward; this one has no finite slope there, and "
-            "torch.where around it does not help. Compute backward from the input with a smooth formula."
-        )
-    row = any(n in ("sum", "mean", "logsumexp", *_ROWS) for n in names) or _sums(ev)
-    if names[-1] in _LIMITS:
-        return (
-            "A bound that keeps a number from 0 or from infinity gives another number in its place. Leave it out, "
-            "and rewrite the formula so that nothing vanishes or overflows."
-        )
-    if (
-        names[-1] in ("add", "sub", "rsub")
-        and math.isfinite(last["result"])
-        and not any(map(_row_is_lost, steps[1:]))
-    ):
-        return _lost_hint(last, names)
-    if grows:
-        return (
-            "Subtract the largest number of the row itself (amax along the dimension, keepdim=True) before exp: "
-            "then exp sees no positive number, and each row has one exp(0) = 1."
-            if row
-            else f"{names[0]} overflows for large numbers. Rewrite the formula so that exp only sees numbers that are not "
-            "positive, as in exp(−|x|), or use a function of torch that does so."
-        )
-    if first["result"] == 0 and any(map(_row_is_lost, steps[1:])):
-        if len(first["minus"]) == 2:
-            return (
-                "Every exp of that row underflowed: what is subtracted is far above all of its numbers. "
-                "Subtract the largest number of the row itself, not of the whole tensor, and not a maximum "
-                "that began at 0: then one of them is exp(0) = 1."
-            )
-        return (
-            "Every exp of that row underflowed. Subtract the row's own largest number (amax along the "
-            "dimension, keepdim=True) first: then one of them is exp(0) = 1."
-        )
-    if names[-1] in ("log", "log2", "log10") and first["result"] == 0:
-        return (
-            "What has underflowed to 0 cannot be brought back by a log. Simplify the formula on paper until no "
-            "number that can vanish goes into the log."
-        )
-    return _birth_hint(first, last, len(steps) == 1)
-
-
-def _lost_hint(last: dict[str, Any], names: list[str]) -> str:
-    if abs(last["result"]) < 0.1 and last["result"] != 0:
-        return (
-            "The small number that is added keeps log or a division from meeting 0, but where the other number "
-            "vanishes it is all that is left. Leave it out, and rewrite the formula so that nothing vanishes."
-        )
-    hint = (
-        "Beside a larger number the small one is rounded away: compute the result without that sum."
-    )
-    if any(n in ("exp", "sigmoid", "log", "tanh") for n in names):
-        hint += " log1p(t) is log(1 + t), expm1(t) is exp(t) − 1, σ(−x) is 1 − σ(x)."
-    return hint
-
-
-def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str:
-    name, given = str(last["op"]), [float(v) for v in last["operands"]]
-    if _has_no_value(first):
-        return (
-            "For negative numbers only whole powers exist, so a root does not bring x back from a power of it. Keep "
-            "x itself, and multiply."
-        )
-    if name in ("div", "reciprocal", "rsqrt") and given and given[-1] == 0:
-        if not alone:
-            return (
-                "The divisor underflowed to 0. Simplify the quotient on paper, so that nothing that can vanish is "
-                "divided by."
-            )
-        return (
-            "Where the divisor is 0 the quotient has no value. Write the formula without that division, or put a "
-            "1 in place of the 0 (torch.where, masked_fill) before you divide."
-        )
-    if name in _ROWS or (name in ("sub", "rsub") and set(given) == {-math.inf}):
-        return (
-            "Where a whole row is −inf, its maximum is −inf too. Put 0 in place of an infinite maximum (torch.where, "
-            "masked_fill) before you subtract it, and 0 in place of what such a row gives."
-        )
-    if math.isnan(last["result"]) and 0 in given:
-        return (
-            "A factor is infinite where the other is 0. Find where the infinite one comes from, and put an ordinary "
-            "number there (torch.where) before you multiply; a mask that is multiplied afterwards cannot mend it."
-        )
-    return (
-        "Rewrite the formula so that no intermediate result leaves the range of the dtype: simplify on paper "
-        "before you compute."
-    )
-
-
-def _sums(ev: Evidence) -> bool:
-    """Whether the forward adds numbers up."""
-    ran = (op for pair in ev.pairs("structure") for op in pair.answer.forward_ops)
-    if any(op.startswith(("aten.sum", "aten.mean", "aten.bmm", "aten.mm")) for op in ran):
-        return True
-    return ev.exercise.is_function and ev.source.mentions(ev.exercise.name, "sum")

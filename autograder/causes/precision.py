@@ -106,7 +106,8 @@ def _inexact(source: Source, method: str, off: float) -> Iterator[tuple[str, str
                 yield (
                     f"line {line} has the small number {typed!r} in it",
                     "A small number that is added, or set as the smallest one there is, changes every result. "
-                    "Leave it out, and treat the one point that it is meant for by itself (torch.where).",
+                    "Leave it out: compute from a tensor that needs no such division, or treat the one point that it "
+                    "is meant for by itself.",
                 )
 
 

@@ -57,6 +57,8 @@ def _view(ev: Evidence) -> Told | None:
         for kept in pair.answer.kept:
             if kept.who.startswith("view of "):
                 views.setdefault(kept.holder, kept.who.removeprefix("view of "))
+    if len(views) > 1 and all(of.startswith("input") for of in views.values()):
+        return _several_views(ev, views)
     if len(views) != 1:
         return None
     ((holder, of),) = views.items()
@@ -79,6 +81,28 @@ def _view(ev: Evidence) -> Told | None:
         f"{what} is a view of {argument} that forward made, where autograd is off",
         f"Save {argument} itself, the very tensor that forward was given, and make the view in backward.",
         {},
+    )
+
+
+def _several_views(ev: Evidence, views: dict[str, str]) -> Told:
+    """Stretched or reshaped inputs are kept, under the same names perhaps."""
+    given = [ev.argument(int(of[6:-1])) for of in sorted(set(views.values()))]
+    names = [name_of(ev.source, holder) for holder in sorted(views)]
+    forward = ev.source.methods.get("forward")
+    made = [
+        n
+        for n in (ast.walk(forward) if forward is not None else ())
+        if isinstance(n, ast.Assign)
+        and any(isinstance(t, ast.Name) and t.id in names for s in n.targets for t in ast.walk(s))
+    ]
+    place = ev.source.line_of(made[0]) if made else None
+    where = f" in line {place[0]}" if place is not None else ""
+    return (
+        f"{' and '.join(names)}, as saved, are not the inputs but views of them that forward made{where}, where autograd "
+        "is off",
+        f"Save {' and '.join(given)} themselves, the very tensors that forward was given, and make the views in "
+        "backward.",
+        {"line": place[0], "source": place[1]} if place is not None else {},
     )
 
 

@@ -170,7 +170,7 @@ LOG_SUM_EXP_SLOPES: tuple[Misconception, ...] = (
     _shares("The largest element gets everything: that is the backward of max.", lambda x, d: (x == x.amax(d, True)).to(x.dtype)),
     _shares("The gradient is grad_output / Σ eˣ: the factor eˣ is missing.", lambda x, d: (1 / x.exp().sum(d, True)).expand_as(x)),
     _shares("The share is s · (1 − s): that is the diagonal of the softmax's own backward.", lambda x, d: x.softmax(d) * (1 - x.softmax(d))),
-    _shares("The share is 1 − s, what all others have together.", lambda x, d: 1 - x.softmax(d)),
+    _shares("The share is 1 − s, as in the backward of log_softmax; here it is s, the softmax itself.", lambda x, d: 1 - x.softmax(d)),
     _shares("The share is σ(x), as if each element stood alone.", lambda x, d: torch.sigmoid(x)),
     _shares("The share is x / Σ x: the exponential is missing.", lambda x, d: x / x.sum(d, True)),
     _shares("eˣ is divided by the output, log Σ eˣ; it should be divided by Σ eˣ.", lambda x, d: x.exp() / x.logsumexp(d, True)),

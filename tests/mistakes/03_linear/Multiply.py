@@ -684,3 +684,24 @@ class Multiply(Function):
         if want_b:
             for_b = (a * g).sum_to_size(b.shape)
         return for_a, for_b
+
+
+# %% wrong[double-backward-missing|double-backward-value|saves-too-much]: both factors stretched before they are saved, under their own names
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        size = torch.broadcast_shapes(a.shape, b.shape)
+        ctx.rows, ctx.cols = a.shape, b.shape
+        a = a.expand(size)
+        b = b.expand(size)
+        ctx.save_for_backward(a, b)
+        return a.mul(b)
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        need_a, need_b = ctx.needs_input_grad
+        return (
+            g.mul(b).sum_to_size(ctx.rows) if need_a else None,
+            g.mul(a).sum_to_size(ctx.cols) if need_b else None,
+        )

@@ -1,0 +1,25 @@
+"""Answers of lessons 01 to 03 whose first sentence has to name the root cause."""
+
+import pytest
+
+from autograder import evaluate
+from tests.mistakes.gallery import answers
+
+SAID = {
+    "keeps the bounds beside x, as tensors of the default dtype": "the bounds are rounded to float32 before backward",
+    "an upper bound of 0 is no bound to `if high`": "an upper bound that is 0 is taken for none",
+    "decides from the output, strictly": "the comparisons are strict: on a bound the gradient stops",
+    "the output is kept in bfloat16, to save memory": "small is kept in bfloat16",
+    "the mask asks whether the output is at least 0": "result >= 0 in line 11 is always True",
+    "keeps in forward where the output is not negative": "out >= 0 in line 5 is always True",
+    "no mask at all": "mask is saved, but backward never uses it",
+    "zeros to scatter into, made in forward": "blank holds nothing but zeros",
+    "both factors stretched before they are saved, under their own names": "a and b, as saved, are not the inputs",
+}
+
+
+@pytest.mark.parametrize(("what", "said"), SAID.items())
+def test_the_cause_stands_in_the_headline(what, said):
+    answer = next(a for a in answers() if a.what == what)
+    report = evaluate(answer.load(), exercise=answer.exercise, hidden=True, seed=1)
+    assert said in report.headline
