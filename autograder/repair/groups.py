@@ -100,7 +100,7 @@ _OVER_DIMENSIONS = {
 
 
 def missing(place: Place) -> Iterator[Edit]:
-    """A keyword that is not there; a reduction or detach() that is not there."""
+    """A keyword that is not there; a reduction, a factor 2 or detach() that is not there."""
     node = place.node
     if isinstance(node, ast.Call):
         given = {k.arg for k in node.keywords}
@@ -113,6 +113,9 @@ def missing(place: Place) -> Iterator[Edit]:
     if isinstance(place.above[-1], ast.Return) and isinstance(node, ast.expr):
         for name in ("sum", "mean", "detach"):
             yield place.replaced(_method(node, name), 3)
+        two = ast.Constant(2)
+        yield place.replaced(ast.BinOp(two, ast.Mult(), node), 3)
+        yield place.replaced(ast.BinOp(node, ast.Div(), two), 3)
     elif isinstance(node, ast.Name | ast.Call) and _is_handed_on(place):
         yield place.replaced(_method(node, "detach"), 4)
 

@@ -82,10 +82,23 @@ class ClipGradient(Function):
             return grad_output, None
         return grad_output.clamp(-ctx.limit, ctx.limit), None
 """
+SQUARE = """
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        flat = x.view(-1)
+        return (flat * flat).reshape(x.shape)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+"""
 SAID = [
     ("unbroadcast", UNBROADCAST.format(condition="n == 1 and grad.shape[i] > 1"), "line 6", "!= 1` in place of"),
     ("GradientReversal", REVERSAL, "line 5", "with `1.0 if alpha is None else alpha` in place of `alpha or 1.0`"),
-    ("MyReLU", RELU.format(cast=".long()", gradient="grad_output * mask"), "line 6", "without `.long()`"),
+    ("Square", SQUARE, "line 6", "with `x.reshape(-1)` in place of `x.view(-1)`"),
     ("ClipGradient", CLIP, "line 10", "without `if grad_output.abs().max() <= ctx.limit:`"),
 ]  # fmt: skip
 
@@ -126,7 +139,7 @@ def test_functions_of_the_same_cell_are_edited_too():
 
 
 def test_a_visible_check_promises_the_visible_checks_only():
-    name, code = "MyReLU", RELU.format(cast="", gradient="grad_output[mask]")
+    name, code = "MyReLU", RELU.format(cast="", gradient="0 * (grad_output * mask)")
     report = evaluate(load(code, name), hidden=False, seed=1)
     assert "the visible checks pass (tried)" in report.headline
 
@@ -180,7 +193,7 @@ def test_an_edit_is_undone_and_changes_something(exercise: str):
 
 
 def test_the_submission_itself_stays_as_it_is():
-    code = RELU.format(cast="", gradient="grad_output[mask]")
+    code = RELU.format(cast="", gradient="0 * (grad_output * mask)")
     submission = load(code, "MyReLU")
     before = dict(vars(submission))
     space = submission.forward.__globals__
@@ -193,7 +206,7 @@ def test_the_submission_itself_stays_as_it_is():
 
 def test_without_source_nothing_is_tried():
     space = {"torch": torch, "Function": torch.autograd.Function}
-    exec(RELU.format(cast="", gradient="grad_output[mask]"), space)
+    exec(RELU.format(cast="", gradient="0 * (grad_output * mask)"), space)
     report = evaluate(space["MyReLU"], seed=1)
     assert not report.passed
     assert "tried" not in report.to_json()
