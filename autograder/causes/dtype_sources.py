@@ -16,6 +16,9 @@ _CASTS = {
 }  # fmt: skip
 
 
+_COUNTING = ("one_hot", "argmax", "argmin", "argsort")
+
+
 @dataclass(frozen=True)
 class MadeBy:
     """The only expression in some methods that makes tensors of a dtype.
@@ -57,6 +60,11 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
         return (
             f".{name}() makes {dtype} of everything",
             f"Leave .{name}() out, or write .to(x.dtype), which keeps to the dtype of the input.",
+        )
+    if dtype == "int64" and name in _COUNTING:
+        return (
+            f"{name} gives whole numbers",
+            f"Bring what {name} gives to the dtype of the input: .to(x.dtype).",
         )
     if dtype != "float32" or owner != "torch" or any(k.arg == "dtype" for k in node.keywords):
         return None

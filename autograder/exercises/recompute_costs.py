@@ -144,6 +144,7 @@ def run_curvature(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     if patches := without_once_differentiable(classes_of([result])):
         with patched(patches):
             again = _outcomes(checkpoint, *tensors.values())
+        made["decorated"] = True
         made["hidden_refusal"] = all(outcome["refused"] for outcome in again)
     return made
 
@@ -181,7 +182,8 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
     refused = {o["loss"]: o["refused"] for o in data["outcomes"]}
     if not why and refused["y² + x³"] and not refused["y + x³"]:
         # In one grad_output itself depends on what is differentiated again, in the other it does not.
-        why = ": it is refused only where grad_output requires grad, as in y² + x³"
+        who = "once_differentiable alone refuses it" if data.get("decorated") else "it is refused"
+        why = f": {who} only where grad_output requires grad, as in y² + x³"
     for outcome in data["outcomes"]:
         if outcome["refused"]:
             continue

@@ -14,6 +14,7 @@ from autograder.exercises.ste_quantize_formulas import (
     fake_quantised,
     quantised,
 )
+from autograder.exercises.ste_slips import HALVES
 from autograder.exercises.ste_surrogate import EXTREME, LESSON, shuffled, surrogate
 
 
@@ -87,8 +88,7 @@ FAKE_QUANTIZE = Exercise(
             "ties, which go to the even step",
             lambda s: (torch.tensor([-0.75, -0.25, 0.25, 0.75, 1.25]).double(), 0.5, 0, -4, 3),
             role="special",
-            advice="torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. A half that is added and "
-            "cut off sends them all one way: floor(x + 0.5) up, trunc(x + 0.5 · sign(x)) away from 0.",
+            advice=HALVES,
             visible=True,
         ),
         Case(

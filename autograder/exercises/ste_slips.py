@@ -11,6 +11,21 @@ from torch import Tensor
 
 from autograder.exercise import ForwardSlip, Misconception
 
+# ---- halves, which torch.round sends to the even neighbour ---------------------------------
+
+HALVES = (
+    "torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. A half that is added and cut off sends "
+    "them all one way: floor(x + 0.5) up, trunc(x + 0.5 · sign(x)) away from 0."
+)
+AT_HALVES: dict[str, Callable[[Tensor], Tensor]] = {
+    "all go up, as with floor(x + 0.5)": lambda x: torch.floor(x + 0.5),
+    "all go down, as with ceil(x − 0.5)": lambda x: torch.ceil(x - 0.5),
+    "all go away from 0, as with sign(x) · floor(|x| + 0.5)": lambda x: (
+        x.sign() * torch.floor(x.abs() + 0.5)
+    ),
+    "all go towards 0": lambda x: x.sign() * torch.ceil(x.abs() - 0.5),
+}
+
 # ---- FakeQuantize --------------------------------------------------------------------------
 
 _GRID = "(q − zero_point) · scale with q = clamp(round(x / scale) + zero_point, qmin, qmax)."
@@ -34,7 +49,16 @@ def _inside(q: Tensor, lo: float, hi: float) -> Tensor:
     return (q >= lo) & (q <= hi)
 
 
-QUANTIZE_VALUES: tuple[ForwardSlip, ...] = tuple(
+_HALVES: tuple[ForwardSlip, ...] = tuple(
+    ForwardSlip(
+        f"Halves {words}; they should go to the even step.",
+        HALVES,
+        lambda x, s, z, lo, hi, rounded=rounded: ((rounded(x / s) + z).clamp(lo, hi) - z) * s,
+    )
+    for words, rounded in AT_HALVES.items()
+)
+
+QUANTIZE_VALUES: tuple[ForwardSlip, ...] = _HALVES + tuple(
     ForwardSlip(message, _GRID, value)
     for message, value in (
         ("The zero point is added after the clamp where it should be subtracted.", lambda x, s, z, lo, hi: (_rounded(x, s, z).clamp(lo, hi) + z) * s),
@@ -50,6 +74,7 @@ QUANTIZE_VALUES: tuple[ForwardSlip, ...] = tuple(
         ("qmax is left out: q ends at qmax − 1.", lambda x, s, z, lo, hi: (_rounded(x, s, z).clamp(lo, hi - 1) - z) * s),
         ("q is kept in uint8, and zero_point is subtracted there: below 0 it begins again at 255.", _unsigned),
         ("The zero point is subtracted from the clamped steps, but never added before.", lambda x, s, z, lo, hi: (torch.round(x / s).clamp(lo, hi) - z) * s),
+        ("Rounded is x / scale + zero_point, in one: an odd zero point turns even into odd, so that ties go to the other step.", lambda x, s, z, lo, hi: (torch.round(x / s + z).clamp(lo, hi) - z) * s),
         ("The zero point is taken for a number in the units of x: it counts steps.", lambda x, s, z, lo, hi: torch.round((x - z) / s).clamp(lo, hi) * s + z),
         ("The zero point is added to x, in front of the division: it counts steps.", lambda x, s, z, lo, hi: (torch.round((x + z) / s).clamp(lo, hi) - z) * s),
         ("What is outside of the range becomes 0; it should become the nearer end.", lambda x, s, z, lo, hi: torch.where(_inside(_rounded(x, s, z), lo, hi), torch.round(x / s) * s, 0.0)),
@@ -69,6 +94,11 @@ QUANTIZE_MASKS: tuple[Misconception, ...] = (
     _mask(
         "In the mask the zero point is subtracted; it should be added.",
         lambda x, s, z, lo, hi: _inside(_rounded(x, s, -z), lo, hi),
+    ),
+    _mask(
+        "The mask asks whether x lies within half a step of the range, both bounds included: a tie there may round "
+        "to a step outside.",
+        lambda x, s, z, lo, hi: _inside(x / s + z, lo - 0.5, hi + 0.5),
     ),
     _mask(
         "The mask rounds down (floor) where forward rounds to the nearest step.",

@@ -1,4 +1,4 @@
-"""Lesson 04: functions with jumps, SignSTE, Binarize and RoundSTE."""
+"""Lesson 04: functions with one jump, SignSTE and Binarize."""
 
 from __future__ import annotations
 
@@ -89,6 +89,17 @@ SIGN_STE = Exercise(
         ),
         ForwardSlip(
             "The output is tanh(x), which is smooth.", "Forward is torch.sign(x).", torch.tanh
+        ),
+        *(
+            ForwardSlip(
+                f"0 is counted among the {words} numbers, and gets {value}; sign has a value of its own for it, 0.",
+                "torch.sign gives −1, 0 and 1. A comparison with two results has no third value.",
+                at_zero,
+            )
+            for words, value, at_zero in (
+                ("positive", "1", lambda x: plus_or_minus_one(x)),
+                ("negative", "−1", lambda x: -plus_or_minus_one(-x)),
+            )
         ),
     ),
 )
@@ -196,6 +207,18 @@ BINARIZE = Exercise(
             "The slope of clamp is 1 inside and 0 outside; its value plays no part.",
             lambda x, *, grad_output: (grad_output * x.clamp(-1, 1),),
         ),
+        *(
+            Misconception(
+                f"The gradient stops at {where} already, as with {strict}.",
+                "The bounds are inside: |x| <= 1.",
+                lambda x, *, grad_output, inside=inside: (grad_output * inside(x),),
+            )
+            for where, strict, inside in (
+                ("x = ±1", "|x| < 1", lambda x: x.abs() < 1),
+                ("x = 1", "x < 1", lambda x: (x >= -1) & (x < 1)),
+                ("x = −1", "x > −1", lambda x: (x > -1) & (x <= 1)),
+            )
+        ),
         Misconception(
             "The gradient passes only where x lies between 0 and 1.",
             "A negative x can change its sign as well: the condition is |x| ≤ 1.",
@@ -216,82 +239,15 @@ BINARIZE = Exercise(
         ForwardSlip(
             "The signs are turned round.", "+1 belongs to x ≥ 0.", lambda x: -plus_or_minus_one(x)
         ),
-    ),
-)
-
-
-# ---- RoundSTE ------------------------------------------------------------------------------
-
-ROUND_STE = Exercise(
-    name="RoundSTE",
-    lesson=LESSON,
-    summary="torch.round(x), halves to the even neighbour; backward passes the gradient unchanged.",
-    signature="(x)",
-    reference=lambda x: surrogate(torch.round(x), x),
-    gradcheck=False,
-    cases=elementwise_cases(
-        lambda s, *shape: 2.5 * s.normal(*shape),
-        Case(
-            "halves",
-            lambda s: (torch.tensor([-2.5, -1.5, -0.5, 0.2, 0.5, 1.5, 2.5], dtype=torch.float64),),
-            role="special",
-            advice="torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. A half that is added and "
-            "cut off sends them all one way: floor(x + 0.5) up, trunc(x + 0.5 · sign(x)) away from 0.",
-        ),
-    ),
-    budget=no_bytes,
-    budget_words=KEEPS_NOTHING,
-    hints=(
-        "Draw round(x): a staircase. Which straight line follows it as closely as possible, and what is "
-        "its slope?",
-        "Forward is torch.round(x). Backward pretends that it was y = x, so it needs no saved tensor.",
-        "grad_x = grad_output.",
-    ),
-    misconceptions=(
-        true_derivative("a staircase is flat between its jumps"),
-        Misconception(
-            "The gradient is rounded as well.",
-            "Only forward rounds. Backward hands on what it gets.",
-            lambda x, *, grad_output: (torch.round(grad_output),),
-            rule="upstream-nonlinear",
-        ),
-        Misconception(
-            "The gradient is multiplied by round(x), the output.",
-            "The surrogate is y = x, and its slope is 1.",
-            lambda x, *, grad_output: (grad_output * torch.round(x),),
-        ),
-        Misconception(
-            "The gradient passes only where |x| ≤ 1, as in Binarize.",
-            "Rounding has no range: every x can move to the next step.",
-            lambda x, *, grad_output: (grad_output * (x.abs() <= 1),),
-        ),
-        Misconception(
-            "The gradient is multiplied by the rounding error x − round(x).",
-            "The surrogate is y = x, and its slope is 1.",
-            lambda x, *, grad_output: (grad_output * (x - torch.round(x)),),
-        ),
-        Misconception(
-            "The gradient is multiplied by x.",
-            "The surrogate is y = x, and its slope is 1.",
-            lambda x, *, grad_output: (grad_output * x,),
-        ),
-    ),
-    forward_slips=(
         ForwardSlip(
-            "The output is floor(x): always down.", "torch.round goes to the nearest.", torch.floor
+            "x = 0 gets 0, the third value of torch.sign; +1 is asked for.",
+            "Binarize has two values, and 0 belongs to +1: x >= 0.",
+            torch.sign,
         ),
         ForwardSlip(
-            "The output is ceil(x): always up.", "torch.round goes to the nearest.", torch.ceil
-        ),
-        ForwardSlip(
-            "The output is cut off towards zero (int() and trunc do that).",
-            "torch.round goes to the nearest.",
-            torch.trunc,
-        ),
-        ForwardSlip(
-            "The output is x itself: nothing is rounded.",
-            "Forward is torch.round(x). Only backward pretends.",
-            lambda x: x,
+            "x = 0 gets −1, as with x > 0; +1 is asked for.",
+            "0 belongs to +1: x >= 0.",
+            lambda x: -plus_or_minus_one(-x),
         ),
     ),
 )

@@ -255,7 +255,7 @@ def _must_refuse(ev: Evidence, pair: Pair) -> Finding | None:
         return None if failure.is_runtime_error else _wrong_error(pair)
     why, hint, line = why_not_refused(ev, pair)
     wrong = _wrong(pair)
-    words = "one comes out, a right one,"
+    words = "a right one comes out"
     if wrong is not None:
         words = "None comes out" if wrong[1] is None else "a wrong one comes out"
     return Finding(
