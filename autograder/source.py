@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,6 +109,14 @@ class Source:
                     "save_for_backward"
                 ):
                     places += call.args
+        return self._cut(places)
+
+    def cut_in(self, function: str) -> tuple[str, int, str] | None:
+        """The same anywhere in one function, its decorators included."""
+        node = self.methods.get(function) or next(iter(self.methods.values()), None)
+        return self._cut([node]) if node is not None else None
+
+    def _cut(self, places: Sequence[ast.AST]) -> tuple[str, int, str] | None:
         for place in places:
             for part in ast.walk(place):
                 name = part.attr if isinstance(part, ast.Attribute) else ""

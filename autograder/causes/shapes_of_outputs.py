@@ -27,6 +27,7 @@ def why_the_shape(ev: Evidence) -> Words | None:
     if not wrong:
         return None  # it is another output than the first
     for cause in (
+        _unchanged,
         _summed_down,
         _size_one,
         _multiplied_as_matrices,
@@ -51,6 +52,32 @@ def _right(pair: Pair) -> Tensor:
 
 def _shapes(pair: Pair) -> str:
     return f"{shape_words(_got(pair).shape)} instead of {shape_words(_right(pair).shape)}"
+
+
+def _unchanged(ev: Evidence, wrong: list[Pair]) -> Words | None:
+    """The first argument comes back as it is, where in other cases something was done to it."""
+    ran = [p for p in ev.plain if p.answer.outputs is not None]
+    if not all(map(_is_first_argument, wrong)) or all(map(_is_first_argument, ran)):
+        return None
+    name, pair = ev.argument(0), wrong[0]
+    same_count = all(_got(p).numel() == _right(p).numel() for p in wrong)
+    return (
+        f"{name} is returned as it is, {_shapes(pair)}"
+        + (
+            ": the two have as many elements, and different shapes."
+            if same_count
+            else ": nothing is done to it there."
+        ),
+        "Ask whether the shapes are the same: the number of elements does not tell, and neither does a part of the "
+        "shape.",
+        "",
+    )
+
+
+def _is_first_argument(pair: Pair) -> bool:
+    first = pair.question.args[0] if pair.question.args else None
+    got = _got(pair)
+    return isinstance(first, Tensor) and got.shape == first.shape and close(got, first)
 
 
 def _size_one(ev: Evidence, wrong: list[Pair]) -> Words | None:

@@ -42,6 +42,8 @@ UNBROADCAST = Exercise(
         _down_case("(2, 3, 4) down to (3, 1): both at once", (2, 3, 4), (3, 1), visible=True),
         _down_case("the shape it has already", (3, 4), (3, 4)),
         _down_case("(3, 4) down to (), a single number", (3, 4), ()),
+        _down_case("(1, 3) down to (3,): a new leading dimension of size 1", (1, 3), (3,)),
+        _down_case("(1, 1) down to (), a single number", (1, 1), ()),
         _down_case("(3, 4) down to [1, 1], the shape given as a list", (3, 4), [1, 1]),
         _down_case("(2, 3, 4, 2) down to (3, 1, 2)", (2, 3, 4, 2), (3, 1, 2)),
         _down_case("(2, 1, 3) down to (1, 3): a 1 that was never stretched", (2, 1, 3), (1, 3)),
@@ -59,7 +61,14 @@ UNBROADCAST = Exercise(
             advice="A 1 in shape can be stretched to 0 as well, and a sum over nothing is 0: ask whether the "
             "two sizes differ (!= 1), not whether grad's is larger (> 1).",
         ),
-        _down_case("(2, 0, 3) down to (0, 1)", (2, 0, 3), (0, 1), role="empty"),
+        _down_case(
+            "(2, 0, 3) down to (0, 1)",
+            (2, 0, 3),
+            (0, 1),
+            role="empty",
+            advice="Both have no element at all: the number of elements tells nothing here. Compare the shapes, and "
+            "avoid reductions without a dim.",
+        ),
     ),
     hints=(
         "Broadcasting does two things: it puts new dimensions in front, and it stretches dimensions of "

@@ -40,11 +40,14 @@ def function_gradients_agree(ev: Evidence) -> Verdict:
         for position in pair.question.wants:
             got, right = pair.reached(position), pair.right(position)
             if right is not None and bool(right.any()) and got is None:
+                cut = ev.source.cut_in(ev.exercise.name)
+                line = {"line": cut[1], "source": cut[2]} if cut is not None else {}
                 return Finding(
                     "gradient-missing",
-                    f"No gradient flows through the function to {ev.argument(position)}.",
+                    f"No gradient flows through the function to {ev.argument(position)}"
+                    + (f": {cut[0]} in line {cut[1]} cuts it off." if cut is not None else "."),
                     "Use torch operations only, without detach, item or no_grad.",
-                    {"case": pair.where},
+                    {"case": pair.where, **line},
                 )
             if right is not None and got is not None and not close(got, right):
                 return Finding(

@@ -9,7 +9,7 @@ import re
 import torch
 from torch import Tensor
 
-from autograder.compare import both, close, first_difference, show
+from autograder.compare import both, close, first_difference, shape_words, show
 from autograder.evidence import Evidence, Pair
 
 _INVALID = re.compile(
@@ -39,7 +39,7 @@ def problem(
         if not isinstance(right, Tensor):
             continue
         if not isinstance(output, Tensor) or output.shape != right.shape:
-            return "the output has the wrong shape", {"expected": str(tuple(right.shape))}
+            return _wrong_shape(ev, pair, output, right), {"expected": str(tuple(right.shape))}
         if right.is_floating_point() and output.dtype != want:
             return f"the output is {_plain(output.dtype)} instead of {_plain(want)}", {}
         if not close(output, right, dtype):
@@ -52,6 +52,20 @@ def problem(
         if wrong:
             return wrong
     return None
+
+
+def _wrong_shape(ev: Evidence, pair: Pair, output: object, right: Tensor) -> str:
+    if not isinstance(output, Tensor):
+        return "the output has the wrong shape"
+    shapes = (
+        f"the output has shape {shape_words(output.shape)} instead of {shape_words(right.shape)}"
+    )
+    first = pair.question.args[0] if pair.question.args else None
+    as_it_is = isinstance(first, Tensor) and first.shape == output.shape
+    summed = ev.exercise.is_function and as_it_is and output.numel() == 0
+    return (
+        f"{shapes}: {ev.argument(0)} comes back as it is, nothing is summed" if summed else shapes
+    )
 
 
 def _wrong_output(
@@ -82,7 +96,8 @@ def _gradient_problem(
         return f"{name} gets no gradient", {}
     if got.shape != right.shape:
         return (
-            f"the gradient for {name} has shape {tuple(got.shape)} instead of {tuple(right.shape)}",
+            f"the gradient for {name} has shape {tuple(got.shape)} instead of {tuple(right.shape)}"
+            + _why_this_shape(got, right),
             {},
         )
     want = pair.question.args[position].dtype
@@ -105,6 +120,19 @@ def _gradient_problem(
             )
         return f"the gradient for {name} is wrong", evidence
     return None
+
+
+def _why_this_shape(got: Tensor, right: Tensor) -> str:
+    """A clause about a gradient whose numbers are right and whose shape is not; or nothing."""
+    new = got.dim() - right.dim()
+    longer = new > 0 and got.shape[new:] == right.shape and got.numel() > 0
+    if longer and close(got.sum_to_size(right.shape).to(right.dtype), right):
+        dims = "dimension" if new == 1 else f"{new} dimensions"
+        return f": it is not summed over the {dims} in front"
+    flat = new < 0 and 0 < got.numel() == right.numel()
+    if flat and close(got.reshape(right.shape).to(right.dtype), right):
+        return ": the numbers are right, and still flattened"
+    return ""
 
 
 def _should_be_zeros(ev: Evidence, pair: Pair, position: int) -> bool:

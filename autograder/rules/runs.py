@@ -9,6 +9,7 @@ from torch import Tensor
 
 from autograder.causes.argument_order import other_order
 from autograder.causes.slips import slip_where_it_runs
+from autograder.compare import close
 from autograder.errors.translate import Said, translate
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Failure
@@ -196,9 +197,22 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                 {"case": pair.where, "original": text[:300], "returned": got, "expected": wanted},
             )
         if _NON_TENSOR in text:
+            if (moved := _in_anothers_place(ev, pair)) is not None:
+                return moved
+            args = pair.question.args
+            given = [
+                ev.argument(i)
+                for i, (value, arg) in enumerate(zip(a.raw or (), args, strict=False))
+                if value is not None and not isinstance(arg, Tensor)
+            ]
+            which = (
+                f"{given[0]}, which is no tensor"
+                if len(given) == 1
+                else "an argument that is no tensor"
+            )
             return Finding(
                 "gradient-count",
-                "backward returns a gradient for an argument that is no tensor.",
+                f"backward returns a gradient for {which}.",
                 f"The arguments are {names}: return None at the place of each plain Python value.",
                 {"case": pair.where, "original": text[:300]},
             )
@@ -219,6 +233,27 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
                     "original": text[:300],
                     **({"line": place[0], "source": place[1]} if place else {}),
                 },
+            )
+    return None
+
+
+def _in_anothers_place(ev: Evidence, pair: Pair) -> Finding | None:
+    """The gradient of a tensor that is returned where the one for a plain value stands."""
+    raw = pair.answer.raw or ()
+    for j, value in enumerate(raw):
+        if j in pair.question.wants or not isinstance(value, Tensor):
+            continue
+        for i in pair.question.wants:
+            right = pair.right(i)
+            if right is None or (i < len(raw) and raw[i] is not None) or not close(value, right):
+                continue
+            order = ", ".join(ev.argument(k) for k in range(len(pair.question.args)))
+            return Finding(
+                "gradient-count",
+                f"backward returns the gradient for {ev.argument(i)} in the place of {ev.argument(j)}, which is no "
+                "tensor.",
+                f"The values stand in the order of forward's arguments, {order}, and None for what is no tensor.",
+                {"case": pair.where},
             )
     return None
 

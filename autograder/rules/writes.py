@@ -33,13 +33,31 @@ def leaves_inputs(ev: Evidence) -> Verdict:
         if view := ev.source.view_put_back(method):
             return _puts_back_a_view(pair, name, *view)
         line = in_place_line(ev, method)
+        told = _inplace_true(ev, method)
+        by = f", by inplace=True in line {told[0]}" if told else ""
         return Finding(
             "mutates-input",
-            f"{where} writes to its input {name}: the caller's tensor is changed.",
-            "Operations whose name ends in _ and +=, *=, x[...] = … write in place. Use the form that "
-            "makes a new tensor.",
-            {"case": pair.where, "argument": name, **line},
+            f"{where} writes to its input {name}{by}: the caller's tensor is changed.",
+            "Without inplace=True a new tensor is made."
+            if told
+            else "Operations whose name ends in _ and +=, *=, x[...] = … write in place. Use the form that makes a new "
+            "tensor.",
+            {"case": pair.where, "argument": name, **line}
+            | ({"line": told[0], "source": told[1]} if told else {}),
         )
+    return None
+
+
+def _inplace_true(ev: Evidence, method: str) -> tuple[int, str] | None:
+    """The line of a call with inplace=True, where nothing else in the method writes in place."""
+    node = ev.source.methods.get(method)
+    if node is None or in_place_line(ev, method):
+        return None
+    for call in ast.walk(node):
+        for keyword in call.keywords if isinstance(call, ast.Call) else ():
+            value = keyword.value
+            if keyword.arg == "inplace" and isinstance(value, ast.Constant) and value.value is True:
+                return ev.source.line_of(call)
     return None
 
 

@@ -6,6 +6,11 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    "one matrix product for the gradient of the weight, whatever stands in front": "not summed over the dimension in front",
+    "the slope is returned where scale stands": "backward returns the gradient for x in the place of scale",
+    "F.relu with inplace=True": "forward writes to its input x, by inplace=True in line 4",
+    "takes an equal number of elements for an equal shape": "grad is returned as it is, (1, 3) instead of (3,)",
+    "done as soon as there are no more elements than asked for": "(0, 3) instead of (1, 3): grad comes back as it is",
     "keeps the bounds beside x, as tensors of the default dtype": "the bounds are rounded to float32 before backward",
     "an upper bound of 0 is no bound to `if high`": "an upper bound that is 0 is taken for none",
     "decides from the output, strictly": "the comparisons are strict: on a bound the gradient stops",

@@ -898,3 +898,17 @@ class MyReLU(Function):
     def backward(ctx, g):
         (passes,) = ctx.saved_tensors
         return passes * g
+
+
+# %% wrong[mutates-input]: F.relu with inplace=True
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = torch.nn.functional.relu(x, inplace=True)
+        ctx.save_for_backward(out)
+        return out.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        (out,) = ctx.saved_tensors
+        return g * out.sign()

@@ -660,3 +660,19 @@ class ScaledSigmoid(Function):
         (x,) = ctx.saved_tensors
         s = x.sigmoid()
         return grad_output * ctx.scale * s * (1 - s), None
+
+
+# %% wrong[gradient-count]: the slope is returned where scale stands
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        squashed = x.sigmoid()
+        ctx.save_for_backward(squashed)
+        ctx.factor = scale
+        return scale * squashed
+
+    @staticmethod
+    def backward(ctx, upstream):
+        squashed = ctx.saved_tensors[0]
+        slope = squashed - squashed**2
+        return None, ctx.factor * slope * upstream

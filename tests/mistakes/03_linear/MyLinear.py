@@ -1078,3 +1078,26 @@ class MyLinear(Function):
         grad_weight = rows.T @ x.reshape(-1, weight.shape[1]) if need[1] else None
         grads = grad_x, grad_weight, rows.sum(0) if need[2] else None
         return grads[: len(ctx.needs_input_grad)]
+
+
+# %% wrong[fails-batch-dims]: one matrix product for the gradient of the weight, whatever stands in front
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.biased = bias is not None
+        ctx.save_for_backward(x, weight)
+        out = torch.matmul(x, weight.t())
+        return out + bias if ctx.biased else out
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        to_x = to_weight = to_bias = None
+        if ctx.needs_input_grad[0]:
+            to_x = torch.matmul(g, weight)
+        if ctx.needs_input_grad[1]:
+            rows = (g, x) if x.ndim > 1 else (g[None], x[None])
+            to_weight = torch.matmul(rows[0].transpose(-2, -1), rows[1])
+        if ctx.biased and ctx.needs_input_grad[2]:
+            to_bias = g.reshape(-1, weight.shape[0]).sum(0)
+        return to_x, to_weight, to_bias

@@ -254,3 +254,25 @@ def unbroadcast(grad, shape):
         if size == 1 and grad.shape[place] > 1:
             grad = grad.sum(place, keepdim=True)
     return grad
+
+
+# %% wrong[value|forward-shape]: takes an equal number of elements for an equal shape
+def unbroadcast(grad, shape):
+    if grad.numel() and grad.numel() == torch.Size(shape).numel():
+        return grad
+    extra = grad.dim() - len(shape)
+    grad = grad.sum(tuple(range(extra))) if extra else grad
+    stretched = tuple(i for i, n in enumerate(shape) if n == 1 and grad.shape[i] != 1)
+    return grad.sum(stretched, keepdim=True) if stretched else grad
+
+
+# %% wrong[fails-empty]: done as soon as there are no more elements than asked for
+def unbroadcast(grad, shape):
+    for _ in range(grad.ndim - len(shape)):
+        grad = grad.sum(0)
+    if grad.numel() <= torch.Size(shape).numel():
+        return grad
+    for i in range(grad.ndim):
+        if shape[i] == 1:
+            grad = grad.sum(i, keepdim=True)
+    return grad
