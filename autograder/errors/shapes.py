@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Sequence
 
@@ -43,6 +44,7 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
         return (
             _lost_by_reduction(failure, method)
             or _shape_of_the_output(failure, ev, pair, method)
+            or _another_shape_than_given(failure, ev, pair, method)
             or _two_shapes(failure, method)
             or batches_of_matrices(failure, method)
         )
@@ -215,6 +217,32 @@ def _with_its_dimension(ev: Evidence, pair: Pair) -> tuple[tuple[int, ...], tupl
     if output is None or output.dim() != args[0].dim() - 1:
         return (), ()
     return tuple(output.unsqueeze(args[place]).shape), tuple(output.shape)
+
+
+def _another_shape_than_given(
+    failure: Failure, ev: Evidence, pair: Pair, method: str
+) -> Words | None:
+    """An operand as large as one argument, in another shape than that argument, which would fit."""
+    for i, operand in enumerate(failure.operands):
+        others = _beside(failure, i)
+        tensors = [a for a in pair.question.args if isinstance(a, Tensor)]
+        alone = sum(a.numel() == math.prod(operand.shape) for a in tensors) == 1
+        for j, value in enumerate(pair.question.args):
+            if not isinstance(value, Tensor) or not others or operand.reduced_by:
+                continue
+            own = tuple(value.shape)
+            alike = sorted(n for n in own if n != 1) == sorted(n for n in operand.shape if n != 1)
+            if alike and own != operand.shape and _fits([own, *others]):
+                name = ev.argument(j)
+                return (
+                    f"{name} has shape {shape_words(own)}, which fits {shape_words(others[0])} as it is; {method} makes "
+                    f"{shape_words(operand.shape)} of it, which does not."
+                    if alone and method == "forward"
+                    else f"{method} combines {shape_words(operand.shape)} with {shape_words(others[0])}, which does not "
+                    f"fit; {shape_words(own)}, the shape of {name}, would.",
+                    f"Let {name} broadcast as it is given: no view, reshape, unsqueeze or transpose of it.",
+                )
+    return None
 
 
 def _two_shapes(failure: Failure, method: str) -> Words | None:

@@ -6,6 +6,7 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    "beta belongs to the channels, as in nn.PReLU": "beta has shape (3, 1), which fits (3, 4) as it is; forward makes (1, 3)",
     "one matrix product for the gradient of the weight, whatever stands in front": "not summed over the dimension in front",
     "the slope is returned where scale stands": "backward returns the gradient for x in the place of scale",
     "F.relu with inplace=True": "forward writes to its input x, by inplace=True in line 4",

@@ -1216,3 +1216,18 @@ class Swish(Function):
         elif needs_beta:
             dbeta = (upstream * x**2 * gate * (1 - gate)).sum().reshape(beta.shape)
         return dx, dbeta
+
+
+# %% wrong[raises]: beta belongs to the channels, as in nn.PReLU
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        per_channel = beta.view(1, -1) if beta.numel() > 1 else beta
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(per_channel * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        return g * (s + beta * x * s * (1 - s)), (g * x * x * s * (1 - s)).sum_to_size(beta.shape)
