@@ -43,6 +43,7 @@ class Edit:
     above  the nodes around it, from the module to its parent
     same   a name for what it does, shared by edits that may be meant together; "" for none
     places the edits that are done together here, each in its place
+    function  the name of the function it is in; "" for several
     """
 
     changes: tuple[tuple[Slot, Any], ...]
@@ -52,6 +53,7 @@ class Edit:
     above: tuple[ast.AST, ...] = ()
     same: str = ""
     places: Sequence[Edit] = ()
+    function: str = ""
 
     @contextlib.contextmanager
     def done(self) -> Iterator[None]:
@@ -82,7 +84,10 @@ class Place:
 
     def replaced(self, new: Any, rank: int, words: str = "", same: str = "") -> Edit:
         """The edit that puts something else here."""
-        return Edit(((self.slot, new),), self.node, rank, words, self.above, same)
+        return Edit(
+            ((self.slot, new),), self.node, rank, words, self.above, same,
+            function=self.function.name,
+        )  # fmt: skip
 
 
 COUNTED = "__counted__"  # a call that ends a loop which no longer ends by itself

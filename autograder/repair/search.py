@@ -21,7 +21,7 @@ from autograder.repair.words import line_of, words_of
 from autograder.source import Source
 from autograder.verdict import Asked, verdict
 
-MOST_EDITS = 300  # tried on one question each
+MOST_EDITS = 400  # tried on one question each
 MOST_COMPLETE = 12  # of those with which that question is answered right, tried on all
 MOST_SECONDS = 1.0  # nobody waits longer for a sentence
 
@@ -81,7 +81,7 @@ def repaired(
     if original is None or witness is None:
         return None
     complete = 0
-    for edit in edits(original.tree)[:MOST_EDITS]:
+    for edit in likeliest_first(edits(original.tree), finding)[:MOST_EDITS]:
         if time.monotonic() > until or complete == MOST_COMPLETE:
             return None
         if _is_named(edit, finding):
@@ -94,6 +94,30 @@ def repaired(
         if passes:
             return Repair(*original.text_of(line_of(edit)), words_of(edit))
     return None
+
+
+_AFTER_FORWARD = (
+    "gradient-",
+    "upstream-",
+    "double-",
+    "higher-",
+    "ignores-",
+    "mutates-upstream",
+    "mutates-saved",
+)
+_BACKWARD = ("backward", "vjp")
+
+
+def likeliest_first(found: list[Edit], finding: Finding) -> list[Edit]:
+    """Edits in the order in which they are tried: those of the method that the finding is about first.
+
+    What backward does changes no output; a wrong gradient may come from what forward kept.
+    """
+    if finding.rule.startswith(("forward-", "mutates-input")):
+        found = [edit for edit in found if edit.function not in _BACKWARD]
+    elif finding.rule.startswith(_AFTER_FORWARD):
+        return sorted(found, key=lambda edit: edit.rank + 2 * (edit.function == "forward"))
+    return found
 
 
 def _is_named(edit: Edit, finding: Finding) -> bool:
@@ -118,6 +142,12 @@ def _passes(original: Original, asked: Asked) -> bool:
         return False
     scenarios = {s.name: s for s in asked.exercise.scenarios}
     observation = probe(changed, asked.questions, scenarios)
+    if any(
+        observation.answers[q.id].failure is not None
+        for q in asked.questions
+        if q.kind in ("run", "function") and not q.variant and q.id in observation.answers
+    ):
+        return False  # there is no need to find out why
     if observation.facts.get("interrupted"):
         raise KeyboardInterrupt
     return verdict(asked, observation, original.source()).passed
