@@ -222,26 +222,22 @@ def _with_its_dimension(ev: Evidence, pair: Pair) -> tuple[tuple[int, ...], tupl
 def _another_shape_than_given(
     failure: Failure, ev: Evidence, pair: Pair, method: str
 ) -> Words | None:
-    """An operand as large as one argument, in another shape than that argument, which would fit."""
+    """In forward: an operand as large as one argument alone, in another shape, where its own would fit."""
+    tensors = {j: a for j, a in enumerate(pair.question.args) if isinstance(a, Tensor)}
     for i, operand in enumerate(failure.operands):
         others = _beside(failure, i)
-        tensors = [a for a in pair.question.args if isinstance(a, Tensor)]
-        alone = sum(a.numel() == math.prod(operand.shape) for a in tensors) == 1
-        for j, value in enumerate(pair.question.args):
-            if not isinstance(value, Tensor) or not others or operand.reduced_by:
-                continue
-            own = tuple(value.shape)
-            alike = sorted(n for n in own if n != 1) == sorted(n for n in operand.shape if n != 1)
-            if alike and own != operand.shape and _fits([own, *others]):
-                name = ev.argument(j)
-                return (
-                    f"{name} has shape {shape_words(own)}, which fits {shape_words(others[0])} as it is; {method} makes "
-                    f"{shape_words(operand.shape)} of it, which does not."
-                    if alone and method == "forward"
-                    else f"{method} combines {shape_words(operand.shape)} with {shape_words(others[0])}, which does not "
-                    f"fit; {shape_words(own)}, the shape of {name}, would.",
-                    f"Let {name} broadcast as it is given: no view, reshape, unsqueeze or transpose of it.",
-                )
+        count = math.prod(operand.shape)
+        large = [(j, tuple(a.shape)) for j, a in tensors.items() if a.numel() == count > 1]
+        if method != "forward" or operand.reduced_by or not others or len(large) != 1:
+            continue
+        ((j, own),) = large
+        if own != operand.shape and _fits([own, *others]):
+            name = ev.argument(j)
+            return (
+                f"{name} has shape {shape_words(own)}, which fits {shape_words(others[0])} as it is; forward makes "
+                f"{shape_words(operand.shape)} of it, which does not.",
+                f"Let {name} broadcast as it is given: no view, reshape, unsqueeze or transpose of it.",
+            )
     return None
 
 
