@@ -16,12 +16,16 @@ _CASTS = {
 }  # fmt: skip
 
 
+_TYPED = {
+    "Tensor": "float32", "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
+    "LongTensor": "int64", "IntTensor": "int32",
+}  # fmt: skip
 _COUNTING = ("one_hot", "argmax", "argmin", "argsort")
 
 
 @dataclass(frozen=True)
 class MadeBy:
-    """The only expression in some methods that makes tensors of a dtype.
+    """The only kind of expression in some methods that makes tensors of a dtype, where it stands first.
 
     words  a clause that says so
     hint   what to write in its place
@@ -34,15 +38,15 @@ class MadeBy:
 
 
 def made_by(source: Source, dtype: str, *methods: str) -> MadeBy | None:
-    """None where nothing is found, or more than one thing: then nobody knows which it is."""
+    """None where nothing is found, or more than one kind of thing: then nobody knows which it is."""
     found: dict[int, tuple[ast.AST, str, str]] = {}
     for name in methods:
         for node in ast.walk(source.methods[name]) if name in source.methods else ():
             if said := _says(node, dtype):
                 found.setdefault(node.lineno, (node, *said))  # type: ignore[attr-defined]
-    if len(found) != 1:
+    if len({words for _, words, _ in found.values()}) != 1:
         return None
-    ((node, words, hint),) = found.values()
+    node, words, hint = found[min(found)]
     return MadeBy(words, hint, *source.line_of(node))
 
 
@@ -60,6 +64,11 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
         return (
             f".{name}() makes {dtype} of everything",
             f"Leave .{name}() out, or write .to(x.dtype), which keeps to the dtype of the input.",
+        )
+    if owner == "torch" and _TYPED.get(name) == dtype:
+        return (
+            f"torch.{name} makes {dtype} of everything",
+            "torch.tensor(…, dtype=x.dtype) or torch.as_tensor(…, dtype=x.dtype) keeps to the dtype of the input.",
         )
     if dtype == "int64" and name in _COUNTING:
         return (

@@ -96,6 +96,29 @@ def no_create_graph(failure: Failure, ev: Evidence) -> tuple[str, str] | None:
     )
 
 
+def nothing_requires_grad(failure: Failure, ev: Evidence) -> tuple[str, str] | None:
+    """A function that differentiates by x, which comes without requires_grad, and is given none."""
+    if not re.search(r"does not require grad", failure.message) or not ev.source.methods:
+        return None
+    if "x" not in ev.exercise.argument_names or any(map(_sets_requires_grad, ev.source.nodes)):
+        return None
+    return (
+        f"{ev.exercise.name} differentiates by x, which does not require grad: nothing that is computed from it "
+        "is recorded.",
+        "Start from a leaf of your own: x = x.detach().requires_grad_(True). The caller's tensor stays as it is.",
+    )
+
+
+def _sets_requires_grad(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword):
+        return node.arg == "requires_grad"
+    if isinstance(node, ast.Attribute):
+        return node.attr == "requires_grad_" or (
+            node.attr == "requires_grad" and isinstance(node.ctx, ast.Store)
+        )
+    return False
+
+
 def _keeps_graph(call: ast.Call) -> bool:
     return any(
         k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False")

@@ -11,6 +11,7 @@ from autograder.errors.by_source import (
     after_the_last,
     missing_or_not,
     no_create_graph,
+    nothing_requires_grad,
     rows_counted,
     tuple_for_tensor,
 )
@@ -43,7 +44,7 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     special = special or rows_counted(failure, ev, pair, method)
     special = special or tuple_for_tensor(failure, ev)
     if special is None and ev.exercise.is_function:
-        special = no_create_graph(failure, ev)
+        special = no_create_graph(failure, ev) or nothing_requires_grad(failure, ev)
     special = special or _misused(failure, ev, pair, method)
     if special is not None:
         return Said(*special)

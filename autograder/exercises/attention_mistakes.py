@@ -297,7 +297,7 @@ _STEPS: tuple[tuple[str, str, Mistake, str], ...] = (
     (
         "The scale is applied twice in backward.",
         "One factor scale belongs into the gradients for q and k: either at grad_scores, or at "
-        "both products.",
+        "both products. A q or k that was kept with the scale in it has that factor already.",
         lambda s: s.gradients(scale=s.scale**2),
         "gradient-scale",
     ),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from autograder.causes.asked_needs import wrongly_asked
+from autograder.causes.named_in_source import what_is_shared
 from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.budget import keeps_within_budget, outputs_as_asked
@@ -27,13 +28,14 @@ def keeps_calls_apart(ev: Evidence) -> Verdict:
             not _agrees(pair, i) for i in pair.question.wants
         )
         if wrong:
+            shared = what_is_shared(ev)
             return Finding(
                 "shared-state",
                 "When the Function is applied twice before backward runs, a gradient comes out wrong: "
-                "the two calls share something.",
+                f"the two calls share {shared[0] if shared else 'something'}.",
                 "Keep what backward needs on ctx (save_for_backward), which is new for each call; a global, "
                 "a class attribute or a default argument is shared by all calls.",
-                {"case": pair.where},
+                {"case": pair.where, **(shared[1] if shared else {})},
             )
     return None
 

@@ -119,12 +119,17 @@ def empty_tensors(ev: Evidence) -> Verdict:
     )  # fmt: skip
     if isinstance(verdict, Finding) and (advice := ev.advice(verdict.evidence["case"])):
         verdict.hint = advice
-    if isinstance(verdict, Finding) and re.search(
-        r"reduction dim.* non-zero size", verdict.message
-    ):
+    nothing = isinstance(verdict, Finding) and re.search(
+        r"(.*): it stops with \w+: (\w+)\(\): Expected reduction dim (?:.* non-zero size|to be specified)",
+        verdict.message,
+    )
+    if isinstance(verdict, Finding) and nothing:
+        verdict.message = (
+            f"{nothing[1]}: {nothing[2]} of no numbers does not exist, and torch stops."
+        )
         verdict.hint = (
-            "A maximum, a minimum or an argmax over nothing does not exist, and torch stops. A sum over nothing is 0, "
-            "a logsumexp -inf: work with these, or put a number in place of the maximum where there is nothing."
+            "A maximum, a minimum or an argmax over nothing has no value. A sum over nothing is 0, a logsumexp -inf: "
+            "work with these, leave the question out, or put a number in its place where there is nothing."
         )
     if isinstance(verdict, Finding) and "ZeroDivisionError" in verdict.message:
         verdict.hint = (

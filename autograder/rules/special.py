@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from autograder.causes.named_in_source import with_its_line
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
@@ -134,7 +135,7 @@ def _scenario_rule(name: str, rule_name: str, needs: tuple[str, ...]) -> Rule:
         if wrong is None:
             return None
         message, hint, details = wrong
-        return Finding(rule_name, message, hint, {"case": name, **details})
+        return with_its_line(ev, Finding(rule_name, message, hint, {"case": name, **details}))
 
     judge.__name__ = f"scenario {name}"
     judge.__doc__ = f"{name[0].upper()}{name[1:]}."

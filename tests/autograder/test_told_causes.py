@@ -6,6 +6,16 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    ("hvp", "x does not require grad"): "differentiates by x, which does not require grad",
+    ("gradient_penalty", "create_graph is missing"): "create_graph=True is missing in line 3",
+    (
+        "Checkpoint",
+        "autograd.grad for the arguments",
+    ): "asks for the gradients of what it names alone",
+    ("ClipGradient", "the number on the class"): "the two calls share ClipGradient.limit (line 4)",
+    ("FakeQuantize", "the mask in a global"): "the two calls share the global _inside",
+    ("FakeQuantize", "a gradient for scale"): "a gradient for scale, which is no tensor",
+    ("ScaledDotProductAttention", "a maximum over no keys"): "of no numbers does not exist",
     ("Binarize", "torch.sign"): "the third value of torch.sign",
     ("Binarize", "< where"): "as with |x| < 1",
     ("SignSTE", "+1 at 0"): "0 is counted among the positive numbers",

@@ -1,0 +1,99 @@
+"""What was measured has one place in the code that does it: the sentence names that line.
+
+Each is asked only after a check has failed in the way that this code leads to.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograder.evidence import Evidence, Finding
+
+
+def with_its_line(ev: Evidence, finding: Finding) -> Finding:
+    """A finding of an experiment, which names the call that is to blame where there is one."""
+    if finding.rule == "parameters-without-gradient":
+        return _no_graph(ev, finding) if ev.exercise.is_function else _arguments_alone(ev, finding)
+    return finding
+
+
+def _arguments_alone(ev: Evidence, finding: Finding) -> Finding:
+    """Checkpoint: the inner pass is asked for the arguments' gradients only."""
+    begin, _, rest = finding.message.partition("a parameter that fn uses")
+    if begin != "After loss.backward() " or " has no gradient" not in rest:
+        return finding
+    for call in _calls(ev, "backward"):
+        name = ast.unparse(call.func)
+        limited = any(k.arg == "inputs" for k in call.keywords)
+        if name.split(".")[-1] != "grad" and not (name.endswith("backward") and limited):
+            continue
+        number, text = ev.source.line_of(call)
+        what = "grad" if not limited else "backward(inputs=…)"
+        found = f"a parameter that fn uses{rest.split(' has no gradient')[0]}"
+        return Finding(
+            finding.rule,
+            f"torch.autograd.{what} in line {number} asks for the gradients of what it names alone: after "
+            f"loss.backward() {found} has none, and would never train.",
+            finding.hint,
+            {**finding.evidence, "line": number, "source": text},
+        )
+    return finding
+
+
+def _no_graph(ev: Evidence, finding: Finding) -> Finding:
+    """gradient_penalty: no pass keeps a graph of the gradient."""
+    calls = [c for c in _calls(ev, ev.exercise.name) if ast.unparse(c.func).endswith("grad")]
+    keeps = any(k.arg in (None, "create_graph") for c in calls for k in c.keywords)
+    if len(calls) != 1 or keeps or len(calls[0].args) > 4:
+        return finding
+    number, text = ev.source.line_of(calls[0])
+    lead = finding.message.removesuffix(".").split(": it would")[0]
+    return Finding(
+        finding.rule,
+        f"{lead}: create_graph=True is missing in line {number}, so that the gradient there is a bare number.",
+        finding.hint,
+        {**finding.evidence, "line": number, "source": text},
+    )
+
+
+def what_is_shared(ev: Evidence) -> tuple[str, dict[str, object]] | None:
+    """(words, line) of the places outside of ctx that forward writes to, where they are one or two."""
+    found: dict[str, ast.AST] = {}
+    for method in ("forward", "setup_context"):
+        node = ev.source.methods.get(method)
+        for part in ast.walk(node) if node is not None else ():
+            if words := _outside(ev, method, part):
+                found.setdefault(words, part)
+    if not 0 < len(found) < 3:
+        return None
+    number, text = ev.source.line_of(next(iter(found.values())))
+    return f"{' and '.join(found)} (line {number})", {"line": number, "source": text}
+
+
+def _outside(ev: Evidence, method: str, part: ast.AST) -> str:
+    """What outlives a call and is written to here: an attribute of the class, a global; "" for nothing."""
+    node = ev.source.methods[method]
+    own = [n.name for n in ev.source.nodes if isinstance(n, ast.ClassDef)][:1]
+    if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+        return f"{ast.unparse(part)}" if ast.unparse(part.value) in own else ""
+    declared = {name for n in ast.walk(node) if isinstance(n, ast.Global) for name in n.names}
+    if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+        return f"the global {part.id}" if part.id in declared else ""
+    changed: ast.AST | None = None
+    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        changed = part.value
+    elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        changed = part.func.value if part.func.attr in ("append", "setdefault", "update") else None
+    if not isinstance(changed, ast.Name):
+        return ""
+    made = {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    made |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    return "" if changed.id in made else f"the global {changed.id}"
+
+
+def _calls(ev: Evidence, method: str) -> Iterator[ast.Call]:
+    node = ev.source.methods.get(method)
+    yield from (n for n in (ast.walk(node) if node is not None else ()) if isinstance(n, ast.Call))
