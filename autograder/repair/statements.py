@@ -70,7 +70,7 @@ def _sets_again(node: ast.Assign, before: list[ast.stmt], function: ast.Function
 
 def _without(node: ast.stmt) -> str:
     text = ast.unparse(node).split("\n")[0]
-    return f"without `{text}`" if len(text) <= 60 else "without it"
+    return f"without `{text}`" if len(text) <= 60 else "without this statement"
 
 
 def without_decorator(place: Place) -> Iterator[Edit]:
