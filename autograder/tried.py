@@ -6,19 +6,23 @@ from autograder.evidence import Finding
 
 
 def headline_of(finding: Finding) -> str:
-    """The message; before it the edit, where one was found."""
+    """The message; before it the edit, where one was found, or two that do the same."""
     tried = finding.evidence.get("tried")
     if not tried:
         return finding.message
-    return (
-        f"The cause is in line {tried['line']}: {tried['words']} {tried['then']} (tried). "
-        f"{finding.message}"
-    )
+    one = f"{tried['words']} {tried['then']} (tried)"
+    if "or_line" not in tried:
+        return f"The cause is in line {tried['line']}: {one}. {finding.message}"
+    places = f"line {tried['line']} or in line {tried['or_line']}"
+    return f"The cause is in {places}: {one}, or {tried['or_words']}. {finding.message}"
 
 
 def hint_of(finding: Finding) -> str:
-    """The next step. After an edit it is to understand it: general advice would only lead away."""
+    """The next step. After an edit it is to understand it: general advice would only lead away.
+
+    At a special point the advice is the exercise's own.
+    """
     tried = finding.evidence.get("tried")
-    if not tried:
+    if not tried or finding.rule == "fails-special-point":
         return finding.hint
     return f"Work out what line {tried['line']} does as it stands, and why that gives what is shown here."

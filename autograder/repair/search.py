@@ -34,11 +34,13 @@ class Repair:
 
     line    the number of its line in the learner's file or cell, and the line's text
     words   the edit: "with `if` in place of `elif`"
+    other   an edit in another line that does so as well: nothing measured says which is meant
     """
 
     line: int
     source: str
     words: str
+    other: Repair | None = None
 
 
 @contextlib.contextmanager
@@ -63,6 +65,8 @@ def with_cause(
     first = findings[0]
     passes = "every check passes" if asked.hidden else "the visible checks pass"
     tried = {"line": found.line, "source": found.source, "words": found.words, "then": passes}
+    if found.other is not None:
+        tried |= {"or_line": found.other.line, "or_words": found.other.words}
     return [replace(first, evidence={**first.evidence, "tried": tried}), *findings[1:]]
 
 
@@ -80,10 +84,12 @@ def repaired(
     witness = _witness(asked, observation, Source.of(submission))
     if original is None or witness is None:
         return None
-    complete = 0
+    complete, first, rank = 0, None, 0
     for edit in likeliest_first(edits(original.tree), finding)[:MOST_EDITS]:
         if time.monotonic() > until or complete == MOST_COMPLETE:
-            return None
+            break
+        if first is not None and (edit.rank > rank or line_of(edit) == first.line):
+            continue
         if _is_named(edit, finding):
             continue
         with edit.done():
@@ -92,8 +98,11 @@ def repaired(
             complete += 1
             passes = _passes(original, asked)
         if passes:
-            return Repair(*original.text_of(line_of(edit)), words_of(edit))
-    return None
+            found = Repair(*original.text_of(line_of(edit)), words_of(edit))
+            if first is not None:
+                return replace(first, other=found)
+            first, rank = found, edit.rank
+    return first
 
 
 _AFTER_FORWARD = (
