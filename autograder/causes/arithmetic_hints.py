@@ -100,8 +100,8 @@ def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str
         )
     if name in ROWS or (name in ("sub", "rsub") and set(given) == {-math.inf}):
         return (
-            "Where a whole row is −inf, its maximum is −inf too. Put 0 in place of an infinite maximum (torch.where, "
-            "masked_fill) before you subtract it, and 0 in place of what such a row gives."
+            "Where a whole row is −inf, its maximum and its logsumexp are −inf too. Put 0 in place of what is infinite "
+            "(torch.where, masked_fill) before you subtract it, and 0 in place of what such a row gives."
         )
     if math.isnan(last["result"]) and 0 in given and first["result"] == 0 and not alone:
         return (

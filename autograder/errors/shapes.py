@@ -177,7 +177,7 @@ def _shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str
                 f"dim = {dim} is counted in the output's shape, which is one shorter than x's, so the reduced dimension "
                 f"comes back in the wrong place: {shapes}"
                 if operand.shape in _counted_in(output, dim)
-                else f"The reduced dimension is given back in the wrong place: {shapes}",
+                else f"The reduced dimension is given back {_where(operand.shape, output)}: {shapes}",
                 _NEGATIVE if dim < 0 else _ELSEWHERE,
             )
     return None
@@ -191,6 +191,12 @@ _NEGATIVE = (
 _ELSEWHERE = (
     "Put it back where it was: unsqueeze(dim), not at a place that is written out (-1, 0, 1)."
 )
+
+
+def _where(shape: tuple[int, ...], output: tuple[int, ...]) -> str:
+    if shape == (*output, 1):
+        return "at the end, not at dim"
+    return "in front, not at dim" if shape == (1, *output) else "in the wrong place"
 
 
 def _counted_in(output: tuple[int, ...], dim: int) -> list[tuple[int, ...]]:

@@ -68,6 +68,7 @@ QUOTIENTS: tuple[ForwardSlip, ...] = tuple(
     for message, value in (
         ("The difference is not divided at all.", _each(lambda f, x, e, here, h: _central(f, x, e, h))),
         ("The difference is divided by 2 only, not by 2 · eps.", _each(lambda f, x, e, here, h: _central(f, x, e, h) / 2)),
+        ("The result is twice what it should be: f(x + ε) and f(x − ε) are 2ε apart, not ε.", _each(lambda f, x, e, here, h: _central(f, x, e, h) / h)),
         ("The difference is divided by 2 · eps².", _each(lambda f, x, e, here, h: _central(f, x, e, h) / (2 * h * h))),
         ("The difference is multiplied by 2 · eps; it should be divided.", _each(lambda f, x, e, here, h: _central(f, x, e, h) * 2 * h)),
         ("The two values of f are added; one should be subtracted from the other.", _each(lambda f, x, e, here, h: (f(x + e * h) + f(x - e * h)) / (2 * h))),

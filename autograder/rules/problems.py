@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -75,11 +76,27 @@ def _wrong_output(
     difference = first_difference(output, right, dtype)
     wants = [i for i, a in enumerate(pair.question.args) if isinstance(a, Tensor)]
     alone = len(wants) == 1 and pair.question.args[wants[0]].shape == right.shape
-    if difference is None or not alone or pair.question.role != "special":
+    if difference is None or pair.question.role != "special":
         return "the output is wrong"
     index, mine, good = difference
+    if not alone:
+        written = _written(ev, mine) if not math.isfinite(good) else ""
+        return f"the output is {show(mine)} there, where {show(good)} is right{written}"
     place = _place(ev, pair, ev.argument(wants[0]), pair.question.args[wants[0]], index)
     return f"the output is {show(mine)}{place}, where {show(good)} is right"
+
+
+def _written(ev: Evidence, value: float) -> str:
+    """A clause where a large number of the source comes out, in place of an infinity."""
+    for node in ev.source.nodes:
+        typed = node.value if isinstance(node, ast.Constant) else None
+        if not isinstance(typed, int | float) or abs(value) < 1e3:
+            continue
+        if math.isclose(typed, abs(value), rel_tol=1e-3):
+            return (
+                f": the number {typed:g} of line {ev.source.line_of(node)[0]} stands in its place"
+            )
+    return ""
 
 
 def _gradient_problem(

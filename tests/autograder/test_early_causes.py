@@ -6,6 +6,8 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    "a large negative number where −inf belongs": "the output is -1e+08 there, where -inf is right: the number 1e+08 of line 4",
+    "a step on each side, divided by one step": "f(x + ε) and f(x − ε) are 2ε apart",
     "beta belongs to the channels, as in nn.PReLU": "beta has shape (3, 1), which fits (3, 4) as it is; forward makes (1, 3)",
     "one matrix product for the gradient of the weight, whatever stands in front": "not summed over the dimension in front",
     "the slope is returned where scale stands": "backward returns the gradient for x in the place of scale",

@@ -523,3 +523,16 @@ def numerical_gradient(f, x, eps=1e-6):
         nudge = nudge.reshape(x.shape)
         slopes.append((float(f(x + nudge)) - float(f(x - nudge))) / (2 * step))
     return torch.tensor(slopes, dtype=x.dtype).reshape(x.shape)
+
+
+# %% wrong[value]: a step on each side, divided by one step
+def numerical_gradient(f, x, eps=1e-6):
+    slopes = []
+    flat = x.flatten()
+    for k in range(flat.numel()):
+        step = torch.zeros_like(flat)
+        step[k] = eps
+        ahead = float(f((flat + step).view(x.shape)))
+        behind = float(f((flat - step).view(x.shape)))
+        slopes.append((ahead - behind) / eps)
+    return torch.tensor(slopes, dtype=x.dtype).view(x.shape)

@@ -703,3 +703,20 @@ class LogSumExp(Function):
         x, y = ctx.saved_tensors
         share = (x - y.unsqueeze(ctx.dim)).exp()
         return grad_output.unsqueeze(ctx.dim) * share, None
+
+
+# %% wrong[fails-special-point]: a large negative number where −inf belongs
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        finite = torch.nan_to_num(x, neginf=-1e8)
+        total = finite.logsumexp(dim)
+        ctx.along = dim
+        ctx.save_for_backward(x, total)
+        return total
+
+    @staticmethod
+    def backward(ctx, upstream):
+        x, total = ctx.saved_tensors
+        share = (x - total.unsqueeze(ctx.along)).exp()
+        return share * upstream.unsqueeze(ctx.along), None
