@@ -15,7 +15,37 @@ def with_its_line(ev: Evidence, finding: Finding) -> Finding:
     """A finding of an experiment, which names the call that is to blame where there is one."""
     if finding.rule == "parameters-without-gradient":
         return _no_graph(ev, finding) if ev.exercise.is_function else _arguments_alone(ev, finding)
+    if finding.rule == "higher-derivative":
+        return _later_function(ev, finding)
     return finding
+
+
+def _later_function(ev: Evidence, finding: Finding) -> Finding:
+    """Derivatives from the second one on come out of the backward of a Function that backward calls."""
+    call = other_function_called(ev)
+    if call is None or ", but" in finding.message:
+        return finding
+    name, number, text = call
+    return Finding(
+        finding.rule,
+        f"{finding.message.removesuffix('.')}: from the second one on they are made by the backward of {name}, which "
+        f"line {number} calls.",
+        finding.hint,
+        {**finding.evidence, "line": number, "source": text},
+    )
+
+
+def other_function_called(ev: Evidence) -> tuple[str, int, str] | None:
+    """(its name, line, text) of the first Function other than this one whose apply backward calls."""
+    own = next((n.name for n in ev.source.nodes if isinstance(n, ast.ClassDef)), "")
+    for method in ("backward", "vjp"):
+        for call in _calls(ev, method):
+            if not isinstance(call.func, ast.Attribute) or call.func.attr != "apply":
+                continue
+            name = ast.unparse(call.func.value)
+            if name.isidentifier() and name not in (own, "cls"):
+                return name, *ev.source.line_of(call)
+    return None
 
 
 def _arguments_alone(ev: Evidence, finding: Finding) -> Finding:

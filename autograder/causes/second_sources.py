@@ -10,6 +10,7 @@ import ast
 
 from torch import Tensor
 
+from autograder.causes.named_in_source import other_function_called
 from autograder.causes.second_order import GUARD, may_raise, name_of
 from autograder.compare import close
 from autograder.evidence import Evidence, Pair
@@ -108,25 +109,18 @@ def _several_views(ev: Evidence, views: dict[str, str]) -> Told:
 
 def by_another_function(ev: Evidence, pair: Pair, place: int, got: object) -> Told | None:
     """backward calls the apply of another Function: its backward gives the second derivative."""
-    for method in ("backward", "vjp"):
-        node = ev.source.methods.get(method)
-        own = next((n.name for n in ev.source.nodes if isinstance(n, ast.ClassDef)), "")
-        for call in ast.walk(node) if node is not None else ():
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-                continue
-            name = ast.unparse(call.func.value)
-            if call.func.attr != "apply" or not name.isidentifier() or name in (own, "cls"):
-                continue
-            number, text = ev.source.line_of(call)
-            lacks = _lacks(ev, pair, place, got)
-            return (
-                f"it is what the backward of {name} gives, which line {number} calls"
-                + (f", and the factor {lacks} is missing in it" if lacks else ""),
-                f"Check {name} by itself: its backward returns a gradient for each of its arguments, an upstream "
-                "gradient among them, and each is the derivative by that argument times all the others.",
-                {"line": number, "source": text},
-            )
-    return None
+    call = other_function_called(ev)
+    if call is None:
+        return None
+    name, number, text = call
+    lacks = _lacks(ev, pair, place, got)
+    return (
+        f"it is what the backward of {name} gives, which line {number} calls"
+        + (f", and the factor {lacks} is missing in it" if lacks else ""),
+        f"Check {name} by itself: its backward returns a gradient for each of its arguments, an upstream gradient "
+        "among them, and each is the derivative by that argument times all the others.",
+        {"line": number, "source": text},
+    )
 
 
 def _lacks(ev: Evidence, pair: Pair, place: int, got: object) -> str:

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
     (
+        r"Output of saved tensor unpack_hook expected to be a Tensor but got result of type NoneType",
+        "unpack gives no tensor back but None: pack hands it nothing, or unpack has no return.",
+        "unpack gets exactly what pack returned, and returns the tensor that is to be used.",
+    ),
+    (
+        r"Output of saved tensor unpack_hook expected to be a Tensor but got result of type (\w+)",
+        "unpack gives a {0} back where the tensor is wanted.",
+        "unpack gets exactly what pack returned. Take the tensor out of it, in the dtype that it had.",
+    ),
+    (
+        r"saved_tensors_hooks.*missing 1 required positional argument: 'unpack_hook'",
+        "{method} gives saved_tensors_hooks one hook; it takes two, pack and unpack.",
+        "saved_tensors_hooks(pack, unpack). An unpack that changes nothing is lambda tensor: tensor.",
+    ),
+    (
         r"Mismatch in shape: grad_output\[\d+\] has a shape of torch\.Size\(\[(.*?)\]\) and output\[\d+\] has "
         r"a shape of torch\.Size\(\[(.*?)\]\)",
         "{method} differentiates a tensor of shape [{1}] with upstream gradients (grad_outputs) of shape [{0}]; "

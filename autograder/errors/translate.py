@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 
@@ -104,7 +105,17 @@ _NO_LINE = (
 def _without_leaf(failure: Failure, ev: Evidence, pair: Pair) -> Said | None:
     """Grad mode is on where backward recomputes, and still nothing there requires grad: why?"""
     unconnected = "element 0 of tensors does not require grad" in failure.message
-    if not unconnected or not ev.source.mentions("backward", "enable_grad"):
+    if not unconnected:
+        return None
+    modes = ("enable_grad", "set_grad_enabled", "inference_mode")
+    if ev.exercise.may_use_autograd and not any(ev.source.mentions("backward", m) for m in modes):
+        return Said(
+            "Grad mode is off where backward recomputes: torch.enable_grad() is missing, so nothing is recorded that "
+            "could be differentiated.",
+            "Inside forward and backward torch records nothing. Recompute and differentiate in one block: with "
+            "torch.enable_grad().",
+        )
+    if not ev.source.mentions("backward", "enable_grad"):
         return None
     first_is_tensor = bool(pair.question.args) and isinstance(pair.question.args[0], Tensor)
     if not first_is_tensor and ev.source.reads_needs_from_the_start("backward"):
@@ -209,7 +220,7 @@ def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[s
         )
     count = len(pair.question.args)
     short = unpacks or "tuple index out of range" in failure.message
-    if short and "needs_input_grad" in failure.source:
+    if short and re.search(_names_of_needs(ev, method), failure.source):
         passed = ", ".join(map(ev.argument, range(count)))
         return (
             f"{method} asks for more entries than ctx.needs_input_grad has: there are {count} here, one for "
@@ -218,6 +229,19 @@ def _misused(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[s
             "len(ctx.needs_input_grad), or a note that forward leaves on ctx.",
         )
     return None
+
+
+def _names_of_needs(ev: Evidence, method: str) -> str:
+    """A pattern for ctx.needs_input_grad and the names that a method gives to it."""
+    node = ev.source.methods.get(method)
+    names = [
+        n.targets[0].id
+        for n in (ast.walk(node) if node is not None else ())
+        if isinstance(n, ast.Assign)
+        and isinstance(n.targets[0], ast.Name)
+        and ast.unparse(n.value).endswith("needs_input_grad")
+    ]
+    return "|".join(["needs_input_grad", *(rf"\b{name}\[" for name in names)])
 
 
 def _plain_argument(ev: Evidence, pair: Pair, name: str) -> str | None:

@@ -11,13 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.exercise import (
-    Case,
-    Exercise,
-    ForwardSlip,
-    Misconception,
-    Scenario,
-)
+from autograder.exercise import Case, Exercise, ForwardSlip, Misconception, Scenario
 from autograder.exercises import second_order as experiments
 from autograder.exercises.elementwise import ONE_TENSOR, bytes_of_x, elementwise_cases
 from autograder.exercises.gated import SWISH
@@ -39,9 +33,11 @@ def _with_extremes(*values: float) -> tuple[Case, ...]:
     return (*(case for case in elementwise_cases() if case.role != "extreme"), far)
 
 
-def _slope(message: str, hint: str, slope: Callable[[Tensor], Tensor]) -> Misconception:
+def _slope(
+    message: str, hint: str, slope: Callable[[Tensor], Tensor], rule: str = "gradient-value"
+) -> Misconception:
     """A wrong local derivative of a function of x alone."""
-    return Misconception(message, hint, lambda x, *, grad_output: (grad_output * slope(x),))
+    return Misconception(message, hint, lambda x, *, grad_output: (grad_output * slope(x),), rule)
 
 
 # ---- Cube ----------------------------------------------------------------------------------
@@ -71,9 +67,13 @@ CUBE = Exercise(
             lambda x: 2 * x,
         ),
         _slope(
-            "The gradient is that of 3x: the square is missing.",
-            "(x³)′ = 3 · x².",
-            lambda x: 3 * x,
+            "The gradient is that of 3x: the square is missing.", "(x³)′ = 3 · x².", lambda x: 3 * x
+        ),
+        _slope(
+            "The gradient is that of x²: the factor 3 is missing.",
+            "(xⁿ)′ = n · xⁿ⁻¹: the exponent becomes a factor.",
+            lambda x: x**2,
+            "gradient-scale",
         ),
         _slope(
             "The gradient is that of 6x: this is the second derivative already.",
@@ -242,6 +242,7 @@ FIRST_ORDER_ONLY = Exercise(
             "The gradient lacks the factor 2/√π.",
             "erf(x) = 2/√π · ∫ e^(−t²) dt: the factor stays in front of the derivative.",
             lambda x: torch.exp(-x * x),
+            "gradient-scale",
         ),
         _slope(
             "The gradient has the exponent −x²/2: this is the slope of the normal distribution.",
@@ -262,13 +263,12 @@ FIRST_ORDER_ONLY = Exercise(
             "The gradient has the factor 1/√π in place of 2/√π.",
             "erf goes from −1 to 1, so the area under its slope is 2.",
             lambda x: torch.exp(-x * x) / math.sqrt(math.pi),
+            "gradient-scale",
         ),
     ),
     forward_slips=(
         ForwardSlip(
-            "The output is erfc(x) = 1 − erf(x).",
-            "scipy.special.erf, without the c.",
-            torch.erfc,
+            "The output is erfc(x) = 1 − erf(x).", "scipy.special.erf, without c.", torch.erfc
         ),
         ForwardSlip(
             "The output is Φ(x), the normal distribution.",

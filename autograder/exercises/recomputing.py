@@ -143,6 +143,17 @@ def judge_parameters(data: dict[str, Any]) -> Verdict:
     return None
 
 
+def _of_one_call(data: dict[str, Any], place: int) -> list[Tensor]:
+    """The gradient of a captured parameter, of each of the two calls alone."""
+    if place not in (1, 2):
+        return []
+    found = []
+    for other in ("g1", "g2"):
+        gradient = expected({**data, other: torch.zeros_like(data[other])})[place]
+        found += [] if gradient is None else [gradient]
+    return found
+
+
 def judge_training(data: dict[str, Any]) -> Verdict:
     """Right gradients arrive, each once."""
     for got, right, name in zip(data["found"], expected(data), NAMES, strict=True):
@@ -157,6 +168,13 @@ def judge_training(data: dict[str, Any]) -> Verdict:
                 f"After loss.backward() {name} has no gradient.",
                 "backward returns the gradients of the arguments: .grad of your detached leaves.",
                 {"expected": show(right)},
+            )
+        if any(close(got, alone) for alone in _of_one_call(data, NAMES.index(name))):
+            return (
+                f"{name[0].upper()}{name[1:]} that two calls use has the gradient of one of them alone: the other one "
+                "is lost, as .grad = … does where .grad += … belongs.",
+                "A leaf's .grad adds up what every call gives. torch.autograd.backward does so by itself.",
+                {"actual": show(got), "expected": show(right)},
             )
         twice = ratio(got, right)
         words = "wrong" if twice is None else f"{twice:.4f} × the right one"

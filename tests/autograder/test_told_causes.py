@@ -6,6 +6,17 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    (
+        "Cube",
+        "a second Function that keeps",
+    ): "made by the backward of CubeSlope, which line 22 calls",
+    ("Cube", "the factor 3 is missing"): "that of x²: the factor 3 is missing",
+    ("FirstOrderOnly", "2/√π is forgotten"): "lacks the factor 2/√π",
+    ("Checkpoint", "a parameter's gradient is over"): "has the gradient of one of them alone",
+    ("Checkpoint", "grad mode is off in the"): "torch.enable_grad() is missing",
+    ("save_in_bfloat16", "unpack gives the pair"): "unpack gives a tuple back",
+    ("saved_bytes", "only one hook"): "one hook; it takes two",
+    ("FlashAttention", "new tensors in float64"): "In float32: the code names torch.float64",
     ("hvp", "x does not require grad"): "differentiates by x, which does not require grad",
     ("gradient_penalty", "create_graph is missing"): "create_graph=True is missing in line 3",
     (
