@@ -70,6 +70,17 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
             f"torch.{name} makes {dtype} of everything",
             "torch.tensor(…, dtype=x.dtype) or torch.as_tensor(…, dtype=x.dtype) keeps to the dtype of the input.",
         )
+    whole = len(node.args) == 3 and all(_is_number(each, int) for each in node.args[1:])
+    if dtype == "int64" and name == "where" and whole:
+        return (
+            "torch.where with two whole numbers makes int64",
+            "Write .to(x.dtype) behind it, or give it tensors: torch.ones_like(x).",
+        )
+    if dtype == "float32" and (cast := _to_whole_numbers(node)):
+        return (
+            f"{cast} makes whole numbers, and with a Python float these make float32, whatever x is",
+            "Stay in the dtype of x; torch.round gives whole values in it. Or cast back at once: .to(x.dtype).",
+        )
     if dtype == "int64" and name in _COUNTING:
         return (
             f"{name} gives whole numbers",
@@ -91,10 +102,21 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
     return None
 
 
-def _is_number(node: ast.AST) -> bool:
+def _to_whole_numbers(call: ast.Call) -> str:
+    """``.int()`` and ``.to(torch.int32)`` as they are written; "" for anything else."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if _CASTS.get(name, "").startswith(("int", "uint")) and not call.args:
+        return f".{name}()"
+    whole = [
+        ast.unparse(a) for a in call.args if ast.unparse(a).startswith(("torch.int", "torch.uint"))
+    ]
+    return f".to({whole[0]})" if name == "to" and len(whole) == 1 else ""
+
+
+def _is_number(node: ast.AST, kind: type = float) -> bool:
     if isinstance(node, ast.UnaryOp):
         node = node.operand
-    return isinstance(node, ast.Constant) and isinstance(node.value, float)
+    return isinstance(node, ast.Constant) and type(node.value) is kind
 
 
 def joined(message: str, made: MadeBy) -> str:

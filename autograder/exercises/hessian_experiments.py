@@ -114,7 +114,8 @@ def judge_passes(data: dict[str, Any]) -> Verdict:
     if data["passes"] <= 2:
         return None
     return (
-        f"{data['passes']} backward passes for {data['unknowns']} unknowns; 2 are enough.",
+        ("The Hessian is formed row by row: " if data["passes"] > data["unknowns"] else "")
+        + f"{data['passes']} backward passes for {data['unknowns']} unknowns; 2 are enough.",
         "Do not build the Hessian row by row. Weight the gradient with v first, then differentiate "
         "that one number."
         if data["passes"] > 3

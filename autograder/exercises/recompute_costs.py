@@ -180,6 +180,8 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
             "Leave once_differentiable out. (Tried: without it an error is raised, in every loss.)"
         )
     refused = {o["loss"]: o["refused"] for o in data["outcomes"]}
+    if not refused["y² + x³"] and not refused["y + x³"]:
+        why = ": nothing in backward refuses it"
     if not why and refused["y² + x³"] and not refused["y + x³"]:
         # In one grad_output itself depends on what is differentiated again, in the other it does not.
         who = "once_differentiable alone refuses it" if data.get("decorated") else "it is refused"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from itertools import permutations
 
 from torch import Tensor
@@ -54,6 +55,15 @@ def output_has_value(ev: Evidence) -> Verdict:
             got = "one value" if pair.answer.single else f"a {kind} of {len(outputs)}"
             want = "one value" if pair.expected.single else f"a tuple of {len(right)}"
             comma = len(outputs) == 1 and not pair.answer.single
+            if len(outputs) == 2 and (taken := _number_for_dim(ev)) is not None:
+                call, line, text = taken
+                return Finding(
+                    "output-count",
+                    f"In {call} of line {line} the number is taken for a dimension: it gives the largest (smallest) values "
+                    "along it, and their indices.",
+                    "To compare each element with a number: clamp(min=…), torch.where, or torch.maximum with a tensor.",
+                    {"case": pair.where, "line": line, "source": text},
+                )
             return Finding(
                 "output-count",
                 f"{'The function' if ev.exercise.is_function else 'forward'} returns {got}; "
@@ -97,6 +107,18 @@ def output_has_value(ev: Evidence) -> Verdict:
                     {"case": pair.where},
                 )
     return _in_another_order(ev)
+
+
+def _number_for_dim(ev: Evidence) -> tuple[str, int, str] | None:
+    """(the call, its line, its text) of a torch.max(x, 0) in forward."""
+    node = ev.source.methods.get("forward")
+    for call in ast.walk(node) if node is not None else ():
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        last = call.args[-1] if call.args else None
+        if call.func.attr in ("max", "min") and isinstance(last, ast.Constant) and last.value == 0:
+            return ast.unparse(call)[:40], *ev.source.line_of(call)
+    return None
 
 
 def _in_another_order(ev: Evidence) -> Finding | None:
@@ -177,6 +199,8 @@ def _odd_dtype(ev: Evidence, pair: Pair, got: str, wanted: str) -> Finding:
     message = f"The output is {got}; the input asks for {wanted}."
     hint, line = _OF_KIND.get(got, _OF_FLOAT), line_of(ev, pair)
     method = ev.exercise.name if ev.exercise.is_function else "forward"
+    if got == "bool":
+        message = f"{message.removesuffix('.')}: a comparison gives True and False, no numbers."
     if (made := made_by(ev.source, got, method)) is not None:
         message, hint = joined(message, made), made.hint
         line = {"line": made.line, "source": made.text}

@@ -6,6 +6,13 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    ("Binarize", "whole numbers in torch.where"): "torch.where with two whole numbers makes int64",
+    (
+        "FakeQuantize",
+        "an integer q",
+    ): ".to(torch.int32) makes whole numbers, and with a Python float",
+    ("hvp", "the Hessian, row by row"): "The Hessian is formed row by row",
+    ("Checkpoint", "no refusal"): "no error: nothing in backward refuses it",
     (
         "Cube",
         "a second Function that keeps",
