@@ -154,8 +154,10 @@ def judge_flat(data: dict[str, Any]) -> Verdict:
             subject = (
                 "the penalty" if what == "value" else "the gradient of the critic's parameters"
             )
+            # The value is right there, so it is a slope that has none.
+            why = "" if what == "value" else ": a root has an infinite slope at 0"
             return (
-                f"Where the critic is flat (a zero gradient), {subject} is {number(_odd(tensor))}.",
+                f"Where the critic is flat (a zero gradient), {subject} is {number(_odd(tensor))}{why}.",
                 "The slope of √ at 0 is infinite, and 0 · ∞ is NaN. torch.linalg.vector_norm has the "
                 "agreed slope 0 there.",
                 {"actual": show(tensor)},
