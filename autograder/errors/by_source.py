@@ -11,6 +11,7 @@ from autograder.observation import Failure
 _ASKED = (
     r"\b(?:if|elif|while|and|or|not)\s+(?:not\s+)?([A-Za-z_]\w*)\s*(?::|\)|$|else\b|and\b|or\b)",
     r"\b([A-Za-z_]\w*)\s+(?:or|and)\b",
+    r"\bbool\(([A-Za-z_]\w*)\)",
 )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from autograder.compare import shape_words
+from autograder.errors.fitting import beside, fits
 from autograder.errors.matrices import batches_of_matrices, matrices_for_elements, transposed
+from autograder.errors.reduced import index_of_the_output, shape_of_the_output
 from autograder.evidence import Evidence, Pair
 from autograder.observation import Failure, Operand
 
@@ -43,7 +43,7 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
     if re.search(_BROADCAST, failure.message):
         return (
             _lost_by_reduction(failure, method)
-            or _shape_of_the_output(failure, ev, pair, method)
+            or shape_of_the_output(failure, ev, pair, method)
             or _another_shape_than_given(failure, ev, pair, method)
             or _two_shapes(failure, method)
             or batches_of_matrices(failure, method)
@@ -51,7 +51,7 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
     if failure.message == "tuple index out of range":
         return _shape_too_short(failure, method)
     if "Index tensor must have the same number of dimensions" in failure.message:
-        return _index_of_the_output(failure, ev, pair, method)
+        return index_of_the_output(failure, ev, pair, method)
     if out := re.search(_OUT_OF_RANGE, failure.message):
         return _counted_from_the_front(failure, ev, int(out[2]) + 1, int(out[3]))
     if re.search(_MATRICES, failure.message):
@@ -73,36 +73,13 @@ def _shape_too_short(failure: Failure, method: str) -> Words | None:
     )
 
 
-def _index_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
-    """scatter or gather gets indices in the shape of the output, or with one dimension too many."""
-    back, output = _with_its_dimension(ev, pair)
-    if method != "backward" or not back:
-        return None
-    shapes = [o.shape for o in failure.operands]
-    if output in shapes:
-        return (
-            f"The reduced dimension is not given back: {failure.operation} gets a tensor of shape "
-            f"{shape_words(output)}, that of the output, beside one of {len(back)} dimensions.",
-            "scatter and gather want the same number of dimensions everywhere: unsqueeze(dim) for the indices, "
-            "and for the gradient that is scattered.",
-        )
-    long = next((s for s in shapes if len(s) > len(back)), None)
-    if long is None:
-        return None
-    return (
-        f"The reduced dimension is given back twice: {failure.operation} gets a tensor of shape "
-        f"{shape_words(long)}, which has a dimension more than the input.",
-        "unsqueeze(dim) once for each tensor, in forward or in backward; keepdim=True gives it back as well.",
-    )
-
-
 def _lost_by_reduction(failure: Failure, method: str) -> Words | None:
     """An operand that fits as soon as it has the dimension back that a reduction took away."""
     for i, operand in enumerate(failure.operands):
-        others = _beside(failure, i)
-        if not operand.reduced_by or not others or not _fits([_given_back(operand), *others]):
+        others = beside(failure, i)
+        if not operand.reduced_by or not others or not fits([_given_back(operand), *others]):
             continue
-        other = next((s for s in others if not _fits([operand.shape, s])), others[0])
+        other = next((s for s in others if not fits([operand.shape, s])), others[0])
         what = f"dimension{'s' * (len(operand.dims) > 1)} {' and '.join(map(str, operand.dims))}"
         shapes = f"{shape_words(operand.shape)} does not fit {shape_words(other)}"
         where = f" of line {operand.line}" if operand.line else ""
@@ -127,14 +104,6 @@ def _lost_by_reduction(failure: Failure, method: str) -> Words | None:
     return None
 
 
-def _beside(failure: Failure, i: int) -> list[tuple[int, ...]]:
-    """The shapes that one operand has to fit: those of the others, or the one it is expanded to."""
-    target = re.search(r"Target sizes: \[([\d, ]+)\]", failure.message)
-    if target is not None:
-        return [tuple(int(n) for n in target[1].split(","))]
-    return [o.shape for j, o in enumerate(failure.operands) if j != i]
-
-
 def _given_back(operand: Operand) -> tuple[int, ...]:
     """The operand's shape with size 1 at every dimension that was dropped."""
     shape = list(operand.shape)
@@ -143,101 +112,19 @@ def _given_back(operand: Operand) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _fits(shapes: Sequence[Sequence[int]]) -> bool:
-    try:
-        torch.broadcast_shapes(*(tuple(s) for s in shapes))
-    except (RuntimeError, ValueError):
-        return False
-    return True
-
-
-def _shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
-    """grad_output (or an output) meets the input without the dimension that forward reduced."""
-    back, output = _with_its_dimension(ev, pair)
-    if method != "backward" or not back:
-        return None
-    for i, operand in enumerate(failure.operands):
-        others = _beside(failure, i)
-        if not others or not _fits([back, *others]):
-            continue
-        target = shape_words(others[0])
-        if operand.shape == output:
-            return (
-                f"The reduced dimension is not given back: {shape_words(output)}, the shape of the output, does "
-                f"not fit {target}.",
-                "grad_output has the shape of the output, without dimension dim. unsqueeze(dim) puts it back "
-                "with size 1, and so for an output that was saved.",
-            )
-        if operand.shape != back and sorted(operand.shape) == sorted(back):
-            dim = _dim(ev, pair)
-            shapes = (
-                f"{shape_words(operand.shape)} does not fit {target}; {shape_words(back)} does."
-            )
-            return (
-                f"dim = {dim} is counted in the output's shape, which is one shorter than x's, so the reduced dimension "
-                f"comes back in the wrong place: {shapes}"
-                if operand.shape in _counted_in(output, dim)
-                else f"The reduced dimension is given back {_where(operand.shape, output)}: {shapes}",
-                _NEGATIVE if dim < 0 else _ELSEWHERE,
-            )
-    return None
-
-
-_NEGATIVE = (
-    "A negative dim counts from the end of x. In the output's shape, which is one shorter, the same number is "
-    "another place (list.insert(-1, 1) inserts before the last entry): unsqueeze(dim) counts as it should, or "
-    "count from the front, dim % x.dim()."
-)
-_ELSEWHERE = (
-    "Put it back where it was: unsqueeze(dim), not at a place that is written out (-1, 0, 1)."
-)
-
-
-def _where(shape: tuple[int, ...], output: tuple[int, ...]) -> str:
-    if shape == (*output, 1):
-        return "at the end, not at dim"
-    return "in front, not at dim" if shape == (1, *output) else "in the wrong place"
-
-
-def _counted_in(output: tuple[int, ...], dim: int) -> list[tuple[int, ...]]:
-    """The shapes that come of a negative dim which is counted in the output's own shape."""
-    inserted = list(output)
-    inserted.insert(dim, 1)
-    place = dim + len(output)
-    if dim >= 0 or place < -len(output) - 1:
-        return []
-    return [tuple(inserted), tuple(torch.empty(output, device="meta").unsqueeze(place).shape)]
-
-
-def _dim(ev: Evidence, pair: Pair) -> int:
-    return int(pair.question.args[ev.exercise.argument_names.index("dim")])
-
-
-def _with_its_dimension(ev: Evidence, pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The output's shape with the dimension dim at size 1, and as it is; () where nothing is reduced."""
-    names, args = ev.exercise.argument_names, pair.question.args
-    place = names.index("dim") if "dim" in names else len(args)
-    if place >= len(args) or type(args[place]) is not int or not isinstance(args[0], Tensor):
-        return (), ()
-    output = next((o for o in pair.expected.outputs if isinstance(o, Tensor)), None)
-    if output is None or output.dim() != args[0].dim() - 1:
-        return (), ()
-    return tuple(output.unsqueeze(args[place]).shape), tuple(output.shape)
-
-
 def _another_shape_than_given(
     failure: Failure, ev: Evidence, pair: Pair, method: str
 ) -> Words | None:
     """In forward: an operand as large as one argument alone, in another shape, where its own would fit."""
     tensors = {j: a for j, a in enumerate(pair.question.args) if isinstance(a, Tensor)}
     for i, operand in enumerate(failure.operands):
-        others = _beside(failure, i)
+        others = beside(failure, i)
         count = math.prod(operand.shape)
         large = [(j, tuple(a.shape)) for j, a in tensors.items() if a.numel() == count > 1]
         if method != "forward" or operand.reduced_by or not others or len(large) != 1:
             continue
         ((j, own),) = large
-        if own != operand.shape and _fits([own, *others]):
+        if own != operand.shape and fits([own, *others]):
             name = ev.argument(j)
             return (
                 f"{name} has shape {shape_words(own)}, which fits {shape_words(others[0])} as it is; forward makes "
@@ -252,9 +139,9 @@ def _two_shapes(failure: Failure, method: str) -> Words | None:
     if len(failure.operands) != 2:
         return None
     first, second = (o.shape for o in failure.operands)
-    if _fits([first, second]):
+    if fits([first, second]):
         return None
-    turned = len(second) >= 2 and _fits([first, (*second[:-2], second[-1], second[-2])])
+    turned = len(second) >= 2 and fits([first, (*second[:-2], second[-1], second[-2])])
     tail = ", unless one is transposed" if turned else ""
     return (
         f"{method} combines two tensors whose shapes do not fit{tail}: {shape_words(first)} and "

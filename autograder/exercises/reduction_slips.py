@@ -125,7 +125,19 @@ def _at_the_last(x: Tensor, dim: int, *, grad_output: Tensor) -> Any:
     return (gradient,)
 
 
+def _as_flat_places(x: Tensor, dim: int, g: Tensor) -> Tensor:
+    flat = torch.zeros_like(x).reshape(-1)
+    for place, value in zip(x.argmax(dim).reshape(-1).tolist(), g.reshape(-1), strict=True):
+        flat[place] = value
+    return flat.reshape(x.shape)
+
+
 MAX_SLOPES: tuple[Misconception, ...] = (
+    Misconception(
+        "The indices are taken for places in the flattened tensor; they count along dim.",
+        "scatter(dim, …) takes them as they are, once they have the reduced dimension back.",
+        lambda x, dim, *, grad_output: (_as_flat_places(x, dim, grad_output),),
+    ),
     Misconception(
         "The gradient always goes to the last element along dim.",
         "It belongs to the element that forward chose: scatter to the saved indices.",

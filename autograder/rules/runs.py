@@ -208,6 +208,8 @@ def one_gradient_an_argument(ev: Evidence) -> Verdict:
             which = (
                 f"{given[0]}, which is no tensor"
                 if len(given) == 1
+                else f"{' and '.join(given)}, which are no tensors"
+                if given
                 else "an argument that is no tensor"
             )
             return Finding(

@@ -6,6 +6,11 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    "writes to the indices as if they counted all elements": "taken for places in the flattened tensor",
+    "unsqueezes where the dimension was kept": "given back where keepdim=True has kept it, and not where it is gone",
+    "the larger one of x and 0, which torch.max reads as a dimension": "In x.max(0) of line 5 the number is taken for a dim",
+    "the bounds get gradients of their own": "a gradient for low and high, which are no tensors",
+    "asks bias for a truth value, and calls needs_input_grad by another name": "asks whether all of bias is true",
     "a large negative number where −inf belongs": "the output is -1e+08 there, where -inf is right: the number 1e+08 of line 4",
     "a step on each side, divided by one step": "f(x + ε) and f(x − ε) are 2ε apart",
     "beta belongs to the channels, as in nn.PReLU": "beta has shape (3, 1), which fits (3, 4) as it is; forward makes (1, 3)",

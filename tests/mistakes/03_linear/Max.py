@@ -776,3 +776,22 @@ class Max(Function):
     def backward(ctx, g, _g):
         place, blank = ctx.saved_tensors
         return blank.scatter(ctx.axis, place.unsqueeze(ctx.axis), g.unsqueeze(ctx.axis)), None
+
+
+# %% wrong[gradient-value]: writes to the indices as if they counted all elements
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top, where = torch.max(x, dim)
+        ctx.save_for_backward(where)
+        ctx.size = x.shape
+        ctx.mark_non_differentiable(where)
+        return top, where
+
+    @staticmethod
+    def backward(ctx, g, _):
+        (where,) = ctx.saved_tensors
+        flat = g.new_zeros(ctx.size).flatten()
+        for place, value in zip(where.flatten(), g.flatten()):
+            flat[place] = value
+        return flat.unflatten(0, ctx.size), None

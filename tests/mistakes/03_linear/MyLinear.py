@@ -1101,3 +1101,21 @@ class MyLinear(Function):
         if ctx.biased and ctx.needs_input_grad[2]:
             to_bias = g.reshape(-1, weight.shape[0]).sum(0)
         return to_x, to_weight, to_bias
+
+
+# %% wrong[raises]: asks bias for a truth value, and calls needs_input_grad by another name
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.with_bias = bool(bias)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        asked = ctx.needs_input_grad
+        rows, seen = g.reshape(-1, g.shape[-1]), x.reshape(-1, x.shape[-1])
+        to_x = g @ weight if asked[0] else None
+        to_weight = rows.mT @ seen if asked[1] else None
+        return to_x, to_weight, rows.sum(0) if asked[2] else None

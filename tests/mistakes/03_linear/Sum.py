@@ -466,3 +466,17 @@ class Sum(Function):
             place += g.ndim
         wide = g if ctx.kept else torch.unsqueeze(g, place)
         return wide.broadcast_to(ctx.like), None, None
+
+
+# %% wrong[raises]: unsqueezes where the dimension was kept
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.memo = (x.shape, dim, keepdim)
+        return x.sum(dim=dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        shape, dim, kept = ctx.memo
+        wide = upstream.unsqueeze(dim) if kept else upstream
+        return wide.expand(shape), None, None
