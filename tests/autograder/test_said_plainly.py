@@ -16,7 +16,7 @@ class Binarize(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
-        return torch.where(x > 0, 1.0, -1.0).to(x.dtype)
+        return torch.where(x > 1e-9, 1.0, -1.0).to(x.dtype)
     @staticmethod
     def backward(ctx, g):
         return g * (ctx.saved_tensors[0].abs() <= 1)
