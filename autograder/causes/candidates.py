@@ -6,6 +6,9 @@ and all pairs in which it was asked; it has to explain all of them.
 
 from __future__ import annotations
 
+import ast
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -21,6 +24,7 @@ from autograder.causes.precision import almost, coarse
 from autograder.causes.regions import masked
 from autograder.causes.rounded_constants import imprecise
 from autograder.causes.shapes import shape, summed_otherwise, transposed_finding
+from autograder.causes.special_points import for_the_whole
 from autograder.causes.terms import constant_term, factor_too_many, term_too_many
 from autograder.causes.upstream import nonlinear, pooled, upstream_ignored
 from autograder.causes.what_differs import what_differs
@@ -50,6 +54,13 @@ def _missing(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Find
     asked = wrongly_asked(ev, i, wrong[0])
     if asked is not None:
         return Finding("gradient-missing", asked.message, asked.hint, asked.line)
+    if len(wrong) < len(every):
+        good = next(p for p in every if p not in wrong)
+        return Finding(
+            "gradient-missing",
+            f"backward returns no gradient (None) for {name} for {wrong[0].where}; for {good.where} it returns one.",
+            "Ask which condition of backward holds in the one case and not in the other.",
+        )
     return Finding(
         "gradient-missing",
         f"backward returns no gradient (None) for {name}, which needs one.",
@@ -98,7 +109,20 @@ def _transposed(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> F
 
 
 def _zero(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    if all(isinstance(p.raw(i), Tensor) and not bool(p.raw(i).any()) for p in wrong):
+    if all(_vanishes(p.raw(i), p.right(i)) for p in wrong):
+        if (rounded := _rounded_down(ev)) is not None:
+            return Finding(
+                "gradient-zero",
+                f"The gradient for {ev.argument(i)} is zero everywhere: // in line {rounded[0]} rounds a fraction down to 0.",
+                "/ divides, // divides and rounds down.",
+                {"line": rounded[0], "source": rounded[1]},
+            )
+        if any(bool(p.raw(i).any()) for p in wrong):
+            return Finding(
+                "gradient-zero",
+                f"The gradient for {ev.argument(i)} is zero everywhere, but for rounding: terms of it cancel.",
+                "Look which two terms are the same number, and whether both belong to this derivative.",
+            )
         other = exchanged_numbers(ev, i, every)
         if other:
             return Finding(
@@ -114,15 +138,42 @@ def _zero(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
     return None
 
 
+def _vanishes(got: Any, right: Tensor | None) -> bool:
+    """Whether a gradient is zero, or nothing but what rounding leaves of equal terms."""
+    if not isinstance(got, Tensor) or not got.numel() or right is None:
+        return isinstance(got, Tensor) and not bool(got.any())
+    return float(got.abs().max()) <= 1e-13 * float(right.abs().max())
+
+
+def _rounded_down(ev: Evidence) -> tuple[int, str] | None:
+    """The line of the one // in backward."""
+    node = ev.source.methods.get("backward")
+    found = [n for n in (ast.walk(node) if node is not None else ()) if isinstance(n, ast.BinOp)]
+    found = [n for n in found if isinstance(n.op, ast.FloorDiv)]
+    return ev.source.line_of(found[0]) if len(found) == 1 else None
+
+
 def _sign(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
-    if all(close(-p.raw(i), p.right(i)) for p in wrong):
+    if not all(close(-p.raw(i), p.right(i)) for p in wrong):
+        return None
+    name = ev.argument(i)
+    if len(wrong) < len(every):
+        good = next(p for p in every if p not in wrong)
+        told = _pattern(ev, name, wrong, every)
         return Finding(
             "gradient-sign",
-            f"The gradient for {ev.argument(i)} has the wrong sign everywhere; its size is right.",
-            "Look for a minus sign too many or too few in the derivative.",
+            f"The gradient for {name} has the wrong sign for {wrong[0].where}, but not for {good.where}.",
+            f"{told[0]} Does abs, a root or a condition change a sign?"
+            if told is not None
+            else "Its size is right: look for abs, a root or a condition that changes a sign in some cases.",
             {"ratio": -1.0},
         )
-    return None
+    return Finding(
+        "gradient-sign",
+        f"The gradient for {name} has the wrong sign everywhere; its size is right.",
+        "Look for a minus sign too many or too few in the derivative.",
+        {"ratio": -1.0},
+    )
 
 
 def _own_words(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding | None:
@@ -151,6 +202,8 @@ def _value(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Findin
             f"The gradient for {name} has nan or inf where the right one is finite.",
             "Look for a division by something that can be 0, or an overflow.",
         )
+    if (decided := for_the_whole(ev, i, wrong)) is not None:
+        return Finding("gradient-value", *decided)
     regions = {_region(p, i) for p in wrong}
     if len(regions) == 1 and (region := regions.pop()):
         return Finding(

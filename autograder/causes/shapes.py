@@ -64,7 +64,14 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
         return known
     if (words := _of_another_shape(ev, i, odd) or summed_words(ev, i, wrong, every)) is not None:
         return Finding("gradient-shape", *words)
-    if all(_is_selected(p.raw(i), p.right(i)) for p in odd if p.right(i) is not None):
+    if all(_is_flat(p.raw(i), p.right(i)) for p in odd):
+        return Finding(
+            "gradient-shape",
+            f"The numbers of the gradient for {name} are right, but it is flattened: {shapes}.",
+            f"Give it back the shape of {name}: .reshape({name}.shape). What works element by element needs no "
+            "flattening.",
+        )
+    if all(_is_selected(p.raw(i), p.right(i)) for p in odd):
         return Finding(
             "gradient-shape",
             f"The gradient for {name} holds the picked elements only, {shapes}: indexing with a mask leaves the "
@@ -166,7 +173,14 @@ def _is_selected(got: Any, right: Tensor | None) -> bool:
     """Whether these are the elements of the right gradient that are not 0, one after the other."""
     if not isinstance(got, Tensor) or right is None or got.dim() != 1:
         return False
-    return close(got.to(right.dtype), right[right != 0])
+    return got.numel() < right.numel() and close(got.to(right.dtype), right[right != 0])
+
+
+def _is_flat(got: Any, right: Tensor | None) -> bool:
+    """Whether these are all elements of the right gradient, one after the other."""
+    if not isinstance(got, Tensor) or right is None or got.dim() != 1:
+        return False
+    return close(got.to(right.dtype), right.reshape(-1))
 
 
 def _expands_to(got: Any, right: Tensor | None) -> bool:

@@ -7,8 +7,10 @@ import ast
 from torch import Tensor
 
 from autograder.causes.slips import known_slip, slip_at
-from autograder.evidence import Evidence
+from autograder.compare import close
+from autograder.evidence import Evidence, Pair
 from autograder.exercise import ForwardSlip
+from autograder.expected import expected_upstream
 from autograder.source import Source
 
 
@@ -42,12 +44,36 @@ def gives_up(ev: Evidence, case: object) -> tuple[str, str, dict[str, object]] |
     return None
 
 
-def _condition_on_all(source: Source, method: str) -> tuple[int, str] | None:
-    """The first `if` of a method that asks any() or all() of a tensor."""
+def for_the_whole(ev: Evidence, i: int, wrong: list[Pair]) -> tuple[str, str] | None:
+    """(headline, next step) where an `if` on one number of a tensor lets all of grad_output through, or nothing."""
+    place = _condition_on_all(ev.source, "backward", _ONE_NUMBER)
+    for pair in wrong:
+        got = pair.raw(i)
+        upstream = expected_upstream(pair.question, pair.expected.outputs)[0]
+        if not isinstance(got, Tensor) or upstream is None or got.shape != upstream.shape:
+            return None
+        if bool(got.any()) and not close(got.to(upstream.dtype), upstream):
+            return None
+    if place is None:
+        return None
+    return (
+        f"The gradient passes as a whole or not at all: the `if` in line {place[0]} asks one number of the whole tensor, "
+        "and decides for every element.",
+        "Decide for each element by itself: a comparison of the tensor is a mask, for torch.where or a product.",
+    )
+
+
+_ONE_NUMBER = ("any", "all", "sum", "mean", "max", "min", "item", "norm", "prod")
+
+
+def _condition_on_all(
+    source: Source, method: str, calls: tuple[str, ...] = ("any", "all")
+) -> tuple[int, str] | None:
+    """The first `if` of a method that asks any() or all() of a tensor, or for one of these."""
     node = source.methods.get(method)
     for part in ast.walk(node) if node is not None else ():
         if isinstance(part, ast.If | ast.IfExp) and any(
-            isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in ("any", "all")
+            isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in calls
             for call in ast.walk(part.test)
         ):
             return source.line_of(part)

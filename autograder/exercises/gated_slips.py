@@ -70,6 +70,10 @@ GELU_SLOPES: tuple[Misconception, ...] = (
         "In the density the exponent is +x²/2: the minus is missing.",
         lambda x: _below(x) + x * torch.exp(0.5 * x * x) / math.sqrt(2 * math.pi),
     ),
+    _gelu(
+        "The second term has the logarithm of the density in place of the density.",
+        lambda x: _below(x) + x * torch.log(_density(x)),
+    ),
     _gelu("The second term has x² in place of x.", lambda x: _below(x) + x * x * _density(x)),
     _gelu(
         "The second term is half of what it should be.", lambda x: _below(x) + 0.5 * x * _density(x)

@@ -111,6 +111,10 @@ CLIP_SLOPES: tuple[Misconception, ...] = (
         lambda x, low, high, grad_output: (grad_output * _inside(x, low or -math.inf, high or math.inf),),
     ),
     Misconception(
+        "The gradient passes where |x| is at most the larger one of |low| and |high|.", "Both comparisons are needed: low ≤ x and x ≤ high.",
+        lambda x, low, high, grad_output: (grad_output * (x.abs() <= max(abs(low), abs(high))),),
+    ),
+    Misconception(
         "The gradient passes where |x| ≤ high; low plays no part.", "Both comparisons are needed: low ≤ x and x ≤ high.",
         lambda x, low, high, grad_output: (grad_output * (x.abs() <= high),),
     ),

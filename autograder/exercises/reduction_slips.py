@@ -125,6 +125,12 @@ def _at_the_last(x: Tensor, dim: int, *, grad_output: Tensor) -> Any:
     return (gradient,)
 
 
+def _of_the_whole(x: Tensor, dim: int, g: Tensor) -> Tensor:
+    largest = torch.zeros_like(x)
+    largest.view(-1)[x.argmax()] = 1.0
+    return largest * g.unsqueeze(dim)
+
+
 def _as_flat_places(x: Tensor, dim: int, g: Tensor) -> Tensor:
     flat = torch.zeros_like(x).reshape(-1)
     for place, value in zip(x.argmax(dim).reshape(-1).tolist(), g.reshape(-1), strict=True):
@@ -133,6 +139,11 @@ def _as_flat_places(x: Tensor, dim: int, g: Tensor) -> Tensor:
 
 
 MAX_SLOPES: tuple[Misconception, ...] = (
+    Misconception(
+        "Only the largest element of the whole tensor gets a gradient; there is one along dim for each output.",
+        "argmax() without a dim gives one place in the flattened tensor. Use the indices that forward found along dim.",
+        lambda x, dim, *, grad_output: (_of_the_whole(x, dim, grad_output),),
+    ),
     Misconception(
         "The indices are taken for places in the flattened tensor; they count along dim.",
         "scatter(dim, …) takes them as they are, once they have the reduced dimension back.",

@@ -161,6 +161,8 @@ def batch_dimensions(ev: Evidence) -> Verdict:
             "A gradient is summed up to one number here. With an empty tuple of dimensions sum adds up "
             "everything: where there is no batch dimension, do not sum."
         )
+    if isinstance(verdict, Finding) and "einsum()" in verdict.message:
+        verdict.hint = "The equation of einsum names every dimension; '...' in it stands for any number of them."
     if isinstance(verdict, Finding) and "still flattened" in verdict.message:
         verdict.hint = (
             "backward may flatten the batch dimensions, but a gradient goes back in the shape of its argument: "

@@ -6,6 +6,12 @@ from autograder import evaluate
 from tests.mistakes.gallery import answers
 
 SAID = {
+    "asks the mean of x once": "the `if` in line 10 asks one number of the whole tensor",
+    "flattened, and left so": "but it is flattened: (12,) instead of (3, 4)",
+    "one radius for both bounds": "passes where |x| is at most the larger one of |low| and |high|",
+    "the size of the scale, without its sign": "has the wrong sign for a matrix, scale below 0, but not for a vector",
+    "the backward of softmax, for the row that it came from": "zero everywhere, but for rounding: terms of it cancel",
+    "one over the size, as a whole number": "// in line 9 rounds a fraction down to 0",
     "writes to the indices as if they counted all elements": "taken for places in the flattened tensor",
     "unsqueezes where the dimension was kept": "given back where keepdim=True has kept it, and not where it is gone",
     "the larger one of x and 0, which torch.max reads as a dimension": "In x.max(0) of line 5 the number is taken for a dim",

@@ -966,3 +966,17 @@ class Clip(Function):
     def backward(ctx, g):
         below, above = ctx.saved_tensors
         return g * ~(below | above), (g * below).sum(), (g * above).sum()
+
+
+# %% wrong[gradient-value]: one radius for both bounds
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.radius = max(abs(low), abs(high))
+        ctx.save_for_backward(x)
+        return torch.clamp(x, min=low, max=high)
+
+    @staticmethod
+    def backward(ctx, g):
+        within = torch.abs(ctx.saved_tensors[0]) <= ctx.radius
+        return torch.where(within, g, 0), None, None

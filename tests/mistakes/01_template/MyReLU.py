@@ -925,3 +925,28 @@ class MyReLU(Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * x.gt(0)
+
+
+# %% wrong[gradient-value]: asks the mean of x once
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp_min(0)
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g.clone() if x.mean().item() > 0 else torch.zeros_like(x)
+
+
+# %% wrong[gradient-shape]: flattened, and left so
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x.flatten() > 0)
+        return x.relu()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.flatten() * ctx.saved_tensors[0]

@@ -676,3 +676,18 @@ class ScaledSigmoid(Function):
         squashed = ctx.saved_tensors[0]
         slope = squashed - squashed**2
         return None, ctx.factor * slope * upstream
+
+
+# %% wrong[gradient-sign]: the size of the scale, without its sign
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.size = (scale * scale) ** 0.5
+        return torch.sigmoid(x) * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        s = x.sigmoid()
+        return ctx.size * s * (1 - s) * g, None

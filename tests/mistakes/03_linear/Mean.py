@@ -595,3 +595,17 @@ class Mean(Function):
             g = g.unsqueeze(ctx.dim)
         share = g.div(g.size(ctx.dim))
         return share.expand(ctx.size), None, None
+
+
+# %% wrong[gradient-zero]: one over the size, as a whole number
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.dims, ctx.dim, ctx.keep = x.shape, dim, keepdim
+        return torch.mean(x, dim, keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        part = 1 // ctx.dims[ctx.dim]
+        wide = g if ctx.keep else g.unsqueeze(ctx.dim)
+        return part * wide.expand(ctx.dims), None, None
