@@ -42,7 +42,11 @@ class SignSTE(Function):
     ("forward", "backward", "message"),
     [
         (".float()", "g", "The output is float32; the input asks for float64: .float() makes"),
-        (" > 0", "g", "The output is bool; the input asks for float64: a comparison gives True and False"),
+        (
+            " > 0",
+            "g",
+            "The output is bool; the input asks for float64: a comparison gives True and False",
+        ),
         ("", "g.float()", "The gradient for x is float32; its argument is float64: .float() makes"),
         (
             "",
