@@ -6,15 +6,8 @@ from torch import Tensor
 
 from autograder.exercise import Misconception
 from autograder.exercises.attention_recomputed import wrong_weights
-from autograder.exercises.attention_steps import (
-    Mistake,
-    Step,
-    dot,
-    known,
-    known_in_tiles,
-    logsumexp,
-    masked,
-)
+from autograder.exercises.attention_scale_gradients import WRONG_SCALES
+from autograder.exercises.attention_steps import Mistake, Step, dot, known, known_in_tiles
 
 _JACOBIAN = "grad_scores = weights · (grad_weights − Σ weights · grad_weights), with one sum a row."
 
@@ -26,19 +19,6 @@ def _summed_over(dim: int) -> Mistake:
 def _visible_scores(s: Step) -> Tensor:
     """The scores, 0 where they are masked (the weights there are 0, and 0 · (−inf) would be NaN)."""
     return s.scores if s.mask is None else s.scores.masked_fill(~s.mask, 0.0)
-
-
-def _default_throughout(own_softmax: bool) -> Mistake:
-    """The default scale in the recomputed scores and in the gradients."""
-
-    def gradients(s: Step) -> tuple[Tensor, Tensor, Tensor]:
-        scores = masked(s) / s.scale * s.default
-        base = scores if own_softmax else masked(s)
-        weights = (scores - logsumexp(base)).exp()
-        total = dot(weights if own_softmax else s.weights, s.by_weights)
-        return s.gradients(weights * (s.by_weights - total), weights, s.default)
-
-    return gradients
 
 
 # Wrong steps between right weights and the gradients: message, hint, gradients, rule.
@@ -270,43 +250,7 @@ _STEPS: tuple[tuple[str, str, Mistake, str], ...] = (
         lambda s: s.gradients(s.weights * (s.by_weights - s.g.sum(-1, keepdim=True))),
         "gradient-value",
     ),
-    (
-        "The scale is missing in backward.",
-        "The scores are scale · q · kᵀ, so the gradients for q and k carry the factor scale.",
-        lambda s: s.gradients(scale=1.0),
-        "gradient-scale",
-    ),
-    (
-        "The scale that is given is ignored in backward: 1/√E is used there, always.",
-        "Keep the scale that forward used on ctx.",
-        lambda s: s.gradients(scale=s.default),
-        "gradient-scale",
-    ),
-    (
-        "The scale that is given is ignored in backward: 1/√E is used there, always.",
-        "Keep the scale that forward used on ctx.",
-        _default_throughout(True),
-        "gradient-value",
-    ),
-    (
-        "The scale that is given is ignored in backward: 1/√E is used there, always.",
-        "Keep the scale that forward used on ctx.",
-        _default_throughout(False),
-        "gradient-value",
-    ),
-    (
-        "The scale is applied twice in backward.",
-        "One factor scale belongs into the gradients for q and k: either at grad_scores, or at "
-        "both products. A q or k that was kept with the scale in it has that factor already.",
-        lambda s: s.gradients(scale=s.scale**2),
-        "gradient-scale",
-    ),
-    (
-        "The gradients are divided by the scale where they should be multiplied.",
-        "The scores are scale · q · kᵀ: the chain rule multiplies by scale.",
-        lambda s: s.gradients(scale=1 / s.scale),
-        "gradient-scale",
-    ),
+    *WRONG_SCALES,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.exercise import Misconception
 from autograder.exercises.attention_formulas import causal_mask, scale_of, softmax_rows
-from autograder.exercises.attention_seen import Tiling
+from autograder.exercises.attention_positions import Tiling
 
 
 @dataclass(frozen=True)

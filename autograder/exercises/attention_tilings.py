@@ -12,7 +12,8 @@ from autograder.exercise import ForwardSlip, Misconception
 from autograder.exercises.attention_formulas import attention, causal_mask
 from autograder.exercises.attention_mistakes import backward_mistakes
 from autograder.exercises.attention_online import LOW_START, ONLINE_SLIPS
-from autograder.exercises.attention_seen import WRONG_KEYS, Positions, Seen, Tiling
+from autograder.exercises.attention_positions import Positions, Tiling
+from autograder.exercises.attention_seen import WRONG_KEYS, Seen
 from autograder.exercises.attention_slips import EVERYWHERE, NOT_DIVIDED, tiled
 from autograder.exercises.attention_steps import Step, step_of
 
