@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -44,8 +44,26 @@ def _covering(kinds: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return chosen
 
 
+def stands_for(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether arguments differ from others in the sizes and values of their tensors at most.
+
+    With as many dimensions, or more than two.
+    """
+    return len(some) == len(others) and all(
+        a.dtype == b.dtype and a.dim() >= min(b.dim(), 3)
+        if isinstance(a, Tensor) and isinstance(b, Tensor)
+        else type(a) is type(b) and a == b
+        for a, b in zip(some, others, strict=True)
+    )
+
+
 def _type_or_flag(value: Any) -> Any:
-    """What may decide which branch of a Function runs: a flag itself, of other arguments the type."""
+    """What may decide which branch of a Function runs: a flag itself, of other arguments the type.
+
+    None stands for an argument that is left out.
+    """
     if isinstance(value, Tensor):
         return value.dtype
-    return value if value is None or isinstance(value, bool | str | Named) else type(value)
+    if value is None:
+        return _LEFT_OUT
+    return value if isinstance(value, bool | str | Named) else type(value)

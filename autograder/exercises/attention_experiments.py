@@ -19,9 +19,9 @@ from autograder.exercises.second_order import Verdict, asks_grad_output
 from autograder.modes import Watching
 from autograder.observation import Answer
 from autograder.structure import look_inside
-from autograder.trace import functions, storage_of
+from autograder.trace import storage_of
 
-_QUERIES, _KEYS, _BLOCK = 11, 8, 4  # L, S and a block size well below both
+_QUERIES, _KEYS, _BLOCK = 7, 8, 4  # L, S and a block size well below both
 
 # ---- second derivatives in every loss ------------------------------------------------------
 
@@ -35,19 +35,36 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def _again(
-    function: Callable[..., Any], loss: str, tensors: list[Tensor], more: tuple[Any, ...],
-    by_backward: bool,
-) -> Tensor | None:  # fmt: skip
-    """Σ of the gradients for q, k and v, differentiated again by q."""
+def _once(
+    function: Callable[..., Any], loss: str, tensors: list[Tensor], more: tuple[Any, ...]
+) -> tuple[Tensor, Tensor]:
+    """q, and a sum of the gradients for q, k and v that can be differentiated again."""
     q, k, v = (t.detach().clone().requires_grad_(True) for t in tensors)
     total = LOSSES[loss](function(q, k, v, *more), q)
     first = torch.autograd.grad(total, (q, k, v), create_graph=True)
-    contraction = sum(((g * (i + 1)).sum() for i, g in enumerate(first)), torch.zeros(()))
-    if by_backward:
-        contraction.backward()
-        return q.grad
-    return torch.autograd.grad(contraction, q)[0]
+    return q, sum(((g * (i + 1)).sum() for i, g in enumerate(first)), torch.zeros(()))
+
+
+def _by_grad(q: Tensor, total: Tensor) -> Tensor | None:
+    return torch.autograd.grad(total, q, retain_graph=True)[0]
+
+
+def _by_backward(q: Tensor, total: Tensor) -> Tensor | None:
+    total.backward()
+    return q.grad
+
+
+_WAYS = {"torch.autograd.grad": _by_grad, ".backward()": _by_backward}
+
+
+def _outcome(
+    loss: str, how: str, error: Exception | None, value: Tensor | None = None
+) -> dict[str, Any]:
+    return {
+        "loss": loss, "how": how, "value": None if value is None else value.detach().clone(),
+        "error": "" if error is None else f"{type(error).__name__}: {error}",
+        "refused": isinstance(error, RuntimeError),
+    }  # fmt: skip
 
 
 def run_attempts(*more: Any) -> Callable[[Callable[..., Any], Sampler], dict[str, Any]]:
@@ -57,18 +74,16 @@ def run_attempts(*more: Any) -> Callable[[Callable[..., Any], Sampler], dict[str
         tensors = [s.normal(3, 2), s.normal(4, 2), s.normal(4, 3)]
         outcomes = []
         for loss in LOSSES:
-            for by_backward in (False, True):
-                outcome: dict[str, Any] = {
-                    "loss": loss, "value": None, "error": "", "refused": False,
-                    "how": ".backward()" if by_backward else "torch.autograd.grad",
-                }  # fmt: skip
+            try:
+                once = _once(submission, loss, tensors, more)
+            except Exception as error:  # before the two ways part: both end in it
+                outcomes += [_outcome(loss, how, error) for how in _WAYS]
+                continue
+            for how, again in _WAYS.items():
                 try:
-                    value = _again(submission, loss, tensors, more, by_backward)
-                    outcome["value"] = None if value is None else value.detach().clone()
+                    outcomes.append(_outcome(loss, how, None, again(*once)))
                 except Exception as error:  # which kind of error it is, is what is judged
-                    outcome["error"] = f"{type(error).__name__}: {error}"
-                    outcome["refused"] = isinstance(error, RuntimeError)
-                outcomes.append(outcome)
+                    outcomes.append(_outcome(loss, how, error))
         return {"tensors": tensors, "outcomes": outcomes}
 
     return run
@@ -90,7 +105,7 @@ def judge_attempts(
                     'raise RuntimeError("…") with a sentence that says why.',
                     {"original": outcome["error"][:300]},
                 )
-            right = _again(reference, outcome["loss"], data["tensors"], more, False)
+            right = _by_grad(*_once(reference, outcome["loss"], data["tensors"], more))
             got = outcome["value"]
             is_right = close(got, right)
             if is_right and may_be_right:
@@ -126,20 +141,15 @@ def _silent(outcome: dict[str, Any], got: Any, right: Any, is_right: bool) -> Ve
 
 
 def run_kept(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """One forward and backward of one head; gives every tensor kept in between."""
+    """One forward of one head; gives every tensor that is kept for backward."""
     args: list[Any] = [s.normal(_QUERIES, 2), s.normal(_KEYS, 2), s.normal(_KEYS, 2)]
     for tensor in args:
         tensor.requires_grad_(True)
     mask = s.uniform(_QUERIES, _KEYS) < 0.8
     mask[:, 0] = True
     args.append(mask)
-    upstream, answer = s.normal(_QUERIES, 2), Answer()
-
-    def backward(outputs: tuple[Any, ...]) -> None:
-        torch.autograd.grad(outputs, args[:3], upstream)
-
-    classes = getattr(submission, "classes", ()) or tuple(functions())
-    look_inside(answer, args, classes, lambda: (submission(*args),), backward)
+    answer = Answer()
+    look_inside(answer, args, (), lambda: (submission(*args),), lambda outputs: None)
     return {"kept": [[k.holder, k.dtype, list(k.shape)] for k in answer.kept]}
 
 

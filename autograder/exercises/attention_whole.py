@@ -70,13 +70,13 @@ def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
 
 
 def _far_below(s: Sampler) -> tuple[Any, ...]:
-    """One query may look at one key only, and that score is about -46000."""
+    """One query may look at one key only, and that score is about -10¹⁰."""
     q, k, v = heads(s, (), 3, 4, 2, 5)
     mask = some_mask(s, 3, 4)
     mask[:, 2] = False
     mask[1] = torch.tensor([False, False, True, False])
     # Powers of two: the score is the same to the last digit wherever the scale is multiplied in.
-    q[1], k[2] = torch.tensor([-256.0, 0.0]), torch.tensor([256.0, 0.0])
+    q[1], k[2] = torch.tensor([-(2.0**17), 0.0]), torch.tensor([2.0**17, 0.0])
     return q, k, v, mask
 
 
@@ -124,7 +124,7 @@ _CASES = (
     _whole("a batch with a mask", (3, 5, 4, 2), batch=(2,), mask=(2, 3, 5), visible=True),
     _whole("scale given", (3, 4, 2, 5), batch=(2,), scale=(0.7,), visible=True),
     _whole("one mask for all heads of a batch", (4, 3, 5, 2), batch=(2, 3), mask=(4, 3)),
-    _whole("a mask for each head", (3, 4, 2, 5), batch=(2, 3), mask=(3, 3, 4)),
+    _whole("a mask for each head, and a scale", (3, 4, 2, 5), batch=(2, 3), mask=(3, 3, 4), scale=(0.6,)),
     _whole(
         "a mask of keys, a scale, and values of width 1", (3, 4, 2, 1), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
     ),

@@ -2649,6 +2649,69 @@ class FlashAttention(Function):
         return grad_q, grad_k, grad_v, None, None
 
 
+# %% wrong[fails-special-point]: the running maximum starts at -1e9
+def blocks(count, size):
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+def tile_scores(q, k, rows, cols, causal):
+    scores = q[..., rows, :] @ k[..., cols, :].transpose(-1, -2) * q.shape[-1] ** -0.5
+    if causal:
+        row = torch.arange(rows.start, rows.stop, device=q.device).unsqueeze(1)
+        column = torch.arange(cols.start, cols.stop, device=q.device)
+        scores = scores.masked_fill(column > row, -torch.inf)
+    return scores
+
+
+class FlashAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+        lse = q.new_zeros(*q.shape[:-1], 1)
+        for rows in blocks(q.shape[-2], block_size):
+            top = torch.full_like(lse[..., rows, :], -1e9)
+            total = torch.zeros_like(top)
+            gathered = torch.zeros_like(out[..., rows, :])
+            for cols in blocks(k.shape[-2], block_size):
+                if causal and cols.start >= rows.stop:
+                    break
+                scores = tile_scores(q, k, rows, cols, causal)
+                new = torch.maximum(top, scores.amax(-1, keepdim=True))
+                shrink, e = (top - new).exp(), (scores - new).exp()
+                total = total * shrink + e.sum(-1, keepdim=True)
+                gathered = gathered * shrink + e @ v[..., cols, :]
+                top = new
+            out[..., rows, :] = gathered / torch.where(total == 0, 1.0, total)
+            lse[..., rows, :] = top + total.log()
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.causal, ctx.block_size = causal, block_size
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, out, lse = ctx.saved_tensors
+        delta = (grad_output * out).sum(-1, keepdim=True)
+        needed = zip((q, k, v), ctx.needs_input_grad)
+        grad_q, grad_k, grad_v = [torch.zeros_like(t) if need else None for t, need in needed]
+        for rows in blocks(q.shape[-2], ctx.block_size):
+            g = grad_output[..., rows, :]
+            for cols in blocks(k.shape[-2], ctx.block_size):
+                if ctx.causal and cols.start >= rows.stop:
+                    break
+                weights = (tile_scores(q, k, rows, cols, ctx.causal) - lse[..., rows, :]).exp()
+                if grad_v is not None:
+                    grad_v[..., cols, :] += weights.transpose(-1, -2) @ g
+                grad_weights = g @ v[..., cols, :].transpose(-1, -2)
+                grad_scores = weights * (grad_weights - delta[..., rows, :]) * q.shape[-1] ** -0.5
+                if grad_q is not None:
+                    grad_q[..., rows, :] += grad_scores @ k[..., cols, :]
+                if grad_k is not None:
+                    grad_k[..., cols, :] += grad_scores.transpose(-1, -2) @ q[..., rows, :]
+        return grad_q, grad_k, grad_v, None, None
+
+
 # %% wrong[gradient-value]: the gradients of the tiles are gathered in float32
 def blocks(count, size):
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]

@@ -1505,6 +1505,46 @@ class LeanAttention(Function):
         return grad_q, grad_k, grad_v, None, None
 
 
+# %% wrong[fails-special-point]: -1e9 for -inf in forward, and rows without any True put right
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+            scores = scores.masked_fill(~mask.any(-1, keepdim=True), -torch.inf)
+        lse = torch.logsumexp(scores, -1, keepdim=True)
+        lse = torch.where(lse == -torch.inf, 0.0, lse)
+        out = (scores - lse).exp() @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        scores = q @ k.transpose(-1, -2) * ctx.scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = (scores - lse).exp()
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            delta = (grad_output * out).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - delta)
+            if need_q:
+                grad_q = grad_scores @ k * ctx.scale
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
+        return grad_q, grad_k, grad_v, None, None
+
+
 # %% wrong[fails-special-point]: a mask that is added as 0 and -1e9
 class LeanAttention(Function):
     @staticmethod

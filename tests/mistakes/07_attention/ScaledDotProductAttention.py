@@ -1700,6 +1700,41 @@ class ScaledDotProductAttention(Function):
         return grad_q, grad_k, grad_v, None, None
 
 
+# %% wrong[fails-special-point]: -1e9 for -inf, and rows without any True put to 0
+class ScaledDotProductAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+        weights = torch.softmax(scores, -1)
+        if mask is not None:
+            weights = weights * mask.any(-1, keepdim=True)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale = scale
+        return weights @ v
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("first order only")
+        q, k, v, weights = ctx.saved_tensors
+        need_q, need_k, need_v = ctx.needs_input_grad[:3]
+        grad_q = grad_k = grad_v = None
+        if need_v:
+            grad_v = weights.transpose(-1, -2) @ grad_output
+        if need_q or need_k:
+            grad_weights = grad_output @ v.transpose(-1, -2)
+            total = (grad_weights * weights).sum(-1, keepdim=True)
+            grad_scores = weights * (grad_weights - total) * ctx.scale
+            if need_q:
+                grad_q = grad_scores @ k
+            if need_k:
+                grad_k = grad_scores.transpose(-1, -2) @ q
+        return grad_q, grad_k, grad_v, None, None
+
+
 # %% wrong[raises]: counts the dimensions from the front, for one batch dimension
 class ScaledDotProductAttention(Function):
     @staticmethod
