@@ -7,6 +7,7 @@ and ``autograder.rules`` judge the answers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -239,8 +240,7 @@ class Exercise:
     @property
     def argument_names(self) -> tuple[str, ...]:
         """The names in the signature: ("x", "weight", "bias") for "(x, weight, bias=None)"."""
-        inner = self.signature.strip().strip("()")
-        return tuple(p.split("=")[0].strip(" *") for p in inner.split(",") if p.strip())
+        return _names_in(self.signature)
 
     def argument(self, position: int) -> str:
         """The name of one argument, by position; args[0], args[1], … for those of "*args"."""
@@ -257,6 +257,12 @@ class Exercise:
             raise ValueError(f"{self.name}: three hints are needed, from gentle to formula")
         if self.cases and not any(c.visible for c in self.cases):
             raise ValueError(f"{self.name}: at least one case must be visible")
+
+
+@functools.cache
+def _names_in(signature: str) -> tuple[str, ...]:
+    inner = signature.strip().strip("()")
+    return tuple(p.split("=")[0].strip(" *") for p in inner.split(",") if p.strip())
 
 
 def bytes_of(*tensors: Tensor | None) -> int:

@@ -129,11 +129,13 @@ def copied(tensor: Tensor | None) -> Tensor | None:
 def same_values(a: Tensor, b: Tensor) -> bool:
     if a.is_meta:
         return True
-    a, b = a.detach(), b.detach()
     if a.shape != b.shape:
         return False
+    if torch.equal(a, b):
+        return True
     # nan is not equal to itself, so unequal is not yet changed.
-    return torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all())
+    a, b = a.detach(), b.detach()
+    return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def second_order(

@@ -35,7 +35,7 @@ class Watching(PlainMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
+        result = func(*args, **kwargs) if kwargs else func(*args)
         if isinstance(result, Tensor):
             self.saw(func, (result,))
         else:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+_functorch = torch._C._functorch
 _NOTHING: AbstractContextManager[Any] = contextlib.nullcontext()
 
 
@@ -43,9 +44,8 @@ class Snapshot(Moment):
 
 def unwrapped(tensor: Tensor) -> Tensor:
     """The plain tensor inside torch.func's wrappers (GradTrackingTensor, BatchedTensor)."""
-    functorch = torch._C._functorch
-    while functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = functorch.get_unwrapped(tensor)
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
     return tensor
 
 
@@ -66,8 +66,11 @@ def moment(value: Any, keep: int | None = None) -> Any:
     plain = unwrapped(value).detach()
     values = None
     if plain.layout == torch.strided and not plain.is_meta:
-        with _without_transforms():
-            values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
+        if keep is None and _functorch.peek_interpreter_stack() is None:  # nearly always
+            values = plain.clone()
+        else:
+            with _without_transforms():
+                values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
     return Moment(_version(plain), values)
 
 
@@ -130,24 +133,24 @@ def changed(before: Any, now: Tensor) -> bool:
     """Whether a tensor was written to since its snapshot: by version, or (past .data) by value."""
     if not isinstance(before, Moment):
         return False
-    plain = unwrapped(now).detach()
+    plain = unwrapped(now)
     if _version(plain) != before.version:
         return True
     if before.values is None or plain.layout != torch.strided or plain.is_meta:
         return False
     with _without_transforms():
         if before.values.shape != plain.shape:
-            plain = plain.reshape(-1)[: before.values.numel()]
+            plain = plain.detach().reshape(-1)[: before.values.numel()]
         if torch.equal(before.values, plain):
             return False
+        plain = plain.detach()
         # Not equal, or nan in both: nan is not equal to itself.
         return not torch.equal(before.values.nan_to_num(nan=0.123), plain.nan_to_num(nan=0.123))
 
 
 def _without_transforms() -> AbstractContextManager[Any]:
     """Inside a torch.func transform every operation would wrap its result again."""
-    functorch = torch._C._functorch
-    return _NOTHING if functorch.peek_interpreter_stack() is None else torch._C._DisableFuncTorch()
+    return _NOTHING if _functorch.peek_interpreter_stack() is None else torch._C._DisableFuncTorch()
 
 
 def _version(tensor: Tensor) -> int:

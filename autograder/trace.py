@@ -132,7 +132,14 @@ class _Recorder:
             call.needs = tuple(ctx.needs_input_grad)
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
-        return call, held, [moment(t) for t in held], app
+        return call, held, [self.before(t, app) for t in held], app
+
+    def before(self, tensor: Tensor, app: Application) -> Any:
+        """A saved tensor before backward: an input that forward left alone is what it was before."""
+        place = app.input_ids.index(id(tensor)) if id(tensor) in app.input_ids else -1
+        if place < 0 or self.keep is not None or place in app.inputs_changed:
+            return moment(tensor)
+        return app.inputs[place]
 
     def lineage_of(self, state: tuple[Any, ...] | None) -> Lineage | None:
         """What follows the tensors of a backward that autograd records; None for any other."""

@@ -33,14 +33,12 @@ def lookups(source: Source) -> list[Lookup]:
     """Every lookup in the source of a submission, in the order of its lines."""
     found: dict[int, Lookup] = {}
     for node in source.nodes:
-        for made in _lookup(source, node):
+        for made in _lookup(source, node) if isinstance(node, _LOOKS) else ():
             found.setdefault(made.line, made)
     return [found[line] for line in sorted(found)]
 
 
 def _lookup(source: Source, node: ast.AST) -> Iterator[Lookup]:
-    if not isinstance(node, _LOOKS):
-        return
     line, text = source.line_of(node) if hasattr(node, "lineno") else (0, "")
     if isinstance(node, ast.Compare) and isinstance(
         node.ops[0], ast.Eq | ast.NotEq | ast.In | ast.NotIn
