@@ -6,8 +6,11 @@ import contextlib
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
+
+from torch.autograd import Function
 
 
 def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,6 +68,30 @@ def patched(patches: list[tuple[type, str, Any]]) -> Iterator[None]:
                 delattr(cls, name)
             else:
                 setattr(cls, name, old)
+
+
+@contextlib.contextmanager
+def in_backward(classes: Iterable[type], *modes: AbstractContextManager[Any]) -> Iterator[None]:
+    """Run every backward of ``classes`` under the modes; each can be entered again and again."""
+
+    def under_modes(user: Callable[..., Any]) -> Any:
+        @functools.wraps(user)
+        def call(*args: Any) -> Any:
+            with contextlib.ExitStack() as stack:
+                for mode in modes:
+                    stack.enter_context(mode)
+                return user(*args)
+
+        return staticmethod(call)
+
+    wrapped = [
+        (cls, name, under_modes(getattr(cls, name)))
+        for cls in classes
+        for name in ("backward", "vjp")
+        if getattr(cls, name) is not getattr(Function, name)
+    ]
+    with patched(wrapped):
+        yield
 
 
 def codes_of(value: Any) -> Iterator[types.CodeType]:

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.asking import Asking
+from autograder.asking_twice import AskingTwice
 from autograder.exercise import Case, Exercise
 from autograder.expected import References, cast, gradients_vary
+from autograder.kinds import stands_for
 from autograder.more_rows import TIMES, more_rows
 from autograder.observation import Question
 
@@ -33,7 +34,7 @@ def make_plan(
     return [q for q in planner.questions(devices) if hidden or q.visible]
 
 
-class _Planner(Asking):
+class _Planner(AskingTwice):
     """Which questions an exercise is worth."""
 
     def questions(self, devices: Sequence[str]) -> list[Question]:
@@ -53,19 +54,13 @@ class _Planner(Asking):
                         made.append(self.structure(i, case, first=False))
                     made += self.each_device(i, case, devices)
                     if i in chosen or (case.visible and self.exercise.visible_second):
-                        made += self.each_kind(i, case, whole=i == min(chosen))
+                        made += self.each_kind(i, case, place == 0, whole=i == min(chosen))
                     if place == 0 or (place == 1 and self.exercise.second_order == "checked"):
                         made += self.deep(i, case, first=place == 0)
                 made += self.second_order_elsewhere(*main[0])
                 made += self.grown(main) if self.exercise.any_size else []
-            batches = [(i, case) for i, case in cases if case.role == "batch"]
-            chosen = self.one_of_each_kind(batches)
+            made += self.batches([(i, case) for i, case in cases if case.role == "batch"], made)
             for i, case in cases:
-                if i in chosen and case.role == "batch":
-                    made += self.layouts(i, case)
-                    made += self.second_order(i, case, pure=True)
-                elif case.role == "batch" and self.flattens(i, case):
-                    made.append(self.laid_out(i, case, "transposed"))
                 if case.second:
                     made += self.second_order(i, case.in_float64(), pure=case.role == "extreme")
                     # A copy without infinities, or a mask of them, is kept only where there are some.
@@ -117,13 +112,9 @@ class _Planner(Asking):
         )
         combination.more = {"weights": [2.0, -3.0]}
         made.append(combination)
-        for later in (False, True):
-            q = self.question(f"interleave:{i}:{int(later)}", "interleave", i, case, later=later)
-            q.more["args"] = self.another(i, case, q) if not later else made[-1].more["args"]
-            made.append(q)
-        if (args := self.unlike(i, main)) is not None:
-            name = f"interleave:{i}:unlike"
-            made.append(self.question(name, "interleave", i, case, later=False, args=args))
+        q = self.question(f"interleave:{i}", "interleave", i, case)
+        q.more = {"args": self.another(i, case, q), "unlike": self.unlike(i, main)}
+        made.append(q)
         if exercise.expanded:
             made.append(self.laid_out(i, case, "expanded"))
         return made
@@ -156,14 +147,23 @@ class _Planner(Asking):
                 break
         return args
 
-    def layouts(self, i: int, case: Case) -> list[Question]:
-        """Other strides and a stride-0 upstream: view on two dimensions works by luck, on three not."""
-        made = []
-        if self.exercise.noncontiguous:
-            made.append(self.laid_out(i, case, "transposed"))
-        if self.exercise.expanded:
-            made.append(self.laid_out(i, case, "expanded"))
-        return made
+    def batches(self, cases: list[tuple[int, Case]], made: list[Question]) -> list[Question]:
+        """Other strides, a stride-0 upstream and second derivatives of more dimensions.
+
+        view on two dimensions works by luck, on three not: what ``made`` asks already of main cases
+        with three dimensions is not asked again.
+        """
+        chosen, asked = self.one_of_each_kind(cases), []
+        seen = [q.args for q in made if q.layout == "transposed" and q.kind == "run"]
+        for i, case in cases:
+            args = self.arguments(i, case, torch.float64)
+            again = any(stands_for(each, args) for each in seen)
+            if self.exercise.noncontiguous and not again and (i in chosen or self.flattens(args)):
+                asked.append(self.laid_out(i, case, "transposed"))
+            if i in chosen:
+                asked += [self.laid_out(i, case, "expanded")] if self.exercise.expanded else []
+                asked += self.second_order(i, case, pure=True)
+        return asked
 
     def structure_and_variants(self, i: int, case: Case, first: bool) -> list[Question]:
         """What is kept and which operations run; other strides and dtypes; second derivatives.
@@ -179,18 +179,22 @@ class _Planner(Asking):
             made.append(ask(f"float32:{i}", "run", i, case, torch.float32, variant="float32"))
         if exercise.half:
             made.append(ask(f"bfloat16:{i}", "run", i, case, torch.bfloat16, variant="bfloat16"))
-        return [*made, *self.second_order(i, case)]
+        twice = self.second_order(i, case)
+        # What is wrong alone is wrong beside x³ too: both are asked for where the words are simplest.
+        simplest = first or exercise.visible_second or len(twice) < 2
+        return [*made, *(twice if simplest else twice[1:])]
 
     def structure(self, i: int, case: Case, first: bool) -> Question:
-        half = self.exercise.half and not first  # mask.float() is no larger than a float32 x
+        half = self.structure_in_half(first)
         dtype, variant = (torch.bfloat16, "bfloat16") if half else (torch.float64, "")
         return self.question(f"structure:{i}", "structure", i, case, dtype, variant=variant)
 
-    def flattens(self, i: int, case: Case) -> bool:
+    def structure_in_half(self, first: bool) -> bool:
+        return self.exercise.half and not first  # mask.float() is no larger than a float32 x
+
+    def flattens(self, args: tuple[Any, ...]) -> bool:
         """Whether there are three dimensions that an answer may flatten, and not block by block."""
-        args = self.arguments(i, case, torch.float64)
-        deep = any(a.dim() >= 3 for a in args if isinstance(a, Tensor))
-        return deep and self.exercise.noncontiguous and self.exercise.any_size
+        return self.exercise.any_size and any(a.dim() >= 3 for a in args if isinstance(a, Tensor))
 
     def each_device(self, i: int, case: Case, devices: Sequence[str]) -> list[Question]:
         """One main case on every device but the CPU."""
@@ -214,20 +218,21 @@ class _Planner(Asking):
             return [many]
         return []
 
-    def each_kind(self, i: int, case: Case, whole: bool) -> list[Question]:
+    def each_kind(self, i: int, case: Case, first: bool, whole: bool) -> list[Question]:
         """What depends on which branches run and not on sizes or values: once for each kind of case.
 
         meta is slow: torch's own kernels for it are written in Python. With ``whole``, backward for all
-        inputs is asked beside those for one: it should take more work.
+        inputs is asked beside those for one: it should take more work. ``structure`` counts that too,
+        where it asks with the same arguments.
         """
         made = []
         if self.exercise.meta:
             made.append(self.question(f"meta:{i}", "run", i, case, device="meta", variant="meta"))
-        first = self.question(f"needs:{i}", "needs", i, case, counted=whole)
-        if len(first.wants) > 1:
-            made += [first] if whole else []
+        every = self.question(f"needs:{i}", "needs", i, case, counted=whole)
+        if len(every.wants) > 1:
+            made += [every] if whole and self.structure_in_half(first) else []
             made += [
-                replace(first, id=f"needs:{i}:{place}", wants=(place,)) for place in first.wants
+                replace(every, id=f"needs:{i}:{place}", wants=(place,)) for place in every.wants
             ]
         return made
 
@@ -251,51 +256,6 @@ class _Planner(Asking):
         if exercise.second_order == "checked" or (exercise.second_order == "right" and first):
             made.append(ask(f"gradgradcheck:{i}", "gradcheck", i, case, order=2))
         return made
-
-    def second_order(self, i: int, case: Case, pure: bool = False) -> list[Question]:
-        """The second derivative alone, and (not if ``pure``) in a loss that adds x³."""
-        if self.exercise.second_order not in JUDGED:
-            return []
-        alone = pure or not self.is_finite(i, case)  # x³ has no second derivative at infinity
-        return [
-            self.second(f"second:{i}:{'mixed' if mixed else 'pure'}", i, case, mixed)
-            for mixed in ((False,) if alone else (False, True))
-        ]
-
-    def is_finite(self, i: int, case: Case) -> bool:
-        args = self.arguments(i, case, torch.float64)
-        return all(bool(torch.isfinite(a).all()) for a in args if isinstance(a, Tensor))
-
-    def second(self, name: str, i: int, case: Case, mixed: bool, **more: Any) -> Question:
-        visible = case.visible and self.exercise.visible_second and not more
-        made = self.question(name, "second", i, case, visible=visible, mixed=mixed, **more)
-        draw = self.sampler(f"directions:{i}")
-        made.directions = tuple(draw.normal(*made.args[p].shape) for p in made.wants)
-        return made
-
-    def second_order_elsewhere(self, i: int, case: Case) -> list[Question]:
-        """The second derivative with other strides, and with each of several inputs frozen."""
-        if self.exercise.second_order not in JUDGED:
-            return []
-        made = []
-        if self.exercise.noncontiguous and self.exercise.second_order != "refused":
-            name, layout = f"second:{i}:transposed", "transposed"
-            made.append(self.second(name, i, case, False, layout=layout, variant=layout))
-        whole = self.second(f"second:{i}:frozen", i, case, False)
-        for frozen in whole.wants if len(whole.wants) > 1 else ():
-            places = [place for place, p in enumerate(whole.wants) if p != frozen]
-            made.append(
-                replace(
-                    whole, id=f"second:{i}:frozen:{frozen}", visible=False,
-                    case=f"{case.name}, {self.exercise.argument(frozen)} frozen",
-                    wants=tuple(whole.wants[place] for place in places),
-                    directions=tuple(whole.directions[place] for place in places),
-                )
-            )  # fmt: skip
-        return made
-
-
-JUDGED = ("right", "right-or-refused", "refused")  # by questions about second derivatives
 
 
 def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ A procedure gets the submission, the question, an answer to fill in, and the sta
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -30,7 +29,7 @@ from autograder.once import without_once_differentiable
 from autograder.structure import classes_of, kept_by_nodes, look_inside
 from autograder.submission import Submission
 from autograder.trace import functions
-from autograder.work import counted, operations_counted
+from autograder.work import counted, operations_in_backward
 
 
 class Stage:
@@ -113,27 +112,26 @@ def _needs(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -
     outputs, wanted = call(sub, args, answer)
     stage.name = "backward"
     upstream = fresh_upstream(q, outputs)
-    counting = operations_counted() if q.more.get("counted") else contextlib.nullcontext()
-    with counting as work:
+    if not q.more.get("counted"):
+        answer.gradients = tuple(map(copied, gradients_of(outputs, upstream, wanted)))
+        return
+    with operations_in_backward(sub.classes or tuple(functions())) as work:
         found = gradients_of(outputs, upstream, wanted)
     answer.gradients = tuple(map(copied, found))
-    if work is not None:
-        answer.data["operations"] = work.operations
+    answer.data["operations"] = work.operations
 
 
 def _interleave(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:
-    """Two forwards, then both backwards: nothing may be shared between the calls."""
+    """Several forwards, then two backwards: nothing may be shared between the calls."""
     mine, other = fresh_arguments(q), fresh_arguments(q, q.more["args"])
-    ignored, later = Answer(), bool(q.more.get("later"))
-    if later:
-        other_outputs, other_wanted = call(sub, other, ignored)
     outputs, wanted = call(sub, mine, answer)
-    if not later:
-        other_outputs, other_wanted = call(sub, other, ignored)
+    other_outputs, other_wanted = call(sub, other, Answer())
+    if q.more["unlike"] is not None:
+        _alive = call(sub, fresh_arguments(q, q.more["unlike"]), Answer())
     stage.name = "backward"
-    if later:
-        gradients_of(other_outputs, fresh_upstream(q, other_outputs), other_wanted)
     answer.gradients = tuple(map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted)))
+    found = gradients_of(other_outputs, fresh_upstream(q, other_outputs), other_wanted)
+    answer.data["other"] = list(map(copied, found))
 
 
 def _mutate(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:

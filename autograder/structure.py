@@ -7,36 +7,35 @@ references to their storages.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import Function
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from autograder.calls import patched
+from autograder.calls import in_backward
 from autograder.modes import Watching
 from autograder.observation import Answer, Kept
 from autograder.storages import Storages
 from autograder.trace import storage_of, tensors_within, who_is
+from autograder.work import work_of
 
 SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
 
 
 class _Names(Watching):
-    """The names of the operations that ran, each once."""
+    """The names of the operations that ran, each once, and how often each did."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.operations: dict[Any, None] = {}
+        self.operations: dict[Any, int] = {}
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        self.operations[operation] = None
+        self.operations[operation] = self.operations.get(operation, 0) + 1
 
     @property
     def names(self) -> list[str]:
@@ -104,7 +103,7 @@ def look_inside(
 ) -> None:
     """Run forward, count what stays alive, run backward; fill in the answer.
 
-    Operations of backward are noted only while the learner's own backward runs.
+    Operations of backward are noted and counted only while the learner's own backward runs.
     """
     with _NamesAndStorages() as storages, _Calls() as calls:
         outputs = forward()
@@ -112,35 +111,12 @@ def look_inside(
     answer.kept = tuple(_kept(args, outputs, storages))
     called, ran = _Calls(), _Names()
     try:
-        with _noting_backward(classes, called, ran):
+        with in_backward(classes, called, ran):
             backward(outputs)
     finally:
+        answer.data["operations"] = work_of(ran.operations)
         answer.backward_ops = tuple(dict.fromkeys(called.names + ran.names))
         answer.data["grad_enabled_in_backward"] = called.grad_enabled
-
-
-@contextlib.contextmanager
-def _noting_backward(classes: Iterable[type], *modes: _Calls | _Names) -> Iterator[None]:
-    """Run every backward of ``classes`` under the modes that note operations."""
-
-    def noting(user: Callable[..., Any]) -> Any:
-        @functools.wraps(user)
-        def call(*args: Any) -> Any:
-            with contextlib.ExitStack() as stack:
-                for mode in modes:
-                    stack.enter_context(mode)
-                return user(*args)
-
-        return staticmethod(call)
-
-    wrapped = [
-        (cls, name, noting(getattr(cls, name)))
-        for cls in classes
-        for name in ("backward", "vjp")
-        if getattr(cls, name) is not getattr(Function, name)
-    ]
-    with patched(wrapped):
-        yield
 
 
 def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
@@ -180,9 +156,11 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list
     kept = kept_by_nodes(args, outputs)
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
     known |= {each.storage for each in kept}
-    if storages.left(known):
+    left = storages.left(known)
+    if left:
         gc.collect()  # garbage in cycles is not kept for backward: look again before saying so
-    for made in storages.left(known):
+        left = storages.left(known)
+    for made in left:
         dtype = str(made.dtype).removeprefix("torch.")
         kept.append(Kept("hidden", "intermediate", made.shape, dtype, made.size, made.storage))
     return kept

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.calls import in_backward
 from autograder.modes import Watching
 
 
@@ -26,7 +27,10 @@ class Work:
     lines: int = 0
 
 
-_COPIES = frozenset([torch.ops.aten.detach.default, torch.ops.aten.clone.default])
+# What a trace runs as well: copies, and the look whether they are still alike.
+_OF_A_TRACE = frozenset(
+    [torch.ops.aten.detach.default, torch.ops.aten.clone.default, torch.ops.aten.equal.default]
+)
 
 
 class _Operations(Watching):
@@ -39,11 +43,19 @@ class _Operations(Watching):
 
 
 @contextlib.contextmanager
-def operations_counted() -> Iterator[Work]:
-    """Count the operations that run in the block, without copies, which a trace makes as well."""
+def operations_in_backward(classes: Iterable[type]) -> Iterator[Work]:
+    """Count the operations of the backwards of these classes that run in the block.
+
+    Without those that a trace runs too: work_of counts the same where nothing is traced.
+    """
     work = Work()
-    with _Operations(work, _COPIES):
+    with in_backward(classes, _Operations(work, _OF_A_TRACE)):
         yield work
+
+
+def work_of(operations: Mapping[Any, int]) -> int:
+    """The number of operations, of which it is known how often each ran; without those of a trace."""
+    return sum(times for each, times in operations.items() if each not in _OF_A_TRACE)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -11,6 +12,7 @@ from autograder.causes.asked_needs import wrongly_asked
 from autograder.causes.named_in_source import what_is_shared
 from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.observation import Answer
 from autograder.rules.budget import keeps_within_budget, outputs_as_asked
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
@@ -24,10 +26,8 @@ def keeps_calls_apart(ev: Evidence) -> Verdict:
     if not asked:
         return NOT_ASKED
     for pair in asked:
-        wrong = pair.answer.failure is not None or any(
-            not _agrees(pair, i) for i in pair.question.wants
-        )
-        if wrong:
+        calls = pair, _second_call(ev, pair)
+        if pair.answer.failure is not None or not all(map(_all_agree, calls)):
             shared = what_is_shared(ev)
             return Finding(
                 "shared-state",
@@ -38,6 +38,19 @@ def keeps_calls_apart(ev: Evidence) -> Verdict:
                 {"case": pair.where, **(shared[1] if shared else {})},
             )
     return None
+
+
+def _second_call(ev: Evidence, pair: Pair) -> Pair:
+    """The other one of two calls that ran backward."""
+    found, wants = pair.answer.data.get("other"), pair.question.wants
+    if not isinstance(found, list) or len(found) != len(wants):
+        found = [None for _ in wants]
+    question = replace(pair.question, args=pair.question.more["args"])
+    return Pair(question, Answer(gradients=tuple(found)), ev.references)
+
+
+def _all_agree(pair: Pair) -> bool:
+    return all(_agrees(pair, i) for i in pair.question.wants)
 
 
 def _agrees(pair: Pair, position: int) -> bool:
@@ -122,7 +135,7 @@ def _silent_after_write(ev: Evidence) -> Verdict:
     for pair in ev.pairs("mutate"):
         if pair.answer.failure is not None or pair.answer.gradients is None:
             continue
-        if all(_agrees(pair, i) for i in pair.question.wants):
+        if _all_agree(pair):
             continue
         target = pair.question.more["target"]
         what = "the output" if target == "output" else ev.argument(target)
@@ -242,13 +255,17 @@ def _asks_for_another(asked: list[Pair], i: int, j: int) -> bool:
 
 def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:
     """None where it is asked for, but as much work as for all gradients."""
-    whole = next((p for p in asked if len(p.question.wants) > 1), None)
-    if whole is None:
+    alone = [p for p in asked if p.question.more["counted"] and len(p.question.wants) == 1]
+    wholes = (
+        p
+        for p in (*asked, *ev.pairs("structure"))
+        if alone and p.question.args is alone[0].question.args and len(p.question.wants) > 1
+    )
+    if (whole := next(wholes, None)) is None:
         return None
-    alone = [p for p in asked if p.question.args is whole.question.args and p is not whole]
     work = whole.answer.data.get("operations")
     same = all(p.answer.data.get("operations") == work for p in alone)
-    gradients = [g for g in whole.answer.gradients or () if isinstance(g, Tensor)]
+    gradients = [g for g in whole.expected.gradients or () if g is not None]
     # One tensor for two arguments takes no more work than for one.
     shared = any(
         close(a, b)
@@ -256,7 +273,7 @@ def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:
         for b in gradients[i + 1 :]
         if a.shape == b.shape
     )
-    if not alone or not isinstance(work, int) or not same or shared:
+    if not isinstance(work, int) or not same or shared:
         return None
     return Finding(
         "ignores-needs-input-grad",
