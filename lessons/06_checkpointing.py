@@ -170,7 +170,7 @@ print("pack returns the tensor:       freed", forgotten(lambda tensor: tensor))
 # **Contract.** `saved_bytes(f, *args)` calls `f(*args)` and returns, as an int, the bytes of **distinct storage** that autograd keeps for its backward.
 #
 # * A tensor that is saved twice counts once. A view counts the whole storage that it keeps alive.
-# * Inputs and parameters count if they are saved. What need not be kept does not.
+# * Inputs and parameters count if they are saved, and so does what a branch saves that the result does not use: everything that torch hands to a pack hook while `f` runs.
 # * Nothing outlasts the call: no hook, no tensor.
 #
 # `tensor.untyped_storage()` has `data_ptr()` and `nbytes()`.

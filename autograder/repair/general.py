@@ -25,6 +25,7 @@ SYMPTOMS = (
     "× the expected one everywhere",
     "returns no gradient (None) for",
     "is not linear in grad_output.",
+    "gradgradcheck rejects the second derivative",
     ", as it would be with ",
     "are exchanged where backward reads them",
     "unless one is transposed",
@@ -38,7 +39,7 @@ ENDS = (
 )  # fmt: skip
 _SHAPE = re.compile(r" has shape \([\d, ]*\) instead of \([\d, ]*\)\.$")
 # Words that point at the place: nothing has to be tried then.
-NAMED = ("line ", " of everything", " 0.5000 ×", " 2.0000 ×")
+NAMED = ("line ", " dimensions only", " of everything", " 0.5000 ×", " 2.0000 ×")
 # Rules that say in which case it fails. (A comparison at a special point is named by the case.)
 CASES = (
     "fails-special-point", "fails-empty", "fails-noncontiguous", "fails-batch-dims",
