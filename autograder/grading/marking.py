@@ -290,13 +290,14 @@ def _show_report(cell: NotebookNode, report: Report, concerns: list[Concern]) ->
 
 def show_that_it_waits(cell: NotebookNode) -> None:
     """In place of the error that says that a check failed, if one does."""
-    words = "A person looks at this notebook before it gets points."
-    cell.outputs = [one for one in cell.outputs if one.output_type != "error"]
-    cell.outputs.append(_error(NOT_GRADED, words))
+    kept = [one for one in cell.outputs if one.output_type != "error"]
+    cell.outputs = [
+        *kept,
+        _error(NOT_GRADED, "A person looks at this notebook before it gets points."),
+    ]
 
 
 def failed_check(report: dict[str, Any]) -> NotebookNode:
     """The error that says of a report (as plain data) that the check failed."""
-    headline = report["headline"]
-    line = f"{'○' if report['not_started'] else '✗'} {headline}"
-    return _error("CheckFailed", headline, [line])
+    mark = "○" if report["not_started"] else "✗"
+    return _error("CheckFailed", report["headline"], [f"{mark} {report['headline']}"])
