@@ -92,7 +92,8 @@ class Case:
     role     main (random, smooth points), special (kinks, bounds, ties: ``fails-special-point``),
              extreme (±1000, judged in float32), empty, batch (more or fewer batch dimensions)
     visible  whether ``check(Name)`` asks it; the others wait for ``hidden=True``
-    second   a special or extreme case that asks second derivatives too (main cases always do)
+    second   a special or extreme case that asks second derivatives too (main cases always do); "mixed": only
+             in a loss that adds x³, where a gradient may be constant
     advice   the next step for who fails at this very point, where the rule's own words are too
              general ("if scale: takes 0 for a missing number")
     """
@@ -102,7 +103,7 @@ class Case:
     role: Role = "main"
     visible: bool = False
     wants: tuple[int, ...] | None = None
-    second: bool = False
+    second: bool | Literal["mixed"] = False
     advice: str = ""
 
     def in_float64(self) -> Case:

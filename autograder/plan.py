@@ -62,7 +62,8 @@ class _Planner(AskingTwice):
             made += self.batches([(i, case) for i, case in cases if case.role == "batch"], made)
             for i, case in cases:
                 if case.second:
-                    made += self.second_order(i, case.in_float64(), pure=case.role == "extreme")
+                    twice = self.second_order(i, case.in_float64(), pure=case.role == "extreme")
+                    made += twice[1:] if case.second == "mixed" else twice
                     # A copy without infinities, or a mask of them, is kept only where there are some.
                     made += [] if self.is_finite(i, case) else [self.structure(i, case, first=True)]
         for i, refusal in enumerate(self.exercise.refusals):

@@ -158,6 +158,7 @@ SCALED_SIGMOID = Exercise(
             lambda s: (1.5 * s.normal(2, 3), 0.0),
             role="special",
             visible=True,
+            second="mixed",  # a gradient of zeros that depends on nothing is right, too
             advice="0 is a number like any other. Nothing may be divided by scale, and `if scale:` takes 0 "
             "for a missing number: ask `scale is None` where that is meant.",
         ),
