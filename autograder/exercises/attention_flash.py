@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from autograder.exercise import Case, Exercise, Sampler, Scenario, bytes_of
@@ -15,7 +14,7 @@ from autograder.exercises.attention_formulas import (
     flash_reference,
 )
 from autograder.exercises.attention_tilings import FLASH_BACKWARDS, FORWARD_SLIPS
-from autograder.exercises.attention_whole import heads, large_scores
+from autograder.exercises.attention_whole import bytes_of_logsumexp, far_apart, heads, large_scores
 
 
 def _tiled(
@@ -27,8 +26,7 @@ def _tiled(
 
 
 def _budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
-    q = args[0]
-    return bytes_of(*args[:3], outputs[0]) + q.numel() // q.shape[-1] * q.element_size()
+    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0])
 
 
 def _large(s: Sampler) -> tuple[Any, ...]:
@@ -37,10 +35,8 @@ def _large(s: Sampler) -> tuple[Any, ...]:
 
 def _low_score(s: Sampler) -> tuple[Any, ...]:
     """One query: causal, it may look at the first key alone."""
-    q, k, v = heads(s, (), 1, 5, 3, 1)
-    # Powers of two: the score is the same to the last digit wherever the scale is multiplied in. Values
-    # of width 1: the gradient of the score is 0 exactly, however large what it is multiplied with.
-    q[0], k[0] = torch.tensor([-(2.0**17), 0.0, 0.0]), torch.tensor([2.0**17, 0.0, 0.0])
+    q, k, v = heads(s, (), 1, 5, 4, 1)
+    q[0], k[0] = far_apart()
     return q, k, v, True, 2
 
 

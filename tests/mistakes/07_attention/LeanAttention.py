@@ -1730,3 +1730,42 @@ class LeanAttention(Function):
             if need_k:
                 grad_k = grad_scores.transpose(-1, -2) @ q * ctx.scale
         return grad_q, grad_k, grad_v, None, None
+
+
+# %% right: divides by √E, multiplies by its inverse in backward, and keeps the logsumexp in float32
+class LeanAttention(Function):
+    @staticmethod
+    def forward(ctx, q, k, v, mask=None, scale=None):
+        scores = q @ k.mT / q.shape[-1] ** 0.5 if scale is None else scale * (q @ k.mT)
+        if mask is not None:
+            scores = torch.where(mask, scores, -torch.inf)
+        wide = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        lse = wide.logsumexp(-1, keepdim=True)
+        weights = (wide - lse.masked_fill(lse == -torch.inf, 0.0)).exp()
+        out = weights.to(v.dtype) @ v
+        ctx.save_for_backward(q, k, v, mask, out, lse)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("LeanAttention has first derivatives only")
+        q, k, v, mask, out, lse = ctx.saved_tensors
+        factor = q.shape[-1] ** -0.5 if ctx.scale is None else ctx.scale
+        scores = (q @ k.mT) * factor
+        if mask is not None:
+            scores = torch.where(mask, scores, -torch.inf)
+        weights = (scores.to(lse.dtype) - lse.masked_fill(lse == -torch.inf, 0.0)).exp().to(q.dtype)
+        needs = ctx.needs_input_grad
+        slope = None
+        if needs[0] or needs[1]:
+            inner = (grad_output * out).sum(-1, keepdim=True)
+            slope = factor * weights * (grad_output @ v.mT - inner)
+        return (
+            slope @ k if needs[0] else None,
+            slope.mT @ q if needs[1] else None,
+            weights.mT @ grad_output if needs[2] else None,
+            None,
+            None,
+        )
