@@ -86,8 +86,10 @@ def evaluate(
         scenarios = {s.name: s for s in asked.scenarios}
         observation = probe(submission, complete.questions, scenarios)
         later = () if hidden else _later(asked)
+        source = Source.of(submission)
+        source = source.known_as(asked.name) if asked.is_function else source
         report = verdict(
-            complete, observation, Source.of(submission), graded, more=len(later), later=later,
+            complete, observation, source, graded, more=len(later), later=later,
             believed=VALUES if inputs is not None and reference is None else frozenset(),
             follow=lambda question, wrong: follow_one(submission, question, scenarios, wrong),
         )  # fmt: skip

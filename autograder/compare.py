@@ -125,7 +125,15 @@ def first_difference(
         if gap.dim()
         else ()
     )
-    return index, float(actual.reshape(-1)[flat]), float(expected.reshape(-1)[flat])
+    right = as_far_as(actual.dtype, expected)
+    return index, float(actual.reshape(-1)[flat]), float(right.reshape(-1)[flat])
+
+
+def as_far_as(dtype: torch.dtype, expected: Tensor) -> Tensor:
+    """The expected numbers, with 0 for those that are too small for a dtype: e⁻²⁰⁰ in float32."""
+    if expected.dtype != torch.float64 or not dtype.is_floating_point:
+        return expected
+    return torch.where(expected.to(dtype) == 0, torch.zeros_like(expected), expected)
 
 
 SHOWN = 6  # elements of a tensor that a report shows
@@ -160,6 +168,7 @@ def show_apart(
 
     Where they differ only behind what is shown of a long tensor, the place where they differ most.
     """
+    expected = as_far_as(actual.dtype, expected)
     difference = (
         first_difference(actual, expected, dtype) if actual.shape == expected.shape else None
     )
@@ -167,13 +176,14 @@ def show_apart(
         mismatch(actual, expected, dtype).reshape(-1)[:SHOWN].any()
     ):
         index, mine, right = difference
-        mine_words, right_words = _digits_apart(mine, right)
+        mine_words, right_words = digits_apart(mine, right)
         place = f"at [{', '.join(map(str, index))}]"
         return f"{mine_words} {place}", f"{right_words} {place}"
-    return _digits_apart(actual, expected)
+    return digits_apart(actual, expected)
 
 
-def _digits_apart(actual: Any, expected: Any) -> tuple[str, str]:
+def digits_apart(actual: Any, expected: Any) -> tuple[str, str]:
+    """Both in a few words, with as many digits as it takes to tell them apart."""
     for digits in (4, 7, 10, 13, 17):
         words = show(actual, digits=digits), show(expected, digits=digits)
         if words[0] != words[1]:

@@ -37,6 +37,8 @@ _DENIED = {
     "The output values agree with the reference.": r"forward-(?!unstable)",
     "Backward runs.": r"gradient-count|raises",
     _FIRST: _GRADIENTS,
+    # A sentence about torch's settings: beside hooks that stay on it would read as their denial.
+    "torch and its settings are left as they were.": r"shared-state",
     _MILESTONES[-1]: rf"double-backward|higher-derivative|{_GRADIENTS}",
 }
 

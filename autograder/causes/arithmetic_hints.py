@@ -96,7 +96,8 @@ def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str
             )
         return (
             "Where the divisor is 0 the quotient has no value. Write the formula without that division, or put a "
-            "1 in place of the 0 (torch.where, masked_fill) before you divide."
+            "1 in place of the 0 (torch.where, masked_fill) before you divide, and afterwards the right value in "
+            "the place of what such a quotient gives."
         )
     if name in ROWS or (name in ("sub", "rsub") and set(given) == {-math.inf}):
         return (

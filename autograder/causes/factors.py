@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 from torch import Tensor
@@ -16,7 +17,17 @@ def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
         return None
     found = [f for f in factors if f is not None]
     name = ev.argument(i)
-    if max(found) - min(found) <= 1e-6 * abs(found[0]):
+    constant = max(found) - min(found) <= 1e-6 * abs(found[0])
+    if constant and (power := _power_of_product(ev, found[0])) is not None:
+        line, text, words = power
+        return Finding(
+            "gradient-scale",
+            f"In line {line} the power is taken of the factor too: {words}. So the gradient for {name} is "
+            f"{found[0]:.4f} × the expected one.",
+            "Take the power first, and multiply by the factor then. Parentheses decide what a power is taken of.",
+            {"ratio": found[0], "line": line, "source": text},
+        )
+    if constant:
         return Finding(
             "gradient-scale",
             f"The gradient for {name} is {found[0]:.4f} × the expected one everywhere"
@@ -65,6 +76,43 @@ def scale(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
         "input, of the output, or of what was reduced?",
         {"ratio": found[0]},
     )
+
+
+def _power_of_product(ev: Evidence, ratio: float) -> tuple[int, str, str] | None:
+    """(line, its text, words) of a power in backward that holds a factor, where this makes the ratio."""
+    for method in ("backward", "vjp"):
+        node = ev.source.methods.get(method)
+        for part in ast.walk(node) if node is not None else ():
+            base, exponent = _power(part)
+            if not isinstance(base, ast.BinOp) or not isinstance(base.op, ast.Mult | ast.Div):
+                continue
+            sides = (base.right,) if isinstance(base.op, ast.Div) else (base.left, base.right)
+            for side in sides:
+                value = side.value if isinstance(side, ast.Constant) else None
+                if not isinstance(value, int | float) or isinstance(value, bool) or not value:
+                    continue
+                factor = 1 / value if isinstance(base.op, ast.Div) else value
+                if abs(factor ** (exponent - 1) - ratio) <= 1e-6 * abs(ratio):
+                    words = f"`({ast.unparse(base)})` to the power {exponent:g} has {factor**exponent:.4g} in it, not {factor:.4g}"
+                    return *ev.source.line_of(part), words
+    return None
+
+
+def _power(node: ast.AST) -> tuple[ast.AST | None, float]:
+    """(base, exponent) of a power with a number for its exponent, however it is written."""
+    base: ast.AST | None = None
+    exponent: ast.AST | None = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        base, exponent = node.left, node.right
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        of_torch = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
+        given = node.args if of_torch else [node.func.value, *node.args]
+        if node.func.attr == "square" and given:
+            return given[0], 2.0
+        if node.func.attr == "pow" and len(given) == 2:
+            base, exponent = given
+    number = exponent.value if isinstance(exponent, ast.Constant) else None
+    return (base, float(number)) if isinstance(number, int | float) else (None, 1.0)
 
 
 def _factor_hint(factor: float) -> str:

@@ -17,7 +17,38 @@ def with_its_line(ev: Evidence, finding: Finding) -> Finding:
         return _no_graph(ev, finding) if ev.exercise.is_function else _arguments_alone(ev, finding)
     if finding.rule == "higher-derivative":
         return _later_function(ev, finding)
+    if finding.rule == "mutates-input" and finding.evidence.get("left"):
+        return _fills_grad(ev, finding)
     return finding
+
+
+def _fills_grad(ev: Evidence, finding: Finding) -> Finding:
+    """A function whose .backward() leaves something in .grad of what it was not asked about."""
+    calls = [
+        c
+        for c in _calls(ev, ev.exercise.name)
+        if isinstance(c.func, ast.Attribute) and c.func.attr == "backward"
+    ]
+    calls = [c for c in calls if all(k.arg not in ("inputs", None) for k in c.keywords)]
+    if not calls:
+        return finding
+    places = sorted({ev.source.line_of(c) for c in calls})
+    numbers = [str(number) for number, _ in places]
+    where = f"line {numbers[0]}"
+    if len(numbers) > 1:
+        where = f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+    evidence = {**finding.evidence, "line": places[0][0], "source": places[0][1]}
+    inside, left = "A backward runs inside", finding.evidence["left"]
+    if finding.message.startswith(inside):
+        message = finding.message.replace(inside, f"{inside}, in {where}", 1)
+        return Finding(finding.rule, message, finding.hint, evidence)
+    return Finding(
+        finding.rule,
+        f".backward() in {where} fills .grad of every leaf that it meets: afterwards {' and '.join(left)} "
+        f"{'has' if len(left) == 1 else 'have'} one, and the caller's next optimiser step would use it.",
+        finding.hint.removeprefix(".backward() adds to the .grad of every leaf it meets. "),
+        evidence,
+    )
 
 
 def _later_function(ev: Evidence, finding: Finding) -> Finding:
@@ -79,9 +110,15 @@ def _no_graph(ev: Evidence, finding: Finding) -> Finding:
         return finding
     number, text = ev.source.line_of(calls[0])
     lead = finding.message.removesuffix(".").split(": it would")[0]
+    why = f"create_graph=True is missing in line {number}, so that the gradient there is a bare number"
+    if any(k.arg == "retain_graph" for k in calls[0].keywords):
+        why = (
+            f"retain_graph in line {number} stands where create_graph=True is needed. It keeps the critic's graph; "
+            "the gradient itself has none"
+        )
     return Finding(
         finding.rule,
-        f"{lead}: create_graph=True is missing in line {number}, so that the gradient there is a bare number.",
+        f"{lead}: {why}.",
         finding.hint,
         {**finding.evidence, "line": number, "source": text},
     )

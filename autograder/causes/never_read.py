@@ -35,7 +35,12 @@ def kept_for_its_shape(
         return (
             f": {called(ev, each)} is kept for its shape alone",
             f"A shape is no tensor: ctx.shape = {called(ev, each) if each.who.startswith('input') else 'x'}.shape "
-            "keeps it without the numbers.",
+            "keeps it without the numbers."
+            + (
+                " And grad_output has the shape of the output: where it is the same, not even that is needed."
+                if ev.exercise.budget_words.startswith("no tensor")
+                else ""
+            ),
         )
     return None
 

@@ -76,8 +76,8 @@ def constants(ev: Evidence) -> Constants | None:
         like = alike.pop() if len(alike) == 1 else ""  # in one case alone it may be by chance
         if like.startswith("output"):
             return Constants(
-                f"{names[0]} has the numbers of the output, but forward returns another tensor than "
-                "this, so it is a constant to the second derivative",
+                f"{names[0]} has the numbers of the output, but is not the tensor that forward returns, "
+                "so it is a constant to the second derivative",
                 "Save the very tensor that forward returns, and return it as it is: torch knows what "
                 "its history is.",
                 names[0],
@@ -91,13 +91,13 @@ def constants(ev: Evidence) -> Constants | None:
                 names[0],
             )
     several = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
-    what, them = ("a tensor that forward made, is a constant", "it")
+    what = "a tensor that forward made, is a constant"
     if len(names) > 1:
-        what, them = "tensors that forward made, are constants", "them"
+        what = "tensors that forward made, are constants"
     return Constants(
         f"{several}, {what} to it",
-        f"Save {_what_may_be_saved(ev)} with save_for_backward in place of {several}, and compute {them} "
-        "again in backward.",
+        f"Save {_what_may_be_saved(ev)} with save_for_backward in place of {several}, and let backward "
+        "compute all it needs from that: its history is known.",
         several,
     )
 
@@ -105,7 +105,7 @@ def constants(ev: Evidence) -> Constants | None:
 def _what_may_be_saved(ev: Evidence) -> str:
     words = ev.exercise.budget_words
     if not words or words.startswith(("one tensor", "no tensor")):
-        return "the input or the output itself"
+        return "the input itself"
     return f"only {words}"
 
 

@@ -7,7 +7,7 @@ import ast
 from torch import Tensor
 
 from autograder.causes.slips import known_slip, slip_at
-from autograder.compare import close
+from autograder.compare import close, mismatch, show
 from autograder.evidence import Evidence, Pair
 from autograder.exercise import ForwardSlip
 from autograder.expected import expected_upstream
@@ -41,6 +41,39 @@ def gives_up(ev: Evidence, case: object) -> tuple[str, str, dict[str, object]] |
                 "mask and torch.where, in place of `if` with any() or all().",
                 {"line": condition[0], "source": condition[1]},
             )
+    return None
+
+
+def blocked_there(ev: Evidence, case: object) -> tuple[str, str] | None:
+    """(words, hint) where a special element stops grad_output and should pass it on, or the other way round."""
+    for pair in (p for p in ev.pairs("run", role="special") if p.where == case):
+        for position in pair.question.wants:
+            got, right = pair.raw(position), pair.right(position)
+            upstream = expected_upstream(pair.question, pair.expected.outputs)[0]
+            if not isinstance(got, Tensor) or right is None or upstream is None:
+                continue
+            if not got.shape == right.shape == upstream.shape or not got.dim():
+                continue
+            odd = mismatch(got, right) & (upstream != 0)
+            passes, stops = close(right[odd], upstream[odd]), not bool(right[odd].any())
+            if not bool(odd.any()) or passes == stops:
+                continue
+            value = pair.question.args[position]
+            places = list(dict.fromkeys(show(float(v)) for v in value[odd]))
+            name = ev.argument(position)
+            where = f" at {name} = {', '.join(places[:3])}" + (", …" if len(places) > 3 else "")
+            if bool(odd.all()):
+                where = " everywhere"
+            if passes and not bool(got[odd].any()):
+                return (
+                    f"the gradient for {name} is blocked{where}: there, too, grad_output has to pass.",
+                    "No mask of backward, and no factor, may be 0 there.",
+                )
+            if stops and close(got[odd], upstream[odd]):
+                return (
+                    f"the gradient for {name} passes{where}, and has to stop there.",
+                    "There, too, the mask of backward has to be 0.",
+                )
     return None
 
 

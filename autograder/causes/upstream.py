@@ -35,7 +35,7 @@ def upstream_ignored(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair])
         right = local[first.question.wants.index(i)] if local else None
         tail = ""
         if right is not None and close(a, right):
-            tail = " It is the local derivative alone, which is right."
+            tail = " It is the local derivative alone, which is right as such."
         return Finding(
             "upstream-ignored",
             f"The gradient for {ev.argument(i)} does not depend on grad_output.{tail}",

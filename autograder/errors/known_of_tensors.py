@@ -23,8 +23,8 @@ ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
         r"a shape of torch\.Size\(\[(.*?)\]\)",
         "{method} differentiates a tensor of shape [{1}] with upstream gradients (grad_outputs) of shape [{0}]; "
         "the two need the same shape.",
-        "torch.ones_like(…) of the very tensor that is differentiated has its shape, and so has the upstream "
-        "gradient of the same output. Or differentiate its sum, a single number, which needs none.",
+        "torch.ones_like(…) of the very tensor that is differentiated has its shape; a gradient that arrives for that "
+        "tensor has it too. Or differentiate its sum, a single number, which needs none.",
     ),
     (
         r"(?i)only Tensors of floating point (?:and complex )?dtype can require gradients",

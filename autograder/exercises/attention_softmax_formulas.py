@@ -64,8 +64,7 @@ BACKWARDS = (
     ),
     _known(
         "Only the diagonal of the Jacobian is there: y · (1 − y).",
-        "That is the derivative of each output by its own input. Each depends on the whole row: "
-        f"{_FORMULA}",
+        f"That is the derivative of each output by its own input. Each depends on the whole row. {_FORMULA}",
         lambda y, g, dim: g * y * (1 - y),
     ),
     _known(

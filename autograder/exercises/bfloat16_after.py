@@ -67,6 +67,12 @@ def _run_dtypes(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
 run_dtypes = cleared(_run_dtypes)
 
 
+_UNPACK_MUST_KNOW = (
+    "unpack cannot tell from the dtype whether a bfloat16 tensor was rounded by you or was bfloat16 all along: let pack "
+    "say so."
+)
+
+
 def judge_dtypes(data: dict[str, Any]) -> Verdict:
     """Other dtypes come back as they were, to the last bit."""
     if (wrong := judge_returns(data)) is not None:
@@ -83,9 +89,9 @@ def judge_dtypes(data: dict[str, Any]) -> Verdict:
             continue
         return (
             _words_of_dtype(name, data["back"].get(name, name), got, right),
-            "Round float32 alone: ask tensor.dtype == torch.float32 in pack. unpack cannot tell from "
-            "the dtype whether a bfloat16 tensor was rounded by you or was bfloat16 all along: let pack "
-            "say so.",
+            _UNPACK_MUST_KNOW
+            if name == "bfloat16" and data["back"].get(name, name) != name
+            else f"Round float32 alone: ask tensor.dtype == torch.float32 in pack. {_UNPACK_MUST_KNOW}",
             {"actual": show(got), "expected": show(right)},
         )
     return None

@@ -173,7 +173,7 @@ GRADIENT_PENALTY = Exercise(
         *(ForwardSlip(*_EXACT_NORM, _beside_the_root(small)) for small in _SMALL),
         *(
             ForwardSlip(
-                f"The norm is taken over {words}; samples with more dimensions have more than that.",
+                f"The norm is taken over {words}; a sample may have several dimensions, and the norm runs over all of them.",
                 "Flatten each sample first: gradient.flatten(1).",
                 _over_dimensions(*dims),
             )

@@ -169,8 +169,8 @@ def judge_every_segment(data: dict[str, Any]) -> Verdict:
         which = "the last segment is" if last else "some layers are"
         which = "the first segment is" if first else which
         return (
-            f"{where} {which} not checkpointed (layer {watched[0] + 1} to {watched[-1] + 1} of "
-            f"{cut['count']}): the intermediates there are kept.",
+            f"{where} {which} not checkpointed ({_layers(watched)} of {cut['count']}): the intermediates there "
+            "are kept.",
             (
                 "torch's own checkpoint_sequential leaves the last segment out, this one does not. "
                 if last
@@ -180,6 +180,11 @@ def judge_every_segment(data: dict[str, Any]) -> Verdict:
             {"layers": cut["count"]},
         )
     return None
+
+
+def _layers(numbers: list[int]) -> str:
+    first, last = numbers[0] + 1, numbers[-1] + 1
+    return f"layer {first}" if first == last else f"layers {first} to {last}"
 
 
 def _gradients(cut: dict[str, Any]) -> list[Tensor]:

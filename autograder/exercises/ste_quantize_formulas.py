@@ -72,8 +72,10 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
         lambda x, *rest: torch.ones_like(x),
     ),
     _quantise_misconception(
-        "The mask is made before rounding: x / scale + zero_point is compared with the range.",
-        "Half a step beyond an end still rounds to it. Compare the rounded value.",
+        "The mask compares what is not rounded with the range: x / scale + zero_point, or x with the ends in units "
+        "of x.",
+        "Half a step beyond an end still rounds to it. Compare the rounded value, round(x / scale) + zero_point, with "
+        "qmin and qmax.",
         lambda x, scale, zp, low, high: _within(x / scale + zp, low, high),
     ),
     _quantise_misconception(

@@ -182,13 +182,18 @@ def _which(ev: Evidence, surplus: list[Kept], bytes_over: int) -> tuple[str, str
         )
     if together:
         return f": {joined(names)} need not be kept", (
-            "Delete it: backward needs no tensor here. (A number or a shape goes on ctx as an attribute.)"
+            f"Delete {'it' if len(names) == 1 else 'them'}: backward needs no tensor here. (A number or a shape goes on "
+            "ctx as an attribute.)"
         )
     if len(names) == 1:
         return (
             f". Without {names[0]} it would be just that",
-            f"Does backward need {names[0]}, or can it compute that from the rest? And is each tensor as "
-            "small as it can be (a bool mask has one byte an element, mask.float() four)?",
+            f"Does backward need {names[0]}, or can it compute that from the rest?"
+            + (
+                " And is it as small as it can be (a bool mask has one byte an element, mask.float() four)?"
+                if surplus[0].like in MASKS
+                else ""
+            ),
         )
     if sum(k.bytes for k in surplus) == bytes_over:
         return f". Without {joined(names)} it would be just that", ask

@@ -272,8 +272,15 @@ def _wrong_error(pair: Pair) -> Finding:
     return Finding(
         "refuses",
         f"A second derivative is refused with {failure.kind}; it should be a RuntimeError.",
-        "Raise RuntimeError with a sentence that says why.",
-        {"case": pair.where, "original": failure.message[:300]},
+        "Raise RuntimeError with a sentence that says why."
+        if failure.kind != "AssertionError"
+        else "assert is for what can never happen, and python -O leaves it out: `if …: raise RuntimeError(…)` with a "
+        "sentence that says why.",
+        {
+            "case": pair.where,
+            "original": failure.message[:300],
+            "own_words": failure.raised_by_learner,
+        },
     )
 
 

@@ -10,7 +10,7 @@ import re
 import torch
 from torch import Tensor
 
-from autograder.compare import both, close, first_difference, shape_words, show
+from autograder.compare import both, close, digits_apart, first_difference, shape_words, show
 from autograder.evidence import Evidence, Pair
 
 _INVALID = re.compile(
@@ -79,11 +79,12 @@ def _wrong_output(
     if difference is None or pair.question.role != "special":
         return "the output is wrong"
     index, mine, good = difference
+    yours, asked = digits_apart(mine, good)
     if not alone:
         written = _written(ev, mine) if not math.isfinite(good) else ""
-        return f"the output is {show(mine)} there, where {show(good)} is right{written}"
+        return f"the output is {yours} there, where {asked} is right{written}"
     place = _place(ev, pair, ev.argument(wants[0]), pair.question.args[wants[0]], index)
-    return f"the output is {show(mine)}{place}, where {show(good)} is right"
+    return f"the output is {yours}{place}, where {asked} is right"
 
 
 def _written(ev: Evidence, value: float) -> str:
@@ -130,9 +131,9 @@ def _gradient_problem(
         if difference is not None and value.shape == got.shape:
             index, mine, good = difference
             evidence["index"] = index
-            place = _place(ev, pair, name, value, index)
+            place, (yours, asked) = _place(ev, pair, name, value, index), digits_apart(mine, good)
             return (
-                f"the gradient for {name} is {show(mine)}{place}, where {show(good)} is right",
+                f"the gradient for {name} is {yours}{place}, where {asked} is right",
                 evidence,
             )
         return f"the gradient for {name} is wrong", evidence
