@@ -83,7 +83,7 @@ def _never_negative(source: Source) -> _Why | None:
             return (
                 f"The gradient passes everywhere: {ast.unparse(asked)[:40]} >= 0 in line {line} is always True, "
                 f"for {called.removesuffix('_')} gives no negative number.",
-                "Where the gradient is to stop it gives 0: compare with >, or compare what went into it.",
+                f"Where the gradient is to stop, {called.removesuffix('_')} gives 0: compare with > in place of >=.",
                 {"line": line, "source": text},
             )
     return None
@@ -151,7 +151,21 @@ def _joined_with_or(source: Source) -> _Why | None:
 
 
 def _looks_at_what_was_bounded(source: Source) -> _Why | None:
-    """A comparison of a name that a clamp made, in forward, or in backward of one that was saved."""
+    found = mask_of_bounded(source)
+    if found is None:
+        return None
+    name, made, line, text = found
+    return (
+        f"The gradient passes everywhere: the mask in line {line} compares {name}, which line {made} has brought into "
+        "the range already.",
+        "Behind that line nothing is outside any more. Compare what went into it; or, where what comes out on a bound "
+        "is to stop, compare without equality (> for >=).",
+        {"line": line, "source": text},
+    )
+
+
+def mask_of_bounded(source: Source) -> tuple[str, int, int, str] | None:
+    """(name, the line that bounded it, the line that compares it, its text), in forward or through what was saved."""
     for name in _METHODS:
         method = source.methods.get(name)
         for node in ast.walk(method) if method is not None else ():
@@ -163,13 +177,7 @@ def _looks_at_what_was_bounded(source: Source) -> _Why | None:
                 made = _bounded(source, method, each, node.lineno)  # type: ignore[arg-type]
                 if made is None:
                     continue
-                line, text = source.line_of(node)
-                return (
-                    f"The gradient passes everywhere: the mask in line {line} compares {each}, which line "
-                    f"{made} has brought into the range already.",
-                    "What is inside after that was perhaps outside before: compare what went into it.",
-                    {"line": line, "source": text},
-                )
+                return (each, made, *source.line_of(node))
     return None
 
 

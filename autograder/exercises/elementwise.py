@@ -35,6 +35,8 @@ def elementwise_cases() -> tuple[Case, ...]:
             lambda s: (torch.zeros(3, dtype=torch.float64),),
             role="special",
             second=True,
+            advice="The function is smooth at 0, and has one slope there. Where backward is put together from pieces "
+            "(x < 0, sign, abs), what each of them is at 0 itself counts too.",
         ),
         Case("a single number (0-d)", normal(), role="batch"),
         Case("an empty vector", normal(0), role="empty"),

@@ -113,8 +113,8 @@ MY_RELU = Exercise(
             lambda s: (_with_zeros(s),),
             role="special",
             visible=True,
-            advice="At x = 0 the contract asks for the gradient 0, as torch.relu has it: it passes where "
-            "x > 0, not where x >= 0. Choose by a comparison; x / x is nan there.",
+            advice="At x = 0 the contract asks for the gradient 0, as torch.relu has it. Choose by a comparison: it "
+            "passes where x > 0, and nowhere else.",
         ),
         Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
         Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.exercise import ForwardSlip, Misconception
+from autograder.exercises.special_slips import LINEAR_RELU_AT_ZERO
 
 # ---- WeightedSum and Clip ------------------------------------------------------------------
 
@@ -91,23 +92,23 @@ CLIP_SLOPES: tuple[Misconception, ...] = (
         lambda x, low, high, grad_output: (grad_output * _inside(x, _single(low), _single(high)),),
     ),
     Misconception(
-        "The comparisons are strict: on a bound the gradient stops.",
+        "On a bound the gradient stops, and it should pass there.",
         "Both bounds are included: low <= x and x <= high, not <. The output does not tell "
         "whether x was on a bound or beyond it: compare x.",
         lambda x, low, high, grad_output: (grad_output * ((x > low) & (x < high)),),
     ),
     Misconception(
-        "The comparison with low is strict: on that bound the gradient stops.",
+        "Where x equals low the gradient stops, and it should pass there.",
         "Both bounds are included: low <= x, not low < x.",
         lambda x, low, high, grad_output: (grad_output * ((x > low) & (x <= high)),),
     ),
     Misconception(
-        "The comparison with high is strict: on that bound the gradient stops.",
+        "Where x equals high the gradient stops, and it should pass there.",
         "Both bounds are included: x <= high, not x < high.",
         lambda x, low, high, grad_output: (grad_output * ((x >= low) & (x < high)),),
     ),
     Misconception(
-        "A bound that is 0 is taken for none in backward.", _ZERO,
+        "A bound that is 0 is taken for none by the mask of the gradient.", _ZERO,
         lambda x, low, high, grad_output: (grad_output * _inside(x, low or -math.inf, high or math.inf),),
     ),
     Misconception(
@@ -254,6 +255,7 @@ LINEAR_RELU_SLOPES: tuple[Misconception, ...] = (
         lambda x, weight, bias, *, grad_output: ((grad_output @ weight).clamp(min=0), None, None),
         rule="upstream-nonlinear",
     ),
+    *LINEAR_RELU_AT_ZERO,
 )  # fmt: skip
 
 # ---- Multiply ------------------------------------------------------------------------------

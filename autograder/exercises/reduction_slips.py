@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.exercise import ForwardSlip, Misconception
+from autograder.exercises.special_slips import LOG_SUM_EXP_AT_INFINITY, MAX_IN_TIES
 
 # ---- Sum and Mean --------------------------------------------------------------------------
 
@@ -154,6 +155,7 @@ MAX_SLOPES: tuple[Misconception, ...] = (
         "It belongs to the element that forward chose: scatter to the saved indices.",
         _at_the_last,
     ),
+    *MAX_IN_TIES,
 )
 
 # ---- LogSumExp -----------------------------------------------------------------------------
@@ -199,4 +201,5 @@ LOG_SUM_EXP_SLOPES: tuple[Misconception, ...] = (
     _shares("eˣ is divided by the output, log Σ eˣ; it should be divided by Σ eˣ.", lambda x, d: x.exp() / x.logsumexp(d, True)),
     _shares("The share is that of 2 · x.", lambda x, d: (2 * x).softmax(d)),
     _shares("exp is applied twice: the share is the softmax of eˣ.", lambda x, d: x.exp().softmax(d)),
+    *LOG_SUM_EXP_AT_INFINITY,
 )  # fmt: skip

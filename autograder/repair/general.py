@@ -39,7 +39,9 @@ ENDS = (
 )  # fmt: skip
 _SHAPE = re.compile(r" has shape \([\d, ]*\) instead of \([\d, ]*\)\.$")
 # Words that point at the place: nothing has to be tried then.
-NAMED = ("line ", " dimensions only", " of everything", " 0.5000 ×", " 2.0000 ×")
+NAMED = (
+    "line ", " dimensions only", " of everything", " 0.5000 ×", " 2.0000 ×", " in rows with other numbers too",
+)  # fmt: skip
 # Rules that say in which case it fails. (A comparison at a special point is named by the case.)
 CASES = (
     "fails-special-point", "fails-empty", "fails-noncontiguous", "fails-batch-dims",

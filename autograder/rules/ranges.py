@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from autograder.causes.arithmetic_words import first_happened
+from autograder.causes.at_point import share_there, with_what_decides
 from autograder.causes.dtype_words import with_dtype_source
 from autograder.causes.misconceptions import misconception_at
 from autograder.causes.shapes import summed_words
-from autograder.causes.special_points import gives_up, slip_at_point
+from autograder.causes.special_points import blocked_there, gives_up, slip_at_point
 from autograder.causes.written_copies import writes_that_never_arrive
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.problems import problem
@@ -71,9 +72,15 @@ def special_points(ev: Evidence) -> Verdict:
             whole[1],
         )
         verdict.evidence |= whole[2]
-    elif advice := ev.advice(case):
-        verdict.hint = advice
-    return verdict
+    elif share := share_there(ev, case):
+        verdict.message = f"Right almost everywhere, but not in one case ({case}): {share}"
+        verdict.hint = ev.advice(case) or verdict.hint
+    else:
+        advice, blocked = ev.advice(case), blocked_there(ev, case)
+        if blocked is not None and not verdict.evidence.get("line"):
+            verdict.message = f"Right almost everywhere, but not in one case ({case}): {blocked[0]}"
+        verdict.hint = advice or (verdict.hint if blocked is None else blocked[1])
+    return with_what_decides(ev, verdict)
 
 
 def _summed_in_batches(ev: Evidence, finding: Finding) -> tuple[str, str] | None:
@@ -168,9 +175,20 @@ def batch_dimensions(ev: Evidence) -> Verdict:
             "backward may flatten the batch dimensions, but a gradient goes back in the shape of its argument: "
             ".reshape(x.shape)."
         )
+    plain = isinstance(verdict, Finding) and re.search(
+        r"(With .*): it stops with TypeError: expected np\.ndarray \(got (numpy\.\w+)\)",
+        verdict.message,
+    )
+    if isinstance(verdict, Finding) and plain:
+        verdict.message = (
+            f"{plain[1]}: torch.from_numpy takes arrays only, and of a single number NumPy and SciPy make a plain "
+            f"number ({plain[2]})."
+        )
     if isinstance(verdict, Finding) and "(0-d)" in str(verdict.evidence["case"]):
         verdict.hint = (
-            "Of a single number NumPy makes a plain number, no array: torch.as_tensor takes either."
+            "torch.as_tensor takes either, with dtype=x.dtype and device=x.device."
+            if plain
+            else "Of a single number NumPy makes a plain number, no array: torch.as_tensor takes either."
             if "numpy" in verdict.message
             else "A single number has no dimensions: avoid len(), x[0] and dim=0."
         )

@@ -27,7 +27,7 @@ SAID = {
     "done as soon as there are no more elements than asked for": "(0, 3) instead of (1, 3): grad comes back as it is",
     "keeps the bounds beside x, as tensors of the default dtype": "the bounds are rounded to float32 before backward",
     "an upper bound of 0 is no bound to `if high`": "an upper bound that is 0 is taken for none",
-    "decides from the output, strictly": "the comparisons are strict: on a bound the gradient stops",
+    "decides from the output, strictly": "has clamped: an x on the bound and one beyond it are the same there",
     "the output is kept in bfloat16, to save memory": "small is kept in bfloat16",
     "the mask asks whether the output is at least 0": "result >= 0 in line 11 is always True",
     "keeps in forward where the output is not negative": "out >= 0 in line 5 is always True",

@@ -876,3 +876,18 @@ class LogSigmoid(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * torch.sigmoid(-x)
+
+
+# %% wrong[fails-special-point]: two pieces, of which neither holds at 0 itself
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.logsigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        t = torch.exp(-x.abs())
+        slope = torch.relu(-x.sign()) + x.sign() * t / (1 + t)
+        return grad_output * slope

@@ -808,3 +808,26 @@ class LinearReLU(Function):
             flat.T @ x.flatten(0, -2) if needs[1] else None,
             flat.sum(0) if needs[2] else None,
         )
+
+
+# %% wrong[fails-special-point]: the slope of the ReLU is (1 + sign) / 2, which is a half at 0
+class LinearReLU(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        z = x @ weight.T + bias
+        ctx.save_for_backward(x, weight, z.sign().to(torch.int8))
+        return z.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight, side = ctx.saved_tensors
+        g = grad_output * (1 + side) / 2
+        rows, inputs = g.flatten(0, -2) if g.dim() > 1 else g[None], x.reshape(-1, x.shape[-1])
+        grads = [None] * 3
+        if ctx.needs_input_grad[0]:
+            grads[0] = g @ weight
+        if ctx.needs_input_grad[1]:
+            grads[1] = rows.T @ inputs
+        if ctx.needs_input_grad[2]:
+            grads[2] = rows.sum(0)
+        return tuple(grads)

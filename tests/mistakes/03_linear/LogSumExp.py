@@ -737,3 +737,21 @@ class LogSumExp(Function):
         p = (x - total.unsqueeze(ctx.dim)).exp()
         g = g.unsqueeze(ctx.dim)
         return p * g - p * (p * g).sum(ctx.dim, keepdim=True), None
+
+
+# %% wrong[fails-special-point]: every −inf becomes 0 before the subtraction, in ordinary rows too
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        total = torch.logsumexp(x, dim)
+        ctx.save_for_backward(x, total)
+        ctx.along = dim
+        return total
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, total = ctx.saved_tensors
+        total, g = total.unsqueeze(ctx.along), grad_output.unsqueeze(ctx.along)
+        nothing = torch.isneginf(total)
+        exponent = torch.where(x.isneginf(), 0.0, x) - torch.where(nothing, 0.0, total)
+        return g * exponent.exp().masked_fill(nothing, 0.0), None

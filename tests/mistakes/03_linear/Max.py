@@ -795,3 +795,19 @@ class Max(Function):
         for place, value in zip(where.flatten(), g.flatten()):
             flat[place] = value
         return flat.unflatten(0, ctx.size), None
+
+
+# %% wrong[fails-special-point]: what reaches the maximum gets the gradient, however many there are
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top, where = torch.max(x, dim)
+        ctx.mark_non_differentiable(where)
+        ctx.save_for_backward(x.eq(top.unsqueeze(dim)))
+        ctx.dim = dim
+        return top, where
+
+    @staticmethod
+    def backward(ctx, grad_top, _):
+        (chosen,) = ctx.saved_tensors
+        return chosen * grad_top.unsqueeze(ctx.dim), None
