@@ -48,6 +48,8 @@ class Operand:
     reduced_by  the reduction ("sum"); "" for none
     dims        the dimensions it dropped, counted from the front in ``before``, the shape it was given
     line        where it stands, in which function
+    whole       the shape of the tensor that it was summed down from, in one sum or several; () for none
+    summed      the dimensions of ``whole`` that these sums ran over
     """
 
     shape: tuple[int, ...]
@@ -56,6 +58,8 @@ class Operand:
     before: tuple[int, ...] = ()
     line: int | None = None
     function: str = ""
+    whole: tuple[int, ...] = ()
+    summed: tuple[int, ...] = ()
 
 
 @dataclass

@@ -10,6 +10,7 @@ import contextlib
 import io
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
@@ -84,6 +85,7 @@ class _Watching(PlainMode):
         # held, so that no two share a place one after the other.
         self._reduced: dict[tuple[int, tuple[int, ...]], Operand] = {}
         self._held: list[Tensor] = []
+        self._sums: dict[tuple[int, tuple[int, ...]], _Sums] = {}
 
     def __torch_dispatch__(
         self,
@@ -103,6 +105,8 @@ class _Watching(PlainMode):
             raise
         given = [v for v in tree_iter(result) if isinstance(v, Tensor)]
         self._held += given
+        if name in ("sum", "mean") and tensors and given:
+            self._sums_up(tensors[0], args, kwargs, given[0])
         for made in given:
             if tensors and name in _REDUCTIONS and made.dim() < tensors[0].dim():
                 self._reduces(name, tensors[0], args, kwargs, made)
@@ -113,19 +117,26 @@ class _Watching(PlainMode):
     def _reduces(
         self, name: str, whole: Tensor, args: Any, kwargs: dict[str, Any], made: Tensor
     ) -> None:
-        told = kwargs.get("dim", args[1] if len(args) > 1 else None)
-        every = tuple(range(whole.dim()))
-        dims = every
-        if isinstance(told, int) and not isinstance(told, bool):
-            dims = (told % whole.dim(),)
-        elif isinstance(told, list | tuple) and told and all(type(d) is int for d in told):
-            dims = tuple(sorted(d % whole.dim() for d in told))
+        dims = _dims(whole, _told(args, kwargs))
         line, function = self._place()
         shapes = tuple(made.shape), tuple(whole.shape)
         self.last = Operand(shapes[0], name, dims, shapes[1], line, function)
         self._reduced[_key(made)] = self.last
-        if told in ([], ()) and name in ("sum", "mean") and line:
+
+    def _sums_up(self, whole: Tensor, args: Any, kwargs: dict[str, Any], made: Tensor) -> None:
+        """Notes over which dimensions of the first tensor the sums ran, one after the other."""
+        told = _told(args, kwargs)
+        line, _ = self._place()
+        if told in ([], ()) and line and whole.numel() != 1:
             self.empty_dims.append(line)
+        known = self._sums.get(_key(whole))
+        known = known or _Sums(tuple(whole.shape), tuple(range(whole.dim())))
+        dims = _dims(whole, told)
+        left = known.left
+        if made.dim() < whole.dim():
+            left = tuple(d for i, d in enumerate(left) if i not in dims)
+        summed = tuple(sorted({*known.summed, *(known.left[i] for i in dims)}))
+        self._sums[_key(made)] = _Sums(known.whole, left, summed)
 
     def _passes_on(self, tensors: list[Tensor], made: Tensor) -> None:
         """What has the shape of a reduced tensor that went into it lacks the same dimension."""
@@ -135,7 +146,9 @@ class _Watching(PlainMode):
                 self._reduced.setdefault(_key(made), known)
 
     def _operand(self, tensor: Tensor) -> Operand:
-        return self._reduced.get(_key(tensor)) or Operand(tuple(tensor.shape))
+        found = self._reduced.get(_key(tensor)) or Operand(tuple(tensor.shape))
+        sums = self._sums.get(_key(tensor))
+        return found if sums is None else replace(found, whole=sums.whole, summed=sums.summed)
 
     def _place(self) -> tuple[int | None, str]:
         frame = sys._getframe(1)
@@ -146,6 +159,28 @@ class _Watching(PlainMode):
     def forget(self) -> None:
         """Let go of the tensors."""
         self._held.clear()
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What one or several sums made of a tensor of shape ``whole``: which of its dimensions are left."""
+
+    whole: tuple[int, ...]
+    left: tuple[int, ...]
+    summed: tuple[int, ...] = ()
+
+
+def _told(args: Any, kwargs: dict[str, Any]) -> Any:
+    return kwargs.get("dim", args[1] if len(args) > 1 else None)
+
+
+def _dims(whole: Tensor, told: Any) -> tuple[int, ...]:
+    """The dimensions of a reduction, from the front; all of them where none is told."""
+    if isinstance(told, int) and not isinstance(told, bool):
+        return (told % whole.dim(),) if whole.dim() else ()
+    if isinstance(told, list | tuple) and told and all(type(d) is int for d in told):
+        return tuple(sorted(d % whole.dim() for d in told))
+    return tuple(range(whole.dim()))
 
 
 def _key(tensor: Tensor) -> tuple[int, tuple[int, ...]]:

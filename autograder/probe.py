@@ -83,7 +83,7 @@ def _ask(submission: Submission, question: Question, scenarios: dict[str, Any]) 
         error.__traceback__ = None
         if (
             question.kind in ("run", "function")
-            and question.role == "main"
+            and question.role in ("main", "batch")
             and not question.variant
         ):
             look_again(

@@ -7,7 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from autograder.causes.misconceptions import misconception
-from autograder.causes.summed import Sum, before_the_sum, explain
+from autograder.causes.summed import before_the_sum, explain
+from autograder.causes.sums import Sum
 from autograder.compare import close, shape_words
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.expected import expected_upstream, run_reference
@@ -107,18 +108,25 @@ def summed_words(
     """(headline, next step) where the gradient was summed over other dimensions than were broadcast."""
     sums = []
     for pair in every:
-        got, right = pair.raw(i), pair.right(i)
-        run = run_reference(ev.exercise, pair.question)
-        grads = expected_upstream(pair.question, run.outputs)
-        args = [a.detach() if isinstance(a, Tensor) else a for a in run.args]
-        whole = before_the_sum(ev.exercise.reference, args, i, run.outputs, grads)
-        usable = isinstance(got, Tensor) and right is not None
-        if usable and whole is not None and close(whole.sum_to_size(args[i].shape), right):
-            sums.append(Sum(whole, tuple(args[i].shape), got))
+        if (found := sum_of_gradient(ev, pair, i)) is not None:
+            sums.append(found)
         elif pair in wrong:
             return None
     name = ev.argument(i)
     return explain(sums, f"The gradient for {name}", name)
+
+
+def sum_of_gradient(ev: Evidence, pair: Pair, i: int) -> Sum | None:
+    """The gradient of one argument as a sum of parts, one for each element of the output."""
+    got, right = pair.raw(i), pair.right(i)
+    run = run_reference(ev.exercise, pair.question)
+    grads = expected_upstream(pair.question, run.outputs)
+    args = [a.detach() if isinstance(a, Tensor) else a for a in run.args]
+    whole = before_the_sum(ev.exercise.reference, args, i, run.outputs, grads)
+    if not isinstance(got, Tensor) or right is None or whole is None:
+        return None
+    fits = close(whole.sum_to_size(args[i].shape), right)
+    return Sum(whole, tuple(args[i].shape), got) if fits else None
 
 
 def _of_another_shape(ev: Evidence, i: int, odd: list[Pair]) -> tuple[str, str] | None:

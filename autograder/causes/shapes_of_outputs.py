@@ -9,7 +9,8 @@ from torch import Tensor
 
 from autograder.causes.other_calls import other_call
 from autograder.causes.slips import known_slip
-from autograder.causes.summed import Sum, explain
+from autograder.causes.summed import explain
+from autograder.causes.sums import Sum
 from autograder.compare import close, shape_words
 from autograder.evidence import Evidence, Pair
 
@@ -112,6 +113,11 @@ def _size_one(ev: Evidence, wrong: list[Pair]) -> Words | None:
 
 
 def _summed_down(ev: Evidence, wrong: list[Pair]) -> Words | None:
+    words = summed_down(ev)
+    return None if words is None else (*words, "sum")
+
+
+def summed_down(ev: Evidence) -> tuple[str, str] | None:
     """A function that sums a tensor down to a shape: over which dimensions did it?"""
     sums = []
     for pair in ev.plain:
@@ -121,8 +127,7 @@ def _summed_down(ev: Evidence, wrong: list[Pair]) -> Words | None:
         if not isinstance(args[1], tuple | list) or tuple(args[1]) != tuple(right.shape):
             return None
         sums.append(Sum(args[0], tuple(right.shape), _got(pair)))
-    words = explain(sums, ev.argument(0), ev.argument(1))
-    return None if words is None else (*words, "sum")
+    return explain(sums, ev.argument(0), ev.argument(1))
 
 
 _REDUCERS: dict[str, Callable[..., Tensor]] = {

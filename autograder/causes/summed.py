@@ -8,65 +8,13 @@ size 1, whose sum is the tensor itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.causes.sums import Sum, folded
 from autograder.compare import close, shape_words
-
-MOST_DIMENSIONS = 5  # of more, the subsets are too many
-
-
-@dataclass(frozen=True)
-class Sum:
-    """One tensor that was to be summed down to a shape.
-
-    whole  the tensor before the sum
-    shape  the shape it was to get
-    got    what came out
-    """
-
-    whole: Tensor
-    shape: tuple[int, ...]
-    got: Tensor
-
-    @property
-    def leading(self) -> frozenset[int]:
-        """The dimensions that broadcasting put in front."""
-        return frozenset(range(self.whole.dim() - len(self.shape)))
-
-    @property
-    def stretched(self) -> frozenset[int]:
-        """The dimensions of size 1 that broadcasting made longer."""
-        ahead = len(self.leading)
-        return frozenset(
-            i + ahead
-            for i, n in enumerate(self.shape)
-            if n == 1 and self.whole.shape[i + ahead] != 1
-        )
-
-    def telling(self, dims: frozenset[int]) -> frozenset[int]:
-        """Those of the dimensions whose sum can be told from none."""
-        return frozenset(i for i in dims if 0 <= i < self.whole.dim() and self.whole.shape[i] != 1)
-
-    @property
-    def summed(self) -> frozenset[int] | None:
-        """The dimensions that were summed; None if the numbers are no such sum."""
-        every = sorted(self.telling(frozenset(range(self.whole.dim()))))
-        if len(every) > MOST_DIMENSIONS or self.got.numel() == 0:
-            return None
-        if self.got.numel() > 1 and close(self.got, self.whole.sum().expand_as(self.got)):
-            return frozenset(every)  # the total in every element
-        for count in range(len(every) + 1):
-            for dims in combinations(every, count):
-                made = self.whole.sum(dims) if dims else self.whole
-                bare = self.got.to(made.dtype).squeeze()
-                if close(bare, made.squeeze()):
-                    return frozenset(dims)
-        return None
 
 
 def explain(sums: Sequence[Sum], what: str, name: str) -> tuple[str, str] | None:
@@ -75,6 +23,8 @@ def explain(sums: Sequence[Sum], what: str, name: str) -> tuple[str, str] | None
     what  what was summed: "grad", "the gradient for beta"
     name  whose shape it was to get: "shape", "beta"
     """
+    if (words := folded(sums, what, name)) is not None:
+        return words
     found = [s.summed for s in sums]
     if any(dims is None for dims in found) or not any(
         s.shape != tuple(s.got.shape) or dims != s.telling(s.leading | s.stretched)
@@ -168,7 +118,11 @@ _POSSIBLE: tuple[tuple[Callable[[Sum], frozenset[int]], str, str], ...] = (
         "The dimensions that are too many are summed away at the end; broadcasting puts new ones in front.",
         _LINED_UP,
     ),
-    (_from_the_left, "The two shapes are lined up from the left.", _LINED_UP),
+    (
+        _from_the_left,
+        "The two shapes are lined up from the left, where broadcasting lines them up from the right.",
+        _LINED_UP,
+    ),
     (
         lambda s: frozenset({0}),
         "{what} is summed over dimension 0 in every case, whatever was broadcast.",

@@ -36,17 +36,67 @@ def after_the_last(
 ) -> tuple[str, str] | None:
     """``shape[dim + 1:]`` with dim = -1, which takes everything once more."""
     names = ev.exercise.argument_names
-    node = ev.source.methods.get(method)
-    if node is None or "dim" not in names or names.index("dim") >= len(pair.question.args):
+    place = names.index("dim") if "dim" in names else len(pair.question.args)
+    if place >= len(pair.question.args) or pair.question.args[place] != -1:
         return None
-    found = re.search(r"[\w.]*\bdim \+ 1:", ast.unparse(node))
-    if found is None or pair.question.args[names.index("dim")] != -1:
+    if any(_fails_from_the_front(other, pair, place) for other in ev.plain):
         return None
-    written = found[0].removesuffix(":")
+    for where in dict.fromkeys((method, *ev.source.methods)):
+        node = ev.source.methods.get(where)
+        found = re.search(r"[\w.]*\bdim \+ 1:", ast.unparse(node)) if node is not None else None
+        if node is None or found is None or _counts_from_the_front(node):
+            continue
+        written = found[0].removesuffix(":")
+        return (
+            f"With dim = -1, {written} is 0: what is taken from there on in {where} begins again at the front.",
+            "Count dim from the front first (dim % x.dim()), or use unsqueeze(dim), which takes negative ones.",
+        )
+    return None
+
+
+def _fails_from_the_front(other: Pair, pair: Pair, place: int) -> bool:
+    """Whether a case with a dim from 0 up stops in the same way, so that -1 is not the reason."""
+    mine, theirs = pair.answer.failure, other.answer.failure
+    dim = other.question.args[place] if place < len(other.question.args) else None
     return (
-        f"With dim = -1, {written} is 0: what is taken from there on in {method} begins again at the front.",
-        "Count dim from the front first (dim % x.dim()), or use unsqueeze(dim), which takes negative ones.",
+        isinstance(dim, int)
+        and dim >= 0
+        and mine is not None
+        and theirs is not None
+        and (mine.kind, mine.line) == (theirs.kind, theirs.line)
     )
+
+
+def _counts_from_the_front(node: ast.AST) -> bool:
+    """Whether a method makes a negative dim a place from the front: dim %= …, or if dim < 0."""
+    return re.search(_FROM_THE_FRONT, ast.unparse(node)) is not None
+
+
+_FROM_THE_FRONT = r"\bdim (?:%|\+=|< 0|= .*(?:%|range\(|dim\(\)|ndim|len\())"
+
+
+def list_and_tuple(failure: Failure, ev: Evidence, pair: Pair) -> tuple[str, str] | None:
+    """``(1, 1) + shape`` with a shape that comes as a list."""
+    found = re.search(_JOINED, failure.message)
+    if found is None:
+        return None
+    kinds = {found[1], found[2].split(".")[-1]}
+    for i, value in enumerate(pair.question.args):
+        name = ev.argument(i)
+        if type(value).__name__ in kinds and re.search(rf"\b{name}\b", failure.source):
+            other = next(iter(kinds - {type(value).__name__}), "")
+            return (
+                f"{name} may be a tuple or a list, and + joins like with like only: here {name} is a "
+                f"{type(value).__name__}, and a {other} is joined to it.",
+                f"Make it what you need first, on its own line: {name} = tuple({name}).",
+            )
+    return (
+        f"+ joins like with like only: here a {found[1]} and a {found[2]}.",
+        "tuple(…) or list(…) makes one of the other. A shape is a tuple: shape + (1,), (1, *shape).",
+    )
+
+
+_JOINED = r'can only concatenate (\w+) \(not "([\w.]+)"\) to'
 
 
 def rows_counted(failure: Failure, ev: Evidence, pair: Pair, method: str) -> tuple[str, str] | None:

@@ -201,9 +201,9 @@ KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"shape '\[(.*?)\]' is invalid for input of size 1$",
-        "{method} reshapes 1 element to ({0}), which holds another number of them.",
-        "If a sum came before it: with an empty tuple of dimensions sum adds up everything. Sum only where "
-        "there is a dimension to sum.",
+        "A single number is left where {method} reshapes to shape ({0}).",
+        "Look which step before that line took all the others away: write the shape beside each, for the case that "
+        "is named.",
     ),
     (
         r"expanded size of the tensor|number of sizes provided \(\d+\) must be greater",

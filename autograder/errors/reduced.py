@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -71,6 +73,25 @@ def shape_of_the_output(failure: Failure, ev: Evidence, pair: Pair, method: str)
                 _NEGATIVE if dim < 0 else _ELSEWHERE,
             )
     return None
+
+
+def given_back_twice(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:
+    """The reduced dimension is put back into a gradient in which keepdim=True has kept it."""
+    args = pair.question.args
+    names = ev.exercise.argument_names
+    place = names.index("keepdim") if "keepdim" in names else len(args)
+    output = next((o for o in pair.expected.outputs if isinstance(o, Tensor)), None)
+    if method != "backward" or place >= len(args) or args[place] is not True or output is None:
+        return None
+    kept = tuple(output.shape)
+    long = next((o.shape for o in failure.operands if len(o.shape) == len(kept) + 1), None)
+    if long is None or math.prod(long) != math.prod(kept):
+        return None
+    return (
+        f"With keepdim=True the reduced dimension is there already, and backward gives it back once more: {shape_words(kept)} "
+        f"becomes {shape_words(long)}.",
+        "grad_output has the shape of the output: unsqueeze(dim) is for keepdim=False alone.",
+    )
 
 
 def _twice_with_keepdim(ev: Evidence) -> bool:

@@ -11,7 +11,12 @@ from torch import Tensor
 from autograder.compare import shape_words
 from autograder.errors.fitting import beside, fits
 from autograder.errors.matrices import batches_of_matrices, matrices_for_elements, transposed
-from autograder.errors.reduced import index_of_the_output, shape_of_the_output
+from autograder.errors.reduced import (
+    given_back_twice,
+    index_of_the_output,
+    shape_of_the_output,
+)
+from autograder.errors.summed_down import moved_up, summed_down_wrongly
 from autograder.evidence import Evidence, Pair
 from autograder.observation import Failure, Operand
 
@@ -48,12 +53,18 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
             or _two_shapes(failure, method)
             or batches_of_matrices(failure, method)
         )
+    if "number of sizes provided" in failure.message:
+        return given_back_twice(failure, ev, pair, method)
+    if "is invalid for input of size" in failure.message:
+        return summed_down_wrongly(failure, ev, pair)
     if failure.message == "tuple index out of range":
         return _shape_too_short(failure, method)
     if "Index tensor must have the same number of dimensions" in failure.message:
         return index_of_the_output(failure, ev, pair, method)
     if out := re.search(_OUT_OF_RANGE, failure.message):
-        return _counted_from_the_front(failure, ev, int(out[2]) + 1, int(out[3]))
+        return moved_up(failure, int(out[3])) or _counted_from_the_front(
+            failure, ev, int(out[2]) + 1, int(out[3])
+        )
     if re.search(_MATRICES, failure.message):
         return matrices_for_elements(failure, ev, pair, method) or transposed(failure, method)
     return None

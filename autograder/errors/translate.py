@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.errors.by_source import (
     after_the_last,
+    list_and_tuple,
     missing_or_not,
     no_create_graph,
     nothing_requires_grad,
@@ -43,7 +44,7 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     special = misspelt(failure, ev, method) or missing_or_not(failure, ev, method)
     special = special or after_the_last(failure, ev, pair, method)
     special = special or rows_counted(failure, ev, pair, method)
-    special = special or tuple_for_tensor(failure, ev)
+    special = special or list_and_tuple(failure, ev, pair) or tuple_for_tensor(failure, ev)
     if special is None and ev.exercise.is_function:
         special = no_create_graph(failure, ev) or nothing_requires_grad(failure, ev)
     special = special or _misused(failure, ev, pair, method)

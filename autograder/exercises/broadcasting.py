@@ -159,7 +159,8 @@ def _all_summed(a: Tensor, b: Tensor, g: Tensor, position: int) -> Tensor:
 
 
 def _summed_first(a: Tensor, b: Tensor, g: Tensor, position: int) -> Tensor:
-    return sum_down(g, (a, b)[position].shape) * (b, a)[position]
+    shape = (a, b)[position].shape
+    return sum_down(sum_down(g, shape) * (b, a)[position], shape)
 
 
 def _one_copy(a: Tensor, b: Tensor, g: Tensor, position: int) -> Tensor:

@@ -195,6 +195,23 @@ SWISH_SLOPES: tuple[Misconception, ...] = (
     _swish(
         "The gradient for beta is the one for x, summed.", None, lambda x, b, s: s + b * x * s * (1 - s)
     ),
+    *(
+        Misconception(
+            "In the gradient for beta grad_output is summed before it is multiplied; the sum belongs after it.",
+            "Every element that beta multiplies has its own upstream gradient: multiply first, then sum the products "
+            "down to the shape of beta.",
+            lambda x, beta, *, grad_output, last=last: (
+                None,
+                (
+                    grad_output.sum_to_size(beta.shape)
+                    * (x * x * torch.sigmoid(beta * x) * torch.sigmoid(-beta * x)).sum_to_size(
+                        beta.shape if last else x.shape
+                    )
+                ).sum_to_size(beta.shape),
+            ),
+        )
+        for last in (True, False)
+    ),
     Misconception(
         "The gradient for beta is a mean over what was broadcast; the sum belongs there.",
         "Every element that beta multiplies adds its own part: nothing is divided.",

@@ -14,6 +14,7 @@ from autograder.causes.other_calls import other_call
 from autograder.causes.precision import difference_quotient, few_digits
 from autograder.causes.regions import not_repeated, same_everywhere, wrong_region
 from autograder.causes.rounded_constants import rounded_constant
+from autograder.causes.shapes_of_outputs import summed_down
 from autograder.causes.slips import known_slip, same_outputs
 from autograder.compare import (
     close,
@@ -60,6 +61,7 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
         known = known or changed_forward(ev, ev.plain) or other_function(ev, ev.plain)
     if known is None and (other := other_order(ev)) is not None:
         known = other[:2]
+    known = known or summed_down(ev)
     odd = torch.isfinite(right) & ~torch.isfinite(output)
     place = next(i for i, (o, _) in enumerate(tensors_of(pair)) if o is output)
     cause = happened(ev, pair, "outputs", place, odd) if known is None and bool(odd.any()) else None

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from autograder import evaluate
-from autograder.causes.summed import Sum, explain
+from autograder.causes.summed import explain
+from autograder.causes.sums import Sum
 from autograder.observation import Failure, Operand
 from autograder.operands import look_again
 from autograder.packing import from_bytes, to_bytes
@@ -306,3 +307,112 @@ def numerical_gradient(f, x, eps=1e-6):
         "There x.flatten() is a copy, and what is written into flat does not reach x"
         in finding.message
     )
+
+
+# ---- sums that end in an error, and what they are told by ------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "gone = list(range(ahead)) + [i + ahead for i, n in enumerate(shape) if n < grad.shape[i + ahead]]\n"
+            "    return grad.sum(gone, keepdim=True).reshape(tuple(shape))",
+            "In line 4 a sum over an empty tuple of dimensions adds up everything",
+        ),
+        (
+            "for d in range(ahead): grad = grad.sum(d)",
+            "The sum over dimension 0 in line 3 drops it, and the dimensions behind it move up: (3, 4) becomes (4,)",
+        ),
+        (
+            "shape = tuple(shape)\n"
+            "    for i, n in enumerate(shape + ahead * (1,)):\n"
+            "        if n != grad.shape[i]: grad = grad.sum(i, keepdim=True)\n"
+            "    return grad.reshape(shape)",
+            "lined up from the left, where broadcasting lines them up from the right",
+        ),
+        (
+            "size = torch.Size(shape).numel()\n"
+            "    return grad.reshape(grad.numel() // size, *shape).sum(0)",
+            "reshaped to (copies, *shape) and summed over the copies",
+        ),
+        ("shape = ahead * (1,) + shape", "here shape is a list, and a tuple is joined to it"),
+    ],
+)
+def test_a_sum_that_stops_names_what_was_summed(body, words):
+    assert words in found(UNBROADCAST.format(body=body), "unbroadcast").message
+
+
+def test_a_number_that_is_left_is_no_sum_of_its_own():
+    """A product takes everything away as well: the sentence names no sum."""
+    message = found(UNBROADCAST.format(body="return grad.prod().reshape(shape)"), "unbroadcast")
+    assert "A single number is left" in message.message
+
+
+GIVEN_BACK = """
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        {before}
+        ctx.shape, ctx.dim = x.shape, dim
+        return x.sum(dim, keepdim)
+    @staticmethod
+    def backward(ctx, g):
+        return g{back}.expand(ctx.shape), None, None
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "back", "words"),
+    [
+        ("pass", ".unsqueeze(ctx.dim)", "gives it back once more: (4, 1) becomes (4, 1, 1)"),
+        (
+            "ctx.column = (*x.shape[:dim], 1, *x.shape[dim + 1:])",
+            ".reshape(ctx.column)",
+            "With dim = -1, dim + 1 is 0: what is taken from there on in forward",
+        ),
+    ],
+)
+def test_a_dimension_given_back_wrongly_is_named(before, back, words):
+    assert words in found(GIVEN_BACK.format(before=before, back=back), "Sum").message
+
+
+def test_dim_that_is_counted_from_the_front_is_not_blamed():
+    counted = "n = dim; dim = dim % x.dim(); ctx.column = (*x.shape[:dim], 2, *x.shape[dim + 1:])"
+    message = found(GIVEN_BACK.format(before=counted, back=".reshape(ctx.column)"), "Sum").message
+    assert "dim + 1" not in message
+
+
+@pytest.mark.parametrize("name", ["Multiply", "Swish"])
+def test_what_is_summed_before_it_is_multiplied_is_named(name):
+    product = "(g.sum_to_size(b.shape) * {other}).sum_to_size(b.shape)"
+    source = (MULTIPLY if name == "Multiply" else SWISH_OF).replace("PRODUCT", product)
+    source = source.replace("{other}", "a" if name == "Multiply" else "(a * a * s * (1 - s))")
+    assert "grad_output is summed before it is multiplied" in found(source, name).message
+
+
+MULTIPLY = """
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        wants_a, wants_b = ctx.needs_input_grad
+        return (g * b).sum_to_size(a.shape) if wants_a else None, PRODUCT if wants_b else None
+"""
+SWISH_OF = """
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * torch.sigmoid(a * b)
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        s = torch.sigmoid(a * b)
+        wants_a, wants_b = ctx.needs_input_grad
+        return g * s * (1 + a * b * (1 - s)) if wants_a else None, PRODUCT if wants_b else None
+"""

@@ -1231,3 +1231,23 @@ class Swish(Function):
         x, beta = ctx.saved_tensors
         s = torch.sigmoid(beta * x)
         return g * (s + beta * x * s * (1 - s)), (g * x * x * s * (1 - s)).sum_to_size(beta.shape)
+
+
+# %% wrong[gradient-value]: grad_output and the slope are summed each for itself
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x, beta):
+        ctx.save_for_backward(x, beta)
+        return x * torch.sigmoid(beta * x)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, beta = ctx.saved_tensors
+        up, down = torch.sigmoid(beta * x), torch.sigmoid(-beta * x)
+        into_x = into_beta = None
+        if ctx.needs_input_grad[0]:
+            into_x = g * up * (1 + beta * x * down)
+        if ctx.needs_input_grad[1]:
+            slope = x * x * up * down
+            into_beta = slope.sum_to_size(beta.shape) * g.sum_to_size(beta.shape)
+        return into_x, into_beta

@@ -705,3 +705,61 @@ class Multiply(Function):
             g.mul(b).sum_to_size(ctx.rows) if need_a else None,
             g.mul(a).sum_to_size(ctx.cols) if need_b else None,
         )
+
+
+# %% wrong[gradient-value]: the upstream gradient is brought to the shape of the factor first
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a.mul(b)
+
+    @staticmethod
+    def backward(ctx, g):
+        grads = [None, None]
+        for i, (mine, other) in enumerate([ctx.saved_tensors, ctx.saved_tensors[::-1]]):
+            if ctx.needs_input_grad[i]:
+                grads[i] = g.sum_to_size(mine.size()).mul(other).sum_to_size(mine.size())
+        return tuple(grads)
+
+
+# %% wrong[raises]: the gradients are lined up with the factors from the left
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        needs_a, needs_b = ctx.needs_input_grad
+        return (
+            Multiply.shrink(g * b, a.shape) if needs_a else None,
+            Multiply.shrink(g * a, b.shape) if needs_b else None,
+        )
+
+    @staticmethod
+    def shrink(t, shape):
+        want = list(shape) + [1] * (t.ndim - len(shape))
+        for i, n in enumerate(want):
+            t = t if t.shape[i] == n else t.sum(i, keepdim=True)
+        return t.reshape(shape)
+
+
+# %% wrong[ignores-needs-input-grad]: zeros where nobody asks
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        into_a, into_b = a.new_zeros(a.shape), b.new_zeros(b.shape)
+        if ctx.needs_input_grad[0]:
+            into_a = (g * b).sum_to_size(a.shape)
+        if ctx.needs_input_grad[1]:
+            into_b = (g * a).sum_to_size(b.shape)
+        return into_a, into_b

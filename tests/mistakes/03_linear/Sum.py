@@ -480,3 +480,28 @@ class Sum(Function):
         shape, dim, kept = ctx.memo
         wide = upstream.unsqueeze(dim) if kept else upstream
         return wide.expand(shape), None, None
+
+
+# %% wrong[raises]: forward cuts the shape in two behind dim, which for -1 begins at the front again
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.ahead, ctx.behind, ctx.whole = x.shape[:dim], x.shape[dim + 1 :], x.shape
+        return x.sum(dim=dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        column = g.view(*ctx.ahead, 1, *ctx.behind)
+        return column.expand(ctx.whole), None, None
+
+
+# %% wrong[raises]: never asks for keepdim
+class Sum(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.size, ctx.axis = x.size(), dim
+        return torch.sum(x, dim, keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.unsqueeze(g, ctx.axis).expand(ctx.size), None, None

@@ -276,3 +276,44 @@ def unbroadcast(grad, shape):
         if shape[i] == 1:
             grad = grad.sum(i, keepdim=True)
     return grad
+
+
+# %% wrong[raises]: one sum over a list of dimensions, which is empty where nothing was broadcast
+def unbroadcast(grad, shape):
+    ahead = grad.ndim - len(shape)
+    over = [*range(ahead), *(ahead + k for k, n in enumerate(shape) if n == 1 and grad.shape[ahead + k] != 1)]
+    small = torch.sum(grad, over, keepdim=True)
+    return small.view(torch.Size(shape))
+
+
+# %% wrong[raises]: counts on where the dimensions have moved up
+def unbroadcast(grad, shape):
+    for axis in range(grad.dim() - len(shape)):
+        grad = torch.sum(grad, axis)
+    return grad.sum_to_size(tuple(shape))
+
+
+# %% wrong[raises]: ones are put behind shape, so that it is read from the left
+def unbroadcast(grad, shape):
+    want = [*shape, *[1] * (grad.ndim - len(shape))]
+    for axis in range(grad.ndim):
+        if want[axis] != grad.size(axis):
+            grad = grad.sum(axis, keepdim=True)
+    return torch.reshape(grad, tuple(shape))
+
+
+# %% wrong[value]: every repeat is taken for a whole copy in front
+def unbroadcast(grad, shape):
+    size = torch.Size(shape)
+    if size == grad.shape or not size.numel():
+        return grad
+    return grad.reshape(grad.numel() // size.numel(), *size).sum(dim=0)
+
+
+# %% wrong[raises]: ones are joined to a shape that may be a list
+def unbroadcast(grad, shape):
+    filled = (grad.dim() - len(shape)) * (1,) + shape
+    for axis in range(grad.dim()):
+        if filled[axis] != grad.shape[axis]:
+            grad = grad.sum(axis, True)
+    return grad.view(shape)
