@@ -22,11 +22,16 @@ def everywhere(edits: list[Edit]) -> Iterator[Edit]:
             alike[edit.same].append(edit)
     for several in alike.values():
         if len(several) > 1:
-            first = several[0]
-            changes = tuple(change for edit in several for change in edit.changes)
-            yield Edit(
-                changes, first.node, first.rank + 1, first.words, first.above, places=several
-            )
+            yield together(several)
+
+
+def together(several: Sequence[Edit]) -> Edit:
+    """One edit of several; of one alone, that one."""
+    first = several[0]
+    if len(several) == 1:
+        return first
+    changes = tuple(change for edit in several for change in edit.changes)
+    return Edit(changes, first.node, first.rank + 1, first.words, first.above, places=several)
 
 
 def kept_for_nothing(tree: Tree) -> Iterator[Edit]:

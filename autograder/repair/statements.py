@@ -49,6 +49,9 @@ def without_statement(place: Place) -> Iterator[Edit]:
         rank = 1
     elif isinstance(node, ast.Assign) and _sets_again(node, body[:i], place.function):
         rank = 2
+    if isinstance(node, ast.If) and not node.orelse:
+        text = f"without the condition `if {ast.unparse(node.test)}:`"
+        yield Edit(((slot, [*body[:i], *node.body, *body[i + 1 :]]),), node, 1, text)
     if rank is not None and isinstance(node, ast.stmt):
         rest = [*body[:i], *body[i + 1 :]] or [ast.copy_location(ast.Pass(), node)]
         yield Edit(((slot, rest),), node, rank, _without(node))

@@ -13,10 +13,12 @@ _BARE = (ast.Constant, ast.Name, ast.UnaryOp, ast.Tuple, ast.arguments, ast.Attr
 def words_of(edit: Edit) -> str:
     """Completes "tried: … every check passes": "with `a > 0` in place of `a >= 0`"."""
     if edit.places:
-        first = line_of(edit.places[0])
-        others = sorted({line_of(e) for e in edit.places} - {first})
-        lines = f"line{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
-        return words_of(edit.places[0]) + (f" (and likewise in {lines})" if others else "")
+        lines = [line_of(e) for e in edit.places]
+        others = sorted({*lines} - {lines[0]})
+        named = f"in line{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+        again = ["once more there"] if lines.count(lines[0]) > 1 else []
+        again += [named] if others else []
+        return f"{words_of(edit.places[0])} (and likewise {' and '.join(again)})"
     if edit.words:
         return edit.words
     quoted = _quoted(edit)

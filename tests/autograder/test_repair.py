@@ -98,7 +98,7 @@ class Square(Function):
 SAID = [
     ("unbroadcast", UNBROADCAST.format(condition="n == 1 and grad.shape[i] > 1"), "line 6", "!= 1` in place of"),
     ("GradientReversal", REVERSAL, "line 5", "with `1.0 if alpha is None else alpha` in place of `alpha or 1.0`"),
-    ("Square", SQUARE, "line 6", "with `x.reshape(-1)` in place of `x.view(-1)`"),
+    ("Square", SQUARE, "line 6", "without `.view(-1)`"),
     ("ClipGradient", CLIP, "line 10", "without `if grad_output.abs().max() <= ctx.limit:`"),
 ]  # fmt: skip
 
@@ -183,6 +183,50 @@ def test_two_edits_that_do_the_same_are_both_told():
     assert {found.line, found.other.line} == {6, 12}
     report = evaluate(load(EXCHANGED, "Clip"), seed=1)
     assert f"in line {found.line} or in line {found.other.line}: " in report.headline
+
+
+FALSY = """
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x)
+        ctx.bounds = (low or -float("inf"), high or float("inf"))
+        return x.clamp(low, high)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        low, high = ctx.bounds
+        inside = (x >= low) & (x <= high)
+        return torch.where(inside, grad_output, 0), None, None
+"""
+FLAT = """
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x.view(-1) * x.view(-1)).view(x.shape)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+"""
+
+
+def test_a_slip_made_twice_is_mended_twice():
+    found = _repaired(FALSY, "Clip")
+    assert found is not None
+    assert found.words.endswith("(and likewise once more there)")
+
+
+def test_no_more_places_are_named_than_it_takes():
+    """The third view is of a tensor that is contiguous."""
+    found = _repaired(FLAT, "Square")
+    assert found is not None
+    assert "x.view(-1)" in found.words
+    assert found.words.count("likewise") == 1
+    assert "view(x.shape)" not in found.words
 
 
 def test_two_faults_have_no_single_cause():
