@@ -20,14 +20,16 @@ _TYPED = {
     "Tensor": "float32", "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16",
     "LongTensor": "int64", "IntTensor": "int32",
 }  # fmt: skip
+_WHOLE = "makes whole numbers"
+_KINDS = 2  # of expressions that one sentence can name
 _COUNTING = ("one_hot", "argmax", "argmin", "argsort")
 
 
 @dataclass(frozen=True)
 class MadeBy:
-    """The only kind of expression in some methods that makes tensors of a dtype, where it stands first.
+    """What in some methods makes tensors of a dtype: one kind of expression or two, where they stand first.
 
-    words  a clause that says so
+    words  a clause that says so, with the lines
     hint   what to write in its place
     """
 
@@ -38,16 +40,23 @@ class MadeBy:
 
 
 def made_by(source: Source, dtype: str, *methods: str) -> MadeBy | None:
-    """None where nothing is found, or more than one kind of thing: then nobody knows which it is."""
-    found: dict[int, tuple[ast.AST, str, str]] = {}
+    """None where nothing is found, or three kinds of things and more: then nobody knows which it is."""
+    found: list[tuple[ast.AST, str, str]] = []
     for name in methods:
         for node in ast.walk(source.methods[name]) if name in source.methods else ():
             if said := _says(node, dtype):
-                found.setdefault(node.lineno, (node, *said))  # type: ignore[attr-defined]
-    if len({words for _, words, _ in found.values()}) != 1:
+                found.append((node, *said))
+    kinds: dict[str, tuple[ast.AST, str]] = {}
+    for node, words, hint in sorted(found, key=lambda each: source.line_of(each[0])[0]):
+        kinds.setdefault(words, (node, hint))
+    if len(kinds) > 1:  # an index is made of whole numbers, too
+        kinds = {words: kind for words, kind in kinds.items() if _WHOLE not in words}
+    if not kinds or len(kinds) > _KINDS:
         return None
-    node, words, hint = found[min(found)]
-    return MadeBy(words, hint, *source.line_of(node))
+    told = [f"{words} (line {source.line_of(node)[0]})" for words, (node, _) in kinds.items()]
+    hints = dict.fromkeys(hint for _, hint in kinds.values())
+    first = next(iter(kinds.values()))[0]
+    return MadeBy(", and ".join(told), " ".join(hints), *source.line_of(first))
 
 
 def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
@@ -78,7 +87,7 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
         )
     if dtype == "float32" and (cast := _to_whole_numbers(node)):
         return (
-            f"{cast} makes whole numbers, and with a Python float these make float32, whatever x is",
+            f"{cast} {_WHOLE}, and with a Python float these make float32, whatever x is",
             "Stay in the dtype of x; torch.round gives whole values in it. Or cast back at once: .to(x.dtype).",
         )
     if dtype == "int64" and name in _COUNTING:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from autograder.causes.dtype_words import mixed_dtypes
 from autograder.errors.by_source import (
     after_the_last,
     list_and_tuple,
@@ -48,6 +49,7 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
     if special is None and ev.exercise.is_function:
         special = no_create_graph(failure, ev) or nothing_requires_grad(failure, ev)
     special = special or _misused(failure, ev, pair, method)
+    special = special or mixed_dtypes(failure, ev, pair, method)
     if special is not None:
         return Said(*special)
     if (explained := about_shapes(failure, ev, pair, method)) is not None:

@@ -208,9 +208,8 @@ def _odd_dtype(ev: Evidence, pair: Pair, got: str, wanted: str) -> Finding:
 
 
 _OF_FLOAT = (
-    "Compute in the dtype of the input: look for .float(), for dtype=torch.float32, and for a tensor made "
-    "without a dtype (torch.ones, torch.where with two numbers): x.new_ones, torch.ones_like(x) and "
-    ".to(x.dtype) keep to it."
+    "Look for .float(), for dtype=torch.float32, and for a tensor made without a dtype (torch.zeros, torch.ones, "
+    "torch.where with two numbers). x.new_zeros, torch.zeros_like(x) and .to(x.dtype) keep to the dtype of the input."
 )
 _OF_KIND = {
     "bool": "A comparison gives True and False: .to(x.dtype) makes numbers of them.",

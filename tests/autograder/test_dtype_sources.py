@@ -18,10 +18,15 @@ from tests.mistakes.gallery import load
         ("return torch.where(x > 0, 1.0, -1.0)", "float32", "torch.where with two numbers"),
         ("return torch.ones(3, dtype=x.dtype)", "float32", ""),
         ("return float(x) * 2", "float32", ""),
-        ("a = x.float()\n    return a + torch.ones(3)", "float32", ""),
+        (
+            "a = x.float()\n    return a + torch.ones(3)",
+            "float32",
+            ".float() makes float32 of everything (line 2), and torch.ones makes float32 where no",
+        ),
+        ("return torch.FloatTensor(x.float() + torch.ones(3))", "float32", ""),
     ],
 )
-def test_the_only_source_is_named(line, dtype, words):
+def test_one_source_or_two_are_named(line, dtype, words):
     found = made_by(Source.parse(f"def backward(ctx, g):\n    {line}\n"), dtype, "backward")
     assert (found is None) == (not words)
     assert found is None or found.words.startswith(words)
@@ -46,6 +51,12 @@ class SignSTE(Function):
             " > 0",
             "g",
             "The output is bool; the input asks for float64: a comparison gives True and False",
+        ),
+        (
+            "",
+            "torch.zeros(g.shape).scatter(0, torch.zeros_like(g).long(), g)",
+            "backward mixes float32 with the float64 of its inputs: torch.zeros makes float32 where no dtype is named "
+            "(line 8)",
         ),
         ("", "g.float()", "The gradient for x is float32; its argument is float64: .float() makes"),
         (

@@ -811,3 +811,21 @@ class Max(Function):
     def backward(ctx, grad_top, _):
         (chosen,) = ctx.saved_tensors
         return chosen * grad_top.unsqueeze(ctx.dim), None
+
+
+# %% wrong[gradient-dtype|raises]: a blank of the default dtype to add into, and a gradient brought to it
+class Max(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        largest, places = x.max(dim)
+        ctx.save_for_backward(places)
+        ctx.mark_non_differentiable(places)
+        ctx.size, ctx.dim = x.size(), dim
+        return largest, places
+
+    @staticmethod
+    def backward(ctx, grad_largest, _):
+        (places,) = ctx.saved_tensors
+        blank = torch.zeros(ctx.size, device=grad_largest.device)
+        given = grad_largest.unsqueeze(ctx.dim).to(torch.float32)
+        return blank.scatter_add(ctx.dim, places.unsqueeze(ctx.dim), given), None
