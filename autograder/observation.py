@@ -89,8 +89,10 @@ class Failure:
 
     @property
     def raised_by_learner(self) -> bool:
-        """Whether it comes from a raise statement of the learner's own."""
+        """Whether it comes from a raise or an assert statement of the learner's own."""
         text = self.source.strip()
+        if self.kind == "AssertionError" and text.startswith("assert"):
+            return self.own_frame
         beside = re.search(rf"^if .*: *raise +(\w+\.)*{re.escape(self.kind)}\b", text)
         return self.own_frame and (text.startswith("raise ") or beside is not None)
 

@@ -19,6 +19,34 @@ def with_its_line(ev: Evidence, finding: Finding) -> Finding:
         return _later_function(ev, finding)
     if finding.rule == "mutates-input" and finding.evidence.get("left"):
         return _fills_grad(ev, finding)
+    if finding.message.endswith(_TWICE):
+        return _told_by(ev, finding)
+    return finding
+
+
+_TWICE = (
+    "Two views of one storage are counted twice.",
+    "A tensor that is saved twice is counted twice.",
+)
+
+
+def _told_by(ev: Evidence, finding: Finding) -> Finding:
+    """saved_bytes: what storages are told apart by is an address of something else."""
+    for call in _calls(ev, ev.exercise.name):
+        name = ast.unparse(call.func)
+        number, text = ev.source.line_of(call)
+        if name == "id" and len(call.args) == 1 and isinstance(call.args[0], ast.Name):
+            why = f"id({call.args[0].id}) in line {number} tells Python objects apart, not storages"
+        elif name.endswith(".data_ptr") and "storage" not in name and "views" in finding.message:
+            why = f"{name}() in line {number} is the address of a tensor's first element, not of its storage"
+        else:
+            continue
+        return Finding(
+            finding.rule,
+            f"{why}: {finding.message[0].lower()}{finding.message[1:]}",
+            "tensor.untyped_storage().data_ptr() is the same for all views of a storage.",
+            {**finding.evidence, "line": number, "source": text},
+        )
     return finding
 
 

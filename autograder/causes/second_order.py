@@ -190,8 +190,8 @@ def why_not_refused(ev: Evidence, pair: Pair) -> tuple[str, str, dict[str, objec
     if tried:
         return (
             f"{ONCE} alone does not refuse it",
-            "With it torch.autograd.grad raises nothing: the part of this Function is left out. Make backward "
-            f"refuse: {GUARD}, and without the decorator, under which is_grad_enabled() is always False.",
+            f"Leave {ONCE} out (under it torch.is_grad_enabled() is always False), and make backward refuse: "
+            f"{GUARD}.",
             line,
         )
     mixed = pair.question.more.get("mixed")

@@ -10,7 +10,13 @@ import torch
 from autograder.exercise import Exercise, Sampler, Scenario
 from autograder.exercises import saved_bytes_left as left
 from autograder.exercises.measuring import hooks_cleared
-from autograder.exercises.saved_bytes_calls import nothing_stays, watching, words_of_call
+from autograder.exercises.saved_bytes_calls import (
+    nothing_stays,
+    watching,
+    without_memory,
+    words_of_call,
+    words_of_memory,
+)
 from autograder.exercises.saved_bytes_counts import (
     INTERMEDIATE,
     LEFT_OUT_HINT,
@@ -35,7 +41,7 @@ def run_trial(trial: str) -> Callable[[Callable[..., Any], Sampler], dict[str, A
         n, m = s.integer(4, 9), s.integer(10, 20)
         f, args = TRIALS[trial](n, m)
         data: dict[str, Any] = {"n": n, "m": m, "found": None, "kind": "", "error": ""}
-        data["again"] = None
+        data |= {"again": None, "outlasts": [], "same": None, "emptied": None}
         seen, watched = watching(f, args)
         with hooks_cleared() as left:
             try:
@@ -47,6 +53,7 @@ def run_trial(trial: str) -> Callable[[Callable[..., Any], Sampler], dict[str, A
                 )  # args are still there: what is kept of them counts
                 again = submission(other, *others)
                 data["again"] = again if isinstance(again, int | float) else None
+                data |= without_memory(submission, f, args)
             except NotImplementedError:
                 raise
             except (RuntimeError, TypeError) as error:
@@ -111,7 +118,9 @@ def judge_trial(trial: str) -> Callable[[dict[str, Any]], Verdict]:
         packed = packed_by(f, args)
         right = distinct_bytes(packed)
         if data["found"] == right:
-            return _judge_repeated(data)
+            return words_of_memory(data, right) or _judge_repeated(data)
+        if (remembered := words_of_memory(data, right)) is not None:
+            return remembered
         unit = words_of_unit(data["found"], right)
         evidence = {
             "inputs": {"f": trial, "shape": f"({data['n']}, {data['m']})"},

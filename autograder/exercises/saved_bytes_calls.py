@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.exercises.measuring import hooks_are_on, hooks_cleared
+from autograder.exercises.outlasting import emptied, outlasting
 
 
 def watching(f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[dict[str, Any], Any]:
@@ -57,6 +58,38 @@ def nothing_stays(submission: Callable[..., Any]) -> bool:
     with hooks_cleared(), contextlib.suppress(RuntimeError, TypeError):
         submission(f, torch.ones(4, requires_grad=True))
     return bool(gone) and all(gone)
+
+
+def without_memory(
+    submission: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]
+) -> dict[str, Any]:
+    """What is counted for tensors that were measured before; and after what outlasts a call was emptied.
+
+    Nothing is asked where nothing outlasts a call, and a right number keeps nothing.
+    """
+    containers = outlasting(submission)
+    if not containers:
+        return {}
+    same = submission(f, *args)
+    with emptied(containers):
+        fresh = submission(f, *args)
+    numbers = [n if isinstance(n, int | float) else None for n in (same, fresh)]
+    return {"outlasts": list(containers), "same": numbers[0], "emptied": numbers[1]}
+
+
+def words_of_memory(data: dict[str, Any], right: int) -> tuple[str, str, dict[str, Any]] | None:
+    """What is wrong where the number is right only if what outlasts a call is emptied."""
+    if not data["outlasts"] or data["emptied"] != right or data["same"] == right:
+        return None
+    what = " and ".join(data["outlasts"][:2])
+    rest, still = ("outlasts", "there") if len(data["outlasts"]) == 1 else ("outlast", "in them")
+    return (
+        f"{what[0].upper()}{what[1:]} {rest} the call, and what an earlier call noted is still {still}: for the same "
+        f"tensors a later call counts {data['same']} bytes, where {right} are kept.",
+        "Begin each call with a dict of its own, made inside the function. A default argument (seen={}) is made once, "
+        "with the function, and a global once for all.",
+        {"actual": data["same"], "expected": right},
+    )
 
 
 def words_of_call(

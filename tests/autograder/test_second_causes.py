@@ -83,7 +83,7 @@ SLOPE = "torch.exp(-kept * kept) * 2 / torch.pi**0.5"
         (
             {"decorator": ONCE},
             "once_differentiable alone does not refuse it",
-            "without the decorator",
+            "Leave once_differentiable out",
         ),
         (
             {"decorator": ONCE, "guard": GUARD},

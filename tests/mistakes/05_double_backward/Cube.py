@@ -432,3 +432,16 @@ class Cube(Function):
     def backward(ctx, grad_output):
         (dense,) = ctx.saved_tensors
         return 3 * dense**2 * grad_output
+
+
+# %% wrong[gradient-scale]: the 3 is squared as well
+class Cube(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.pow(3)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        (x,) = ctx.saved_tensors
+        return upstream * torch.square(x * 3)

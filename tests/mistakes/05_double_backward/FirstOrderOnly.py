@@ -588,3 +588,44 @@ class FirstOrderOnly(Function):
             raise RuntimeError("erf has no second derivative here")
         (x,) = ctx.saved_tensors
         return 2 / math.sqrt(math.pi) * torch.exp(-x.square()) * grad_output
+
+
+# %% wrong[fails-batch-dims]: torch.from_numpy of what SciPy gives
+import math
+
+import scipy.special
+
+
+class FirstOrderOnly(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        numbers = x.detach().cpu().numpy()
+        return torch.from_numpy(scipy.special.erf(numbers)).to(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("FirstOrderOnly has a first derivative only")
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.exp(-x.square()) * 2 / math.sqrt(math.pi)
+
+
+# %% wrong[refuses]: an assert refuses
+import math
+
+import scipy.special
+
+
+class FirstOrderOnly(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        value = scipy.special.erf(x.detach().cpu().numpy())
+        return torch.as_tensor(value, dtype=x.dtype, device=x.device)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        assert not torch.is_grad_enabled(), "one derivative, and no more"
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.exp(-x.square()) * 2 / math.sqrt(math.pi)

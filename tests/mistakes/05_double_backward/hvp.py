@@ -350,3 +350,12 @@ def hvp(f, x, v, step=1e-3):
         return torch.autograd.grad(f(point), point, materialize_grads=True)[0]
 
     return (gradient(x + step * v) - gradient(x - step * v)) / (2 * step)
+
+
+# %% wrong[mutates-input]: the second pass is a .backward(), read from .grad
+def hvp(f, x, v):
+    here = x.clone().detach().requires_grad_()
+    gradient = torch.autograd.grad(f(here), here, create_graph=True, materialize_grads=True)[0]
+    if gradient.requires_grad:
+        torch.dot(gradient.flatten(), v.flatten()).backward()
+    return torch.zeros_like(x) if here.grad is None else here.grad

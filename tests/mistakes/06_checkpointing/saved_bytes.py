@@ -600,3 +600,33 @@ def saved_bytes(f, *args):
     with torch.autograd.graph.saved_tensors_hooks(note, lambda nothing: nothing):
         f(*args)
     return sum(sizes.values())
+
+
+# %% wrong[value]: a default argument remembers earlier calls
+def saved_bytes(f, *args, known=set()):
+    new = []
+
+    def pack(tensor):
+        memory = tensor.untyped_storage()
+        if memory.data_ptr() not in known:
+            known.add(memory.data_ptr())
+            new.append(memory.nbytes())
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(new)
+
+
+# %% wrong[value]: told apart by id
+def saved_bytes(f, *args):
+    sizes, alive = {}, []
+
+    def pack(saved):
+        sizes[id(saved)] = saved.untyped_storage().nbytes()
+        alive.append(saved)
+        return saved.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        f(*args)
+    return sum(sizes.values())
