@@ -94,6 +94,16 @@ ATTENTION = (
         "backward: total = total.masked_fill(total.isinf(), 0.0).unsqueeze(-1) → total = total.masked_fill(total.isinf(), 1.0).unsqueeze(-1)",
         "backward: total = total.masked_fill(total.isinf(), 0.0).unsqueeze(-1) → total = total.masked_fill(total.isinf(), 1).unsqueeze(-1)",
     )),
+    Equivalent("LeanAttention", "divides by √E, multiplies by its inverse in backward, and keeps the logsumexp in float32", "all scores of such a row are −inf: e^(−inf − c) is 0 for every finite c", (
+        "forward: weights = (wide - lse.masked_fill(lse == -torch.inf, 0.0)).exp() → weights = (wide - lse.masked_fill(lse == -torch.inf, 1)).exp()",
+        "forward: weights = (wide - lse.masked_fill(lse == -torch.inf, 0.0)).exp() → weights = (wide - lse.masked_fill(lse == -torch.inf, 1.0)).exp()",
+        "backward: weights = (scores.to(lse.dtype) - lse.masked_fill(lse == -torch.inf, 0.0)).exp().to(q.dtype) → weights = (scores.to(lse.dtype) - lse.masked_fill(lse == -torch.inf, 1)).exp().to(q.dtype)",
+        "backward: weights = (scores.to(lse.dtype) - lse.masked_fill(lse == -torch.inf, 0.0)).exp().to(q.dtype) → weights = (scores.to(lse.dtype) - lse.masked_fill(lse == -torch.inf, 1.0)).exp().to(q.dtype)",
+    )),
+    Equivalent("LeanAttention", "divides by √E, multiplies by its inverse in backward, and keeps the logsumexp in float32", "the logsumexp in the dtype of q, as others keep it; the wider one is a choice", (
+        "forward: wide = scores.to(torch.promote_types(scores.dtype, torch.float32)) → wide = scores",
+        "backward: weights = (scores.to(lse.dtype) - lse.masked_fill(lse == -torch.inf, 0.0)).exp().to(q.dtype) → weights = (scores - lse.masked_fill(lse == -torch.inf, 0.0)).exp().to(q.dtype)",
+    )),
     Equivalent("ScaledDotProductAttention", "nothing saved but the inputs: right second derivatives", "the softmax of equal scores is the same whichever they are, and the row is set to 0 afterwards", (
         "backward: scores = scores.masked_fill(~mask, -torch.inf).masked_fill(empty, 0.0) → scores = scores.masked_fill(~mask, -torch.inf).masked_fill(empty, 1.0)",
         "backward: scores = scores.masked_fill(~mask, -torch.inf).masked_fill(empty, 0.0) → scores = scores.masked_fill(~mask, -torch.inf).masked_fill(empty, 1)",
