@@ -66,7 +66,8 @@ def follow(
     wrong  one element that is finite and wrong: it alone is followed; None: what is not finite
     Each entry: of (outputs, gradients, second), place (which of them), index (flat) and steps, the
     first one first. Each step: op, operands, result, line (None: nobody knows), again (part of that
-    line's derivative), minus (a and b where the operand is a − b), count (of the numbers of a sum).
+    line's derivative), minus (a and b where the operand is a − b), minus_line (where it was made), count (of the
+    numbers of a sum).
     """
     answer, operations = Answer(), Operations(files)
     # Anomaly mode notes in which line each node of the graph was made: for second derivatives.
@@ -224,9 +225,11 @@ class _Way:
         step: Step = {
             "op": operation.name, "operands": numbers[:3], "result": value, "line": operation.line,
             "again": operation.again, "count": len(numbers), "minus": [],
+            "minus_line": None,
         }  # fmt: skip
         written = self.operations.writer(sources[0]) if len(sources) == 1 else None
         if written is not None and written[0].name in ("sub", "rsub"):
             terms = [s.value for s in self.operations.sources(*written)[:2]]
             step["minus"] = terms if written[0].name == "sub" else terms[::-1]
+            step["minus_line"] = written[0].line
         return step

@@ -103,10 +103,15 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
     gone = first["result"] == 0 and any(map(row_is_lost, steps[1:]))
     # Beside its own maximum no exp of a row is larger than 1, and one of them is 1.
     no_maximum = gone or (first["op"] == "exp" and math.isinf(first["result"]) and sums(ev))
+    line = _line(ev, steps)
     if no_maximum and len(first["minus"]) == 2 and isinstance(first["line"], int):
-        parts, last = [f"what line {first['line']} subtracts is not the row's own maximum"], (
-            first["line"], first["again"],
-        )  # fmt: skip
+        place = first.get("minus_line")
+        place = place if isinstance(place, int) and ev.source.text_of(place) else first["line"]
+        parts, last = (
+            [f"what line {place} subtracts is not the row's own maximum"],
+            (place, first["again"]),
+        )
+        line = _at(ev, place)
     single = any(isinstance(a, Tensor) and a.dtype == torch.float32 for a in pair.question.args)
     for i, step in enumerate(steps):
         if i and row_is_lost(step) and first["result"] != 0:
@@ -115,7 +120,8 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
         if i and row_is_lost(step):
             if any(part.startswith("so are all") for part in parts):
                 continue
-            words = f"so are all {int(step['count'])} in that row"
+            sums_products = "multiplied and " if step["op"] in MATRIX else ""
+            words = f"so are all {int(step['count'])} numbers in that row, {sums_products}added up"
         at = step["line"], step["again"]
         if at != last and isinstance(step["line"], int):
             words += f" in {'the derivative of ' if step['again'] else ''}line {step['line']}"
@@ -125,7 +131,7 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
     sentence = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
     if parts[0].startswith("what line"):
         sentence = sentence.replace(", ", ": ", 1)
-    return Happened(sentence, next_step(ev, steps), _line(ev, steps))
+    return Happened(sentence, next_step(ev, steps), line)
 
 
 def _phrase(step: dict[str, Any], single: bool) -> str:
@@ -171,7 +177,9 @@ def _number(value: float) -> str:
 
 def _line(ev: Evidence, steps: list[dict[str, Any]]) -> dict[str, object]:
     number = next((s["line"] for s in steps if isinstance(s["line"], int)), None)
-    if number is None:
-        return {}
+    return {} if number is None else _at(ev, number)
+
+
+def _at(ev: Evidence, number: int) -> dict[str, object]:
     text = ev.source.text_of(number)
     return {"line": number, "source": text} if text else {}

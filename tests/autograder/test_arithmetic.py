@@ -77,7 +77,7 @@ NOT_ITS_OWN = "is not the row's own maximum: exp(-900 − 902) is 0"
     ("forward", "words", "hint"),
     [
         (overflow, ["exp(900) is inf in line ", ": the output is inf, where"], "largest number of the row"),
-        (global_maximum, [NOT_ITS_OWN, "so are all 3 in that row", "log(0) is -inf"], "not of the whole"),
+        (global_maximum, [NOT_ITS_OWN, "so are all 3 numbers in that row", "log(0) is -inf"], "not of the whole"),
         (with_eps, [NOT_ITS_OWN, "0 + 1e-20 is 1e-20: the output is 855.9"], "not of the whole"),
     ],
 )  # fmt: skip
