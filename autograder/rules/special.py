@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from autograder.causes.named_in_source import with_its_line
+from autograder.causes.not_refused import why_accepted
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
@@ -20,6 +21,15 @@ def refuses_what_it_should(ev: Evidence) -> Verdict:
         wanted = pair.question.more["errors"]
         kinds = " or ".join(wanted)
         if failure is None:
+            refusal = next(r for r in ev.exercise.refusals if r.name == pair.where)
+            argument = refusal.argument or pair.where.split()[-1]
+            if (why := why_accepted(ev.source, argument, wanted)) is not None:
+                return Finding(
+                    "refuses",
+                    f"{pair.where[0].upper()}{pair.where[1:]} is accepted: {why[0]}.",
+                    why[1],
+                    {"case": pair.where, **why[2]},
+                )
             return Finding(
                 "refuses",
                 f"{pair.where[0].upper()}{pair.where[1:]} is accepted; the contract asks for {kinds}.",

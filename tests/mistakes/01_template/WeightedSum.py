@@ -931,3 +931,21 @@ class WeightedSum(Function):
             return None, None, None, None
         w1, w2 = ctx.pair
         return w1 * grad, w2 * grad, None, None
+
+
+# %% wrong[refuses]: refuses two tensors, and lets one pass
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if all(isinstance(w, torch.Tensor) for w in (w1, w2)):
+            raise TypeError("the weights w1 and w2 have to be numbers")
+        ctx.weights = w1, w2
+        return x1 * w1 + x2 * w2
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        first, second = (
+            grad_output * w if needed else None
+            for w, needed in zip(ctx.weights, ctx.needs_input_grad)
+        )
+        return first, second, None, None
