@@ -7,7 +7,7 @@ import re
 import torch
 from torch import Tensor
 
-from autograder.compare import close
+from autograder.compare import close, shape_words
 from autograder.evidence import Evidence, Pair
 from autograder.expected import reference_arguments
 from autograder.observation import Failure
@@ -33,17 +33,40 @@ def transposed(failure: Failure, method: str) -> Words | None:
     )
 
 
-def batches_of_matrices(failure: Failure, method: str) -> Words | None:
+def batches_of_matrices(failure: Failure, pair: Pair, method: str) -> Words | None:
     """The dimensions in front of the matrices do not fit: torch's sizes are about those."""
     sizes = re.search(r"tensor a \((\d+)\).*tensor b \((\d+)\).*dimension (\d+)", failure.message)
     if sizes is None or not re.search(_PRODUCT, failure.source):
         return None
+    a, b, dim = (int(n) for n in sizes.groups())
+    if (turned := _turned_round(failure, pair, (a, b), dim)) is not None:
+        written, shape = turned
+        return (
+            f"{written} in line {failure.line} turns round all dimensions, {shape_words(shape)} becomes "
+            f"{shape_words(shape[::-1])}, where two are to be exchanged.",
+            ".T is for matrices; .mT and transpose(-1, -2) exchange the last two dimensions of any tensor. To sum "
+            "over the batch as well, make rows first: g.reshape(-1, g.shape[-1]).T.",
+        )
     return (
         f"{method} multiplies batches of matrices (@) whose batch dimensions do not fit: {sizes[1]} against "
         f"{sizes[2]} in dimension {sizes[3]}.",
         "The matrices are the last two dimensions, all in front are batches. mT and transpose(-1, -2) exchange "
         "the last two; .T turns round all of them, and transpose(0, 1) or (1, 2) may move a batch.",
     )
+
+
+def _turned_round(
+    failure: Failure, pair: Pair, sizes: tuple[int, ...], dim: int
+) -> tuple[str, tuple[int, ...]] | None:
+    """(as it is written, shape) of a tensor of several dimensions whose .T is multiplied.
+
+    sizes, dim  the two sizes that torch names, and the dimension where they do not fit
+    """
+    written = re.findall(r"\b([A-Za-z_]\w*)\.T\b", failure.source)
+    tensors = [t for t in (*pair.question.args, *pair.expected.outputs) if isinstance(t, Tensor)]
+    shapes = {tuple(t.shape) for t in tensors if t.dim() > 2}
+    met = [s for s in shapes if s[::-1][dim] in sizes and s[::-1][dim] != s[dim]]
+    return (f"{written[0]}.T", met[0]) if len(written) == len(met) == 1 else None
 
 
 def matrices_for_elements(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Words | None:

@@ -51,7 +51,7 @@ def about_shapes(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Wor
             or shape_of_the_output(failure, ev, pair, method)
             or _another_shape_than_given(failure, ev, pair, method)
             or _two_shapes(failure, method)
-            or batches_of_matrices(failure, method)
+            or batches_of_matrices(failure, pair, method)
         )
     if "number of sizes provided" in failure.message:
         return given_back_twice(failure, ev, pair, method)

@@ -14,6 +14,7 @@ from autograder.causes.misconceptions import misconception_at
 from autograder.causes.shapes import summed_words
 from autograder.causes.special_points import blocked_there, gives_up, slip_at_point
 from autograder.causes.written_copies import writes_that_never_arrive
+from autograder.errors.in_a_case import stops_because
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.problems import problem
 from autograder.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
@@ -36,7 +37,11 @@ def _first_problem(
         if found is not None:
             words, evidence = found
             evidence = {"case": pair.where, **evidence}
-            if pair.answer.failure is None and (cause := first_happened(ev, pair)) is not None:
+            failure = pair.answer.failure
+            if failure is not None and (why := stops_because(failure, ev, pair)) is not None:
+                words, hint = why
+                evidence["original"] = f"{failure.kind}: {failure.message}"[:400]
+            if failure is None and (cause := first_happened(ev, pair)) is not None:
                 words, hint = f"{cause.words}; {words}", cause.hint
                 evidence |= cause.line
             return Finding(name, f"{lead.format(case=pair.where)}: {words}.", hint, evidence)
@@ -138,11 +143,6 @@ def empty_tensors(ev: Evidence) -> Verdict:
             "A maximum, a minimum or an argmax over nothing has no value. A sum over nothing is 0, a logsumexp -inf: "
             "work with these, leave the question out, or put a number in its place where there is nothing."
         )
-    if isinstance(verdict, Finding) and "ZeroDivisionError" in verdict.message:
-        verdict.hint = (
-            "Python stops where a number is divided by 0, torch does not: divide the tensor by the size, "
-            "in place of multiplying it with 1 / size."
-        )
     if isinstance(verdict, Finding) and " is nan" in verdict.message:
         verdict.hint = (
             "A sum over nothing is 0 and a maximum over nothing is -inf: 0/0, -inf - (-inf) and the mean of "
@@ -215,11 +215,7 @@ def half_precision(ev: Evidence) -> Verdict:
         "Stay in the input's dtype: grad_output * mask keeps it, mask.float() and torch.ones(…) make float32, "
         "and the next matrix product fails.", torch.bfloat16,
     )  # fmt: skip
-    if isinstance(verdict, Finding) and "ScalarType BFloat16" in verdict.message:
-        verdict.hint = (
-            "NumPy has no bfloat16. Compute with torch's own operations, which know every dtype."
-        )
-    elif isinstance(verdict, Finding) and "actual" in verdict.evidence:
+    if isinstance(verdict, Finding) and "actual" in verdict.evidence:
         verdict.hint = ev.advice(verdict.evidence["case"]) or verdict.hint
     return with_dtype_source(ev, verdict)
 

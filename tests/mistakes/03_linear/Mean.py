@@ -609,3 +609,17 @@ class Mean(Function):
         part = 1 // ctx.dims[ctx.dim]
         wide = g if ctx.keep else g.unsqueeze(ctx.dim)
         return part * wide.expand(ctx.dims), None, None
+
+
+# %% wrong[fails-empty]: one divided by the size, which may be 0
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.like, ctx.dim, ctx.kept = x.shape, dim, keepdim
+        return torch.mean(x, dim=dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        share = 1 / ctx.like[ctx.dim]
+        wide = g if ctx.kept else g.unsqueeze(ctx.dim)
+        return share * wide.expand(ctx.like), None, None

@@ -1119,3 +1119,41 @@ class MyLinear(Function):
         to_x = g @ weight if asked[0] else None
         to_weight = rows.mT @ seen if asked[1] else None
         return to_x, to_weight, rows.sum(0) if asked[2] else None
+
+
+# %% wrong[fails-batch-dims]: mm, which is for matrices
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.n = 2 if bias is None else 3
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        ways = (lambda: g.mm(weight), lambda: g.t().mm(x), lambda: g.sum(dim=0))
+        asked = zip(ways[: ctx.n], ctx.needs_input_grad, strict=False)
+        return *(way() if needed else None for way, needed in asked), *[None] * (len(ctx.needs_input_grad) - ctx.n)
+
+
+# %% wrong[fails-batch-dims]: rows by flatten, which a single vector has no dimensions for
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        ctx.with_bias = bias is not None
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, weight = ctx.saved_tensors
+        into_x = into_weight = into_bias = None
+        if ctx.needs_input_grad[0]:
+            into_x = g.matmul(weight)
+        rows = torch.flatten(g, 0, -2)
+        if ctx.needs_input_grad[1]:
+            into_weight = rows.T @ torch.flatten(x, 0, -2)
+        if ctx.with_bias and ctx.needs_input_grad[2]:
+            into_bias = rows.sum(0)
+        return into_x, into_weight, into_bias
