@@ -29,7 +29,7 @@ from autograder.once import without_once_differentiable
 from autograder.structure import classes_of, kept_by_nodes, look_inside
 from autograder.submission import Submission
 from autograder.trace import functions
-from autograder.work import counted, operations_in_backward
+from autograder.work import counted, operations_in_backward, repeated_line
 
 
 class Stage:
@@ -165,7 +165,7 @@ def _structure(sub: Submission, q: Question, answer: Answer, stage: Stage, _: An
 
 def _grown(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -> None:
     """A case as it is and with more rows: the answers to the latter, and the work that both take."""
-    answer.data["work"] = []
+    answer.data["work"], counts = [], []
     for args, upstream in ((q.more["args"], q.more["upstream"]), (q.args, q.upstream)):
         asked = replace(q, args=args, upstream=upstream)
         ready = fresh_arguments(asked)
@@ -179,6 +179,9 @@ def _grown(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any) -
             found = gradients_of(outputs, given, wanted)
         work = [forward.operations, forward.lines, backward.operations, backward.lines]
         answer.data["work"].append(work)
+        counts.append((forward, backward))
+    few, many = counts
+    answer.data["repeated"] = [repeated_line(a, b) for a, b in zip(few, many, strict=True)]
     answer.gradients = tuple(map(copied, found))
 
 

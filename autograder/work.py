@@ -6,9 +6,11 @@ Counts and not seconds: the same code gives the same counts on every machine, wh
 from __future__ import annotations
 
 import contextlib
+import linecache
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -21,10 +23,14 @@ from autograder.modes import Watching
 
 @dataclass
 class Work:
-    """What ran: operations as torch's dispatcher counts them, lines with their repetitions."""
+    """What ran: operations as torch's dispatcher counts them, lines with their repetitions.
+
+    places  how often each line ran, by file and number
+    """
 
     operations: int = 0
     lines: int = 0
+    places: Counter[tuple[str, int]] = field(default_factory=Counter)
 
 
 # What a trace runs as well: copies, and the look whether they are still alike.
@@ -64,7 +70,9 @@ def counted(files: frozenset[str] = frozenset()) -> Iterator[Work]:
     work = Work()
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
-        work.lines += event == "line"
+        if event == "line":
+            work.lines += 1
+            work.places[frame.f_code.co_filename, frame.f_lineno] += 1
         return line
 
     def enter(frame: FrameType, event: str, argument: Any) -> Any:
@@ -77,3 +85,14 @@ def counted(files: frozenset[str] = frozenset()) -> Iterator[Work]:
             yield work
     finally:
         sys.settrace(before)
+
+
+def repeated_line(few: Work, many: Work) -> tuple[int, str, int, int] | None:
+    """(number, text, times, times) of the line that runs so much more often in the second; None for none."""
+    grown = {place: many.places[place] - few.places[place] for place in many.places}
+    most = max(grown.values(), default=0)
+    if most <= 0:
+        return None
+    file, number = min(place for place, times in grown.items() if times == most)
+    text = linecache.getline(file, number).strip()[:200]
+    return number, text, few.places[file, number], many.places[file, number]

@@ -139,16 +139,47 @@ def works_on_whole_tensors(ev: Evidence) -> Verdict:
             if many[place] - few[place] >= (TIMES - 1) * rows > 1:
                 if _reference_grows(ev, pair):
                     return Undecided("the reference itself takes more operations for more rows")
-                return Finding(
-                    "too-slow",
-                    f"{name} does more, the more rows there are: {few[place]} {what} for {rows}, "
-                    f"{many[place]} for {TIMES * rows}. One pass over whole tensors takes the same number "
-                    "for both.",
-                    "Look for a Python loop (or a comprehension) over rows or elements. Put an operation on "
-                    "the whole tensor in its place: broadcasting, @, sum, cumsum, gather, torch.where.",
-                    {"case": pair.where, **_loop_line(ev, name)},
-                )
+                counts = f"{few[place]} {what} for {rows}, {many[place]} for {TIMES * rows}"
+                return _loops(ev, pair, name, rows, counts)
     return None
+
+
+def _loops(ev: Evidence, pair: Pair, name: str, rows: int, counts: str) -> Finding:
+    of = _rows_or_elements(pair)
+    again = _repeated(pair, name, rows)
+    message = (
+        f"{name} does more, the more {of} there are: {counts}. One pass over whole tensors takes the same number for "
+        "both."
+    )
+    line = _loop_line(ev, name)
+    if again is not None:
+        message = (
+            f"{name} goes through the {of} in Python: line {again[0]} runs again for each of them."
+        )
+        line = {"line": again[0], "source": again[1]}
+    return Finding(
+        "too-slow",
+        message,
+        "Put an operation on the whole tensor in the place of the loop (or comprehension): broadcasting, @, sum, cumsum, "
+        "gather, torch.where, or the torch function for what math computes of one number.",
+        {"case": pair.where, **line},
+    )
+
+
+def _rows_or_elements(pair: Pair) -> str:
+    """What there is one of in each step along the first dimension."""
+    tensors = [a for a in pair.question.args if isinstance(a, Tensor) and a.dim()]
+    return "elements" if tensors and tensors[0].dim() == 1 else "rows"
+
+
+def _repeated(pair: Pair, name: str, rows: int) -> tuple[int, str] | None:
+    """The line that runs once more (at least) for every row more, and its text; None where none does."""
+    try:
+        number, text, few, many = pair.answer.data["repeated"][name == "backward"]
+        often = many - few >= (TIMES - 1) * rows
+        return (int(number), str(text)[:200]) if often else None
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None  # from a box that counted no lines, or something that is no such count
 
 
 _COUNTS = (

@@ -12,7 +12,7 @@ from autograder.plan import make_plan
 from autograder.source import Source
 from autograder.work import counted
 from tests.autograder.examples import SIGMOID, Sigmoid, sigmoid_with
-from tests.mistakes.gallery import load
+from tests.mistakes.gallery import answers, load
 
 
 def grown(exercise):
@@ -119,3 +119,12 @@ def test_the_same_counts_on_every_run():
     reports = [evaluate(sigmoid_with(row_by_row), exercise=SIGMOID, seed=1) for _ in range(2)]
     assert [r.findings[0].rule for r in reports] == ["too-slow", "too-slow"]
     assert reports[0].to_json() == reports[1].to_json()
+
+
+def test_the_line_of_a_loop_is_named_where_it_stands_outside_of_the_class():
+    (answer,) = [a for a in answers() if a.what.startswith("math.erf, one number after")]
+    finding = evaluate(answer.load(), exercise="MyGELU", seed=1, hidden=True).findings[0]
+    assert (
+        "goes through the elements in Python: line 7 runs again for each of them" in finding.message
+    )
+    assert finding.evidence["source"] == "for place in range(flat.numel()):"
