@@ -11,6 +11,7 @@ from torch import Tensor
 
 from autograder.causes.candidates import CANDIDATES
 from autograder.causes.changed_arguments import exchanged_numbers
+from autograder.causes.line_of_words import line_spoken_of
 from autograder.causes.made_at import Seen
 from autograder.causes.true_everywhere import with_why
 from autograder.compare import (
@@ -95,7 +96,9 @@ def _with_evidence(
             evidence["index"] = difference[0]
     ended = pair.answer.returned_at
     for method in ("backward", "vjp"):
-        if line := ev.source.returned_expression(method, position, ended, _seen(got, right)):
+        spoken_of = line_spoken_of(ev.source, method, finding.message)
+        made = ev.source.returned_expression(method, position, ended, _seen(got, right))
+        if line := spoken_of or made:
             evidence["line"], evidence["source"] = line
             break
     evidence["wrong_arguments"] = [ev.argument(i) for i in wrong]

@@ -19,9 +19,34 @@ def with_its_line(ev: Evidence, finding: Finding) -> Finding:
         return _later_function(ev, finding)
     if finding.rule == "mutates-input" and finding.evidence.get("left"):
         return _fills_grad(ev, finding)
+    if finding.rule == "temporary-too-large" and finding.evidence.get("operation"):
+        return _made_whole(ev, finding)
     if finding.message.endswith(_TWICE):
         return _told_by(ev, finding)
     return finding
+
+
+_MASKS = ("mask", "tril", "triu", "causal")
+
+
+def _made_whole(ev: Evidence, finding: Finding) -> Finding:
+    """The only line that calls the operation whose result is too large; a whole mask is named as such."""
+    method = finding.message.partition(" ")[0]
+    operation = str(finding.evidence["operation"]).removeprefix("aten.").split(".")[0].strip("_")
+    calls = [c for c in _calls(ev, method) if ast.unparse(c.func).split(".")[-1] == operation]
+    places = sorted({ev.source.line_of(c) for c in calls})
+    if len(places) != 1:
+        return finding
+    number, text = places[0]
+    evidence = {**finding.evidence, "line": number, "source": text}
+    if "causal=True" not in finding.message or not any(word in text for word in _MASKS):
+        return Finding(finding.rule, finding.message, finding.hint, evidence)
+    return Finding(
+        finding.rule,
+        f"The causal mask of line {number} is made for the whole matrix at once: {finding.message}",
+        finding.hint,
+        evidence,
+    )
 
 
 _TWICE = (

@@ -182,6 +182,7 @@ FORWARD_SLIPS: tuple[ForwardSlip, ...] = (
         "The zero point plays no part in the clamp: it is left out, or added after it.",
         "It shifts the range: add it before the clamp, subtract it afterwards.",
         lambda x, scale, zp, low, high: torch.round(x / scale).clamp(low, high) * scale,
+        call="clamp",
     ),
     ForwardSlip(
         "The clamp is missing.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import LOOKED_FOR_WRITES
@@ -35,9 +36,10 @@ def leaves_inputs(ev: Evidence) -> Verdict:
         line = in_place_line(ev, method)
         told = _inplace_true(ev, method)
         by = f", by inplace=True in line {told[0]}" if told else ""
+        shared = "" if told else _shares_memory(ev, method, name, line)
         return Finding(
             "mutates-input",
-            f"{where} writes to its input {name}{by}: the caller's tensor is changed.",
+            f"{where} writes to its input {name}{by}: {shared}the caller's tensor is changed.",
             "Without inplace=True a new tensor is made."
             if told
             else "Operations whose name ends in _ and +=, *=, x[...] = … write in place. Use the form that makes a new "
@@ -46,6 +48,28 @@ def leaves_inputs(ev: Evidence) -> Verdict:
             | ({"line": told[0], "source": told[1]} if told else {}),
         )
     return None
+
+
+_SHARE = ("detach", "data", "view", "view_as", "reshape", "flatten", "T", "mT", "squeeze", "expand")
+
+
+def _shares_memory(ev: Evidence, method: str, name: str, line: dict[str, object]) -> str:
+    """A clause about what this line writes to, where it is another name for the memory of an argument; or ""."""
+    node = ev.source.methods.get(method)
+    for child in ast.walk(node) if node is not None and line else ():
+        if not isinstance(child, ast.Assign) or not isinstance(child.targets[0], ast.Name):
+            continue
+        made, of = child.targets[0].id, child.value
+        while isinstance(of, ast.Call | ast.Attribute):
+            inner = of.func if isinstance(of, ast.Call) else of
+            if not isinstance(inner, ast.Attribute) or inner.attr not in _SHARE:
+                break
+            of = inner.value
+        shares = isinstance(of, ast.Name) and of.id == name and of is not child.value
+        if shares and re.match(rf"{re.escape(made)}\b", str(line["source"])):
+            number = ev.source.line_of(child)[0]
+            return f"{made} = {ast.unparse(child.value)} in line {number} is no copy but shares its memory, so that "
+    return ""
 
 
 def _inplace_true(ev: Evidence, method: str) -> tuple[int, str] | None:
@@ -92,7 +116,9 @@ def in_place_line(ev: Evidence, method: str) -> dict[str, object]:
         call = isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute)
         writes = call and child.func.attr.endswith("_") and not child.func.attr.endswith("__")  # type: ignore[attr-defined]
         subscript = isinstance(child, ast.Assign) and any(
-            isinstance(t, ast.Subscript) for t in child.targets
+            isinstance(t, ast.Subscript) and isinstance(t.ctx, ast.Store)
+            for target in child.targets
+            for t in ast.walk(target)
         )
         if writes or subscript or isinstance(child, ast.AugAssign):
             if writes and child.func.attr in ("requires_grad_", "mark_dirty"):  # type: ignore[attr-defined]
@@ -166,15 +192,25 @@ def leaves_saved(ev: Evidence) -> Verdict:
         saved = any(c.saved_changed for c in pair.answer.backward)
         late = set(pair.answer.inputs_changed) - in_forward
         if saved or late:
+            output = not late and _is_output(ev, pair)
             what = f"the input {ev.argument(min(late))}" if late else "a saved tensor"
+            what = "the output, which was saved" if output else what
+            callers = "the caller's own tensor changes, and " if late or output else ""
             return Finding(
                 "mutates-saved",
-                f"backward writes to {what}: a second backward through the same graph would be wrong.",
-                "What save_for_backward gives back is not yours to change (for an input it is the caller's "
-                "tensor). Compute a new tensor.",
+                f"backward writes to {what}: {callers}a second backward through the same graph stops or comes out wrong.",
+                "What save_for_backward gives back is no copy: an input or an output is the very tensor that the "
+                "caller has. Compute a new tensor.",
                 {"case": pair.where, **in_place_line(ev, "backward")},
             )
     return None
+
+
+def _is_output(ev: Evidence, pair: Pair) -> bool:
+    """Whether all saved tensors that backward wrote to are outputs."""
+    written = {i for call in pair.answer.backward for i in call.saved_changed}
+    who = {k.holder: k.who for p in ev.pairs("structure") for k in p.answer.kept}
+    return bool(written) and all(who.get(f"saved[{i}]", "").startswith("output") for i in written)
 
 
 RULES: tuple[Rule, ...] = (leaves_inputs, leaves_upstream, leaves_saved)

@@ -12,6 +12,7 @@ SAID = {
     ("RoundSTE", "no gradient where x lies"): "is blocked at x = -2.5, -1.5, -0.5, …",
     ("saved_bytes", "a default argument rem"): "The default argument known outlasts the call",
     ("saved_bytes", "told apart by id"): "id(saved) in line 5 tells Python objects apart",
+    ("SignSTE", "detach is taken for a copy"): "values = x.detach() in line 4 is no copy",
     ("gradient_penalty", "retain_graph in place"): "stands where create_graph=True is needed",
 }
 

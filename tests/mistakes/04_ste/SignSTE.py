@@ -523,3 +523,16 @@ class SignSTE(Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output.clone()
+
+
+# %% wrong[mutates-input]: detach is taken for a copy
+class SignSTE(Function):
+    @staticmethod
+    def forward(ctx, x):
+        values = x.detach()
+        values[x > 0], values[x < 0] = 1, -1
+        return values.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g.clone()
