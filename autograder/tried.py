@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from autograder.evidence import Finding
+
+# What takes a tensor out of the graph, where an edit leaves it out.
+_CUT = re.compile(r"without `(\.(?:data|detach\(\)|item\(\)|numpy\(\)))`")
 
 
 def headline_of(finding: Finding) -> str:
@@ -25,4 +30,9 @@ def hint_of(finding: Finding) -> str:
     tried = finding.evidence.get("tried")
     if not tried or finding.rule == "fails-special-point":
         return finding.hint
+    if (cut := _CUT.match(tried["words"])) is not None and "second" in finding.message:
+        return (
+            f"What comes out of {cut[1]} has no history: to the second derivative it is a constant. Nothing is "
+            "saved by it: where nobody asks for a second derivative, torch records nothing in backward anyway."
+        )
     return f"Work out what line {tried['line']} does as it stands, and why that gives what is shown here."

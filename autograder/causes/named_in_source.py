@@ -21,9 +21,30 @@ def with_its_line(ev: Evidence, finding: Finding) -> Finding:
         return _fills_grad(ev, finding)
     if finding.rule == "temporary-too-large" and finding.evidence.get("operation"):
         return _made_whole(ev, finding)
+    if finding.message.startswith(_CHANGES_STATE):
+        return _never_put_back(ev, finding)
     if finding.message.endswith(_TWICE):
         return _told_by(ev, finding)
     return finding
+
+
+_CHANGES_STATE = "backward changes the caller's random state"
+_SETTERS = ("set_rng_state", "manual_seed", "set_state", "seed")
+
+
+def _never_put_back(ev: Evidence, finding: Finding) -> Finding:
+    """Checkpoint: the only call that sets a random state sets the one of forward."""
+    calls = [c for c in _calls(ev, "backward") if ast.unparse(c.func).split(".")[-1] in _SETTERS]
+    if len(calls) != 1 or ev.source.mentions("backward", "fork_rng"):
+        return finding
+    number, text = ev.source.line_of(calls[0])
+    return Finding(
+        finding.rule,
+        f"{ast.unparse(calls[0].func)} in line {number} changes the caller's random state, and nothing puts it back: "
+        "whatever is drawn after backward repeats itself.",
+        finding.hint,
+        {**finding.evidence, "line": number, "source": text},
+    )
 
 
 _MASKS = ("mask", "tril", "triu", "causal")

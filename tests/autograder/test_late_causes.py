@@ -13,6 +13,7 @@ SAID = {
     ("saved_bytes", "a default argument rem"): "The default argument known outlasts the call",
     ("saved_bytes", "told apart by id"): "id(saved) in line 5 tells Python objects apart",
     ("SignSTE", "detach is taken for a copy"): "values = x.detach() in line 4 is no copy",
+    ("Checkpoint", "the state is set and not"): "set_rng_state in line 19 changes the caller's",
     ("gradient_penalty", "retain_graph in place"): "stands where create_graph=True is needed",
 }
 
