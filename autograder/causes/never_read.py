@@ -45,6 +45,34 @@ def kept_for_its_shape(
     return None
 
 
+def kept_for_a_question(
+    ev: Evidence, kept: tuple[Kept, ...], bytes_over: int
+) -> tuple[str, str] | None:
+    """The same for one tensor of which backward asks nothing but whether there is one."""
+    for each in kept:
+        name = _unpacked(ev.source, each.holder)
+        if each.bytes < bytes_over or name is None:
+            continue
+        node = ev.source.methods["backward"]
+        asked = [n for n in ast.walk(node) if isinstance(n, ast.Compare) and _with_none(n)]
+        harmless = {id(n.left) for n in asked}
+        uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+        uses = [n for n in uses if isinstance(n.ctx, ast.Load)]
+        if uses and all(id(n) in harmless for n in uses):
+            what = called(ev, each)
+            number, _ = ev.source.line_of(uses[0])
+            return (
+                f": {what} is kept only to ask whether there is one (line {number})",
+                f"That is a plain True or False, and forward knows it: ctx.has_{what} = {what} is not None.",
+            )
+    return None
+
+
+def _with_none(node: ast.Compare) -> bool:
+    last = node.comparators[-1]
+    return isinstance(last, ast.Constant) and last.value is None
+
+
 _SHAPE = {"shape", "size", "dim", "ndim", "numel", "new_zeros", "new_ones", "new_empty", "dtype", "device"}  # fmt: skip
 _LIKE = ("_like", "_as")
 

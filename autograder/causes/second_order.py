@@ -95,7 +95,7 @@ def constants(ev: Evidence) -> Constants | None:
     if len(names) > 1:
         what = "tensors that forward made, are constants"
     return Constants(
-        f"{several}, {what} to it",
+        f"{several}, {what} to autograd",
         f"Save {_what_may_be_saved(ev)} with save_for_backward in place of {several}, and let backward "
         "compute all it needs from that: its history is known.",
         several,
@@ -166,6 +166,12 @@ def leave_decorator_out(ev: Evidence, pair: Pair, may_refuse: bool) -> str:
         "Let torch's operations compute everything in backward from saved inputs and grad_output."
     )  # fmt: skip
     return f"Leave {ONCE} out, but not that alone: the second derivative is still wrong then{more}. {then}"
+
+
+def leave_out(what: str, kept: Constants | None) -> str:
+    """The next step where something takes tensors out of the graph."""
+    more = f" And {kept.why}. {kept.hint}" if kept is not None else ""
+    return f"Leave {what} out: autograd has to see how everything in backward depends on the inputs.{more}"
 
 
 def may_raise(source: Source) -> bool:

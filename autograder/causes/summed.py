@@ -97,8 +97,8 @@ _POSSIBLE: tuple[tuple[Callable[[Sum], frozenset[int]], str, str], ...] = (
     (
         lambda s: s.stretched | (s.leading & {0}),
         "{what} is summed over the first of several new leading dimensions only.",
-        "Broadcasting may put any number of dimensions in front: sum over the first as long as there are "
-        "too many: that takes a loop, or a sum over several dims.",
+        "There may be any number of dimensions in front. Sum over the first as long as there are too many (a loop), or "
+        "over all of them in one sum.",
     ),
     (
         lambda s: frozenset(range(s.whole.dim())),

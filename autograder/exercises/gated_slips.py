@@ -189,7 +189,7 @@ SWISH_SLOPES: tuple[Misconception, ...] = (
     _swish("In the gradient for beta the factor x² is missing.", None, lambda x, b, s: s * (1 - s)),
     _swish("In the gradient for beta stands x³ where x² belongs.", None, lambda x, b, s: x**3 * s * (1 - s)),
     _swish(
-        "The gradient for beta is that of y · (1 − y); s · (1 − s) belongs there, times x².", None,
+        "In the gradient for beta stands y · (1 − y), where x² · s · (1 − s) belongs.", None,
         lambda x, b, s: x * s * (1 - x * s),
     ),
     _swish(

@@ -96,7 +96,7 @@ MY_LINEAR = Exercise(
         Case("inputs of ±1000", _large_layer, role="extreme"),
     ),
     budget=lambda args, outputs: bytes_of(args[0], args[1]),
-    budget_words="x and weight; the bias is never read in backward",
+    budget_words="x and weight; no gradient needs the numbers of the bias",
     hints=(
         "Write the four shapes on paper: x (batch, in), weight (out, in), bias (out), grad_output "
         "(batch, out). Each gradient has the shape of its own input; there are not many products that fit.",

@@ -45,7 +45,7 @@ MY_SIGMOID = Exercise(
             lambda x, *, grad_output: (grad_output * x * (1 - x),),
         ),
         Misconception(
-            "The sigmoid is applied twice: what was saved is y already.",
+            "The sigmoid is applied twice: what was saved is the output already.",
             "ctx.saved_tensors gives back what forward saved. If that is the output, use it as it is.",
             lambda x, *, grad_output: (_slope(torch.sigmoid(x)) * grad_output,),
         ),
@@ -101,7 +101,7 @@ MY_TANH = Exercise(
             lambda x, *, grad_output: (grad_output * (1 - torch.tanh(x)),),
         ),
         Misconception(
-            "The gradient is that of y · (1 − y): this is the slope of the sigmoid.",
+            "The slope is taken to be y · (1 − y), which is that of the sigmoid.",
             "At x = 0 tanh rises with slope 1, and y · (1 − y) is 0 there.",
             lambda x, *, grad_output: (grad_output * torch.tanh(x) * (1 - torch.tanh(x)),),
         ),
@@ -111,7 +111,7 @@ MY_TANH = Exercise(
             lambda x, *, grad_output: (grad_output * (1 - x**2),),
         ),
         Misconception(
-            "tanh is applied twice: what was saved is y already.",
+            "tanh is applied twice: what was saved is the output already.",
             "ctx.saved_tensors gives back what forward saved. If that is the output, use it as it is.",
             lambda x, *, grad_output: (grad_output * (1 - torch.tanh(torch.tanh(x)) ** 2),),
         ),
@@ -194,12 +194,12 @@ SCALED_SIGMOID = Exercise(
     ),
     misconceptions=(
         Misconception(
-            "The gradient is that of y · (1 − y) with the scaled output y.",
+            "The gradient is grad_output · y · (1 − y), with the scaled output as y.",
             "That formula holds for σ itself. With y = scale · σ(x) the scale has to be taken care of.",
             lambda x, scale, *, grad_output, output: (grad_output * output * (1 - output), None),
         ),
         Misconception(
-            "The gradient is that of scale · y · (1 − y), with the scaled output y in place of σ(x).",
+            "The gradient is grad_output · scale · y · (1 − y), with the scaled output y in place of σ(x).",
             "Compute σ(x) again from the saved input.",
             lambda x, scale, *, grad_output, output: (
                 grad_output * scale * output * (1 - output),

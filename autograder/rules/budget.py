@@ -7,7 +7,13 @@ import re
 
 from torch import Tensor
 
-from autograder.causes.never_read import called, joined, kept_for_its_shape, never_read
+from autograder.causes.never_read import (
+    called,
+    joined,
+    kept_for_a_question,
+    kept_for_its_shape,
+    never_read,
+)
 from autograder.causes.second_order import MASKS
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Kept
@@ -52,6 +58,7 @@ def keeps_within_budget(ev: Evidence) -> Verdict:
             said, hint = (
                 never_read(ev, pair.answer.kept, kept - allowed)
                 or kept_for_its_shape(ev, pair.answer.kept, kept - allowed)
+                or kept_for_a_question(ev, pair.answer.kept, kept - allowed)
                 or _one_of_two(ev, pair.answer.kept, allowed)
                 or _could_be_mask(ev, pair.answer.kept, kept - allowed)
                 or _which(ev, surplus, kept - allowed)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograder.causes.asked_needs import wrongly_asked
 from autograder.causes.named_in_source import what_is_shared
+from autograder.causes.unneeded import stops_where_one_is_needed, zeros_for_none
 from autograder.compare import both, close
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import Answer
@@ -205,12 +206,7 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
         wanted = pair.question.wants[0]
         failure = pair.answer.failure
         if failure is not None:
-            return Finding(
-                "raises",
-                f"It stops when only {ev.argument(wanted)} needs a gradient: {failure.message[:160]}",
-                "Do not rely on every input requiring grad.",
-                {"case": pair.where, "original": f"{failure.kind}: {failure.message[:300]}"},
-            )
+            return stops_where_one_is_needed(ev, pair, failure)
         if not _agrees(pair, wanted):
             missing = pair.reached(wanted) is None
             evidence = {"case": pair.where, **both(pair.reached(wanted), pair.right(wanted))}
@@ -236,6 +232,8 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                         f"{ev.argument(j)} is ctx.needs_input_grad[{j}].",
                         {"case": pair.where},
                     )
+                if (zeros := zeros_for_none(ev, pair, j, value)) is not None:
+                    return zeros
                 return Finding(
                     "ignores-needs-input-grad",
                     f"Only {ev.argument(wanted)} needs a gradient, but backward also computes the one for "

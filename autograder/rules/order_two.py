@@ -12,6 +12,7 @@ from autograder.causes.second_order import (
     backward_line,
     constants,
     leave_decorator_out,
+    leave_out,
     saving_line,
     why_not_refused,
     without_decorator,
@@ -111,6 +112,7 @@ def _refused(ev: Evidence, pair: Pair) -> Finding:
             hint += f" Then {kept.why}. {kept.hint}"
     elif "does not require grad" in failure.message and cut is not None:
         why, line = f"{cut[0]} takes backward out of the graph", _at(cut)
+        hint = leave_out(cut[0], kept)
     return Finding(
         "double-backward-missing",
         f"{_right_so_far(ev, pair)}, but there is no second one: {why}.",
@@ -120,7 +122,7 @@ def _refused(ev: Evidence, pair: Pair) -> Finding:
 
 
 def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
-    cut, kept = ev.source.cut_off(), constants(ev)
+    cut, kept, name = ev.source.cut_off(), constants(ev), _name(ev, pair, place)
     why = "what backward reads is not connected to it"
     hint = (
         "Save the input or the output itself (not detached, not .data, not something computed from it) and "
@@ -128,21 +130,18 @@ def _missing(ev: Evidence, pair: Pair, place: int) -> Finding:
     )
     line = saving_line(ev)
     if without_decorator(pair):
-        why, hint = f"{ONCE} cuts backward off from it", leave_decorator_out(ev, pair, False)
+        why, hint = f"{ONCE} cuts backward off from {name}", leave_decorator_out(ev, pair, False)
         line = _at(cut) if cut is not None else {}
     elif cut is not None:
-        why, line = f"{cut[0]} cuts backward off from it", _at(cut)
-        hint = f"Leave {cut[0]} out: autograd has to see how everything in backward depends on the inputs."
-        if kept is not None:
-            hint += f" And {kept.why}. {kept.hint}"
+        why, line = f"{cut[0]} cuts backward off from {name}", _at(cut)
+        hint = leave_out(cut[0], kept)
     elif kept is not None:
         why, hint = kept.why, kept.hint
     elif (told := what_is_kept(ev, pair)) is not None:
         why, hint, line = told[0], told[1], {**line, **told[2]}
     return Finding(
         "double-backward-missing",
-        f"{_right_so_far(ev, pair)}, but the second one with respect to {_name(ev, pair, place)} is "
-        f"missing: {why}.",
+        f"{_right_so_far(ev, pair)}, but the second one with respect to {name} is missing: {why}.",
         hint,
         {"case": pair.where, **line},
     )
@@ -168,7 +167,7 @@ def _silent(
         line = _at(cut) if cut is not None else {}
     elif cut is not None:
         told = f". What comes out of {cut[0]} is a constant to the second derivative."
-        hint = f"Leave {cut[0]} out: autograd has to see how everything in backward depends on the inputs."
+        hint = leave_out(cut[0], None)
         line = _at(cut)
     elif kept is not None:
         told, hint = f": {kept.why}.", kept.hint

@@ -77,6 +77,11 @@ def special_points(ev: Evidence) -> Verdict:
             whole[1],
         )
         verdict.evidence |= whole[2]
+    elif "backward returns None" in verdict.message:
+        verdict.hint = (
+            "None means that nobody needs that gradient. A derivative of 0 is a tensor of zeros: zeros_like, or the "
+            "formula itself, if nothing in it divides by 0 there."
+        )
     elif share := share_there(ev, case):
         verdict.message = f"Right almost everywhere, but not in one case ({case}): {share}"
         verdict.hint = ev.advice(case) or verdict.hint

@@ -67,7 +67,7 @@ SAID = {
     (
         "LeanAttention",
         "no guard: the log",
-    ): "is a constant to it, and nothing in backward refuses it",
+    ): "is a constant to autograd, and nothing in backward refuses it",
 }
 
 
