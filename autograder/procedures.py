@@ -225,6 +225,7 @@ def _function(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any
     answer.inputs_changed = tuple(
         i for i, a in enumerate(args) if isinstance(a, Tensor) and not same_values(a, before[i])
     )
+    answer.data["changed_by"] = [_difference(args[i], before[i]) for i in answer.inputs_changed]
     answer.data["grad_left"] = [
         i for i, a in enumerate(args) if isinstance(a, Tensor) and a.grad is not None
     ]
@@ -236,6 +237,13 @@ def _function(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any
         answer.gradients = tuple(
             map(copied, gradients_of(outputs, fresh_upstream(q, outputs), wanted))
         )
+
+
+def _difference(now: Tensor, before: Tensor) -> float:
+    """The largest change of an element, as a share of the largest element; infinite for another shape."""
+    if now.shape != before.shape or not before.numel() or not bool(before.any()):
+        return float("inf")
+    return float((now.detach() - before).abs().max() / before.abs().max())
 
 
 def _scenario(sub: Submission, q: Question, answer: Answer, stage: Stage, scenarios: Any) -> None:

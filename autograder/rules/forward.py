@@ -10,6 +10,7 @@ from autograder.causes.arithmetic_words import happened
 from autograder.causes.changed_arguments import changed_forward
 from autograder.causes.forward_terms import changed_output
 from autograder.causes.known_functions import other_function
+from autograder.causes.one_memory import one_tensor
 from autograder.causes.other_calls import other_call
 from autograder.causes.precision import difference_quotient, few_digits
 from autograder.causes.regions import not_repeated, same_everywhere, wrong_region
@@ -62,6 +63,12 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     if known is None and (other := other_order(ev)) is not None:
         known = other[:2]
     known = known or summed_down(ev)
+    if (
+        slip is not None
+        and known is not None
+        and known[0].startswith("The result is zero everywhere")
+    ):
+        known = _of_one_tensor(ev) or known
     odd = torch.isfinite(right) & ~torch.isfinite(output)
     place = next(i for i, (o, _) in enumerate(tensors_of(pair)) if o is output)
     cause = happened(ev, pair, "outputs", place, odd) if known is None and bool(odd.any()) else None
@@ -82,6 +89,16 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     if difference is not None:
         evidence["index"] = difference[0]
     return Finding(rule_name, message, hint, evidence)
+
+
+def _of_one_tensor(ev: Evidence) -> tuple[str, str] | None:
+    """A difference of f with itself: both sides were moved through two names of one tensor."""
+    method = ev.exercise.name
+    found = one_tensor(ev.source, method) if ev.exercise.is_function else None
+    return found and (
+        f"The result is zero everywhere: {found[0]}, so f gets the same numbers on both sides.",
+        "Make a copy for each side: x.detach().clone(). What is written to one is then not seen in the other, nor in x.",
+    )
 
 
 # Factors that another base of the logarithm brings.

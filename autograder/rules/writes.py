@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from autograder.causes.one_memory import put_back_by_arithmetic
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.observation import LOOKED_FOR_WRITES
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
@@ -29,10 +30,12 @@ def leaves_inputs(ev: Evidence) -> Verdict:
         if not changed:
             continue
         name = ev.argument(changed[0])
-        where = "the function" if ev.exercise.is_function else "forward"
+        where = "The function" if ev.exercise.is_function else "forward"
         method = ev.exercise.name if ev.exercise.is_function else "forward"
         if view := ev.source.view_put_back(method):
             return _puts_back_a_view(pair, name, *view)
+        if ev.exercise.is_function and (back := _rounded_back(ev, pair, method)) is not None:
+            return back
         line = in_place_line(ev, method)
         told = _inplace_true(ev, method)
         by = f", by inplace=True in line {told[0]}" if told else ""
@@ -70,6 +73,25 @@ def _shares_memory(ev: Evidence, method: str, name: str, line: dict[str, object]
             number = ev.source.line_of(child)[0]
             return f"{made} = {ast.unparse(child.value)} in line {number} is no copy but shares its memory, so that "
     return ""
+
+
+_LAST_DIGITS = 1e-11  # of the largest element; a step that was not taken back is far larger
+
+
+def _rounded_back(ev: Evidence, pair: Pair, method: str) -> Finding | None:
+    """Elements of an input that were moved and moved back, and have other last digits now."""
+    name = ev.argument(pair.answer.inputs_changed[0])
+    place = put_back_by_arithmetic(ev.source, method, name)
+    changed_by = pair.answer.data.get("changed_by") or ()
+    if place is None or not changed_by or not 0 < changed_by[0] < _LAST_DIGITS:
+        return None
+    return Finding(
+        "mutates-input",
+        f"{name} comes back with other last digits: it is moved and moved back by arithmetic (line {place[0]}), and each "
+        "sum is rounded.",
+        f"Keep the number itself (old = {name}[i].item()) and put that back, or leave {name} alone and move a copy of it.",
+        {"case": pair.where, "argument": name, "line": place[0], "source": place[1]},
+    )
 
 
 def _inplace_true(ev: Evidence, method: str) -> tuple[int, str] | None:

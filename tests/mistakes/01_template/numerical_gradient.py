@@ -548,3 +548,26 @@ def numerical_gradient(f, x, eps=1e-6):
         move = move.view(x.shape)
         found[place] = (float(f(point + move)) - float(f(point - move))) / (2 * eps)
     return found.view(x.shape)
+
+
+# %% wrong[value|mutates-input]: two detached tensors, which are one piece of memory
+def numerical_gradient(f, x, eps=1e-6):
+    right = x.detach()
+    left = x.detach()
+    found = []
+    for i in range(x.numel()):
+        right.view(-1)[i] += eps
+        left.view(-1)[i] -= eps
+        found.append((float(f(right)) - float(f(left))) / (2 * eps))
+    return x.new_tensor(found).view(x.shape)
+
+
+# %% wrong[value]: one clone under two names
+def numerical_gradient(f, x, eps=1e-6):
+    result = torch.zeros_like(x.detach())
+    for i in range(x.numel()):
+        above = below = x.detach().clone()
+        above.view(-1)[i] += eps
+        below.view(-1)[i] -= eps
+        result.view(-1)[i] = (float(f(above)) - float(f(below))) / (2 * eps)
+    return result
