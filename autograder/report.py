@@ -123,7 +123,7 @@ class Report:
         if self.not_started:  # a stub has nothing to see; what is to be repaired has
             return rows + (self._see() if first.rule != "raises" else [])
         rows.append(("Rule", f'{first.rule} – `explain("{first.rule}")` says more'))
-        others = [f.rule for f in self.findings[1:]]
+        others = [f.rule for f in self.findings[1:] if f.rule != first.rule]
         if others:
             rows.append(("Also", ", ".join(dict.fromkeys(others)) + " (look again after this one)"))
         if self.held and not self.discreet:
