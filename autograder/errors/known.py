@@ -200,12 +200,6 @@ KNOWN_IN_FUNCTIONS: tuple[tuple[str, str, str], ...] = (
         "Call them one after the other: for f in part: x = f(x).",
     ),
     (
-        r"shape '\[(.*?)\]' is invalid for input of size 1$",
-        "A single number is left where {method} reshapes to shape ({0}).",
-        "Look which step before that line took all the others away: write the shape beside each, for the case that "
-        "is named.",
-    ),
-    (
         r"expanded size of the tensor|number of sizes provided \(\d+\) must be greater",
         "{method} expands a tensor to a shape it does not fit.",
         "expand repeats numbers, it never adds them up: it can make a shape larger, not smaller.",

@@ -94,6 +94,12 @@ ABOUT_TENSORS: tuple[tuple[str, str, str], ...] = (
         "reduced dimension back, once each: unsqueeze(dim).",
     ),
     (
+        r"shape '\[(.*?)\]' is invalid for input of size 1$",
+        "A single number is left where {method} reshapes to shape ({0}).",
+        "Look which step before that line took all the others away: write the shape beside each, for the case that "
+        "is named.",
+    ),
+    (
         r"shape '\[(.*?)\]' is invalid for input of size (\d+)",
         "{method} reshapes {1} elements to ({0}), which holds another number of them.",
         "reshape rearranges, it neither repeats nor sums. Use expand to repeat, sum to reduce.",

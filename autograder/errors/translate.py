@@ -18,6 +18,7 @@ from autograder.errors.by_source import (
     rows_counted,
     tuple_for_tensor,
 )
+from autograder.errors.in_a_case import stops_because
 from autograder.errors.known import KINDS, KNOWN, KNOWN_IN_FUNCTIONS, TUPLES
 from autograder.errors.misspelt import closest, misspelt
 from autograder.errors.shapes import about_shapes
@@ -67,6 +68,8 @@ def translate(failure: Failure, ev: Evidence, pair: Pair, method: str) -> Said:
         return Said(message.format(method=method, text=first), hint.format(method=method))
     place = method if not ev.exercise.is_function else name
     first = failure.message.splitlines()[0][:160] if failure.message else failure.kind
+    if (why := stops_because(failure, ev, pair)) is not None:
+        return Said(f"{place} stops: {why[0]}.", why[1])
     if failure.raised_by_learner:
         return Said(
             f"{place} raises an error of its own: {failure.kind}: {first}",

@@ -67,6 +67,11 @@ def test_a_division_of_plain_numbers_is_named():
     assert "line 10 divides plain numbers" in words
 
 
+def test_a_division_in_an_ordinary_case_is_named_as_well():
+    words = headline(MEAN.format(share="(1 / ctx.dim)"), "Mean")
+    assert words.startswith("backward stops: 1 / ctx.dim in line 10 divides plain numbers")
+
+
 def test_numpy_has_no_bfloat16():
     source = """
 class Square(Function):

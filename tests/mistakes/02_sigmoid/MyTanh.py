@@ -684,3 +684,18 @@ class MyTanh(Function):
         (x,) = ctx.saved_tensors
         t = torch.tanh(x)
         return grad_output * (1 - t * t)
+
+
+# %% wrong[mutates-saved]: spares a tensor by writing over the saved output
+class MyTanh(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.tanh()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        y *= -y
+        return g + g * y

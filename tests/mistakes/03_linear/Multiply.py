@@ -763,3 +763,21 @@ class Multiply(Function):
         if ctx.needs_input_grad[1]:
             into_b = (g * a).sum_to_size(b.shape)
         return into_a, into_b
+
+
+# %% wrong[raises]: only the gradients that somebody needs are put into the tuple
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return torch.mul(a, b)
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        found = []
+        if ctx.needs_input_grad[0]:
+            found.append(g.mul(b).sum_to_size(a.shape))
+        if ctx.needs_input_grad[1]:
+            found.append(g.mul(a).sum_to_size(b.shape))
+        return tuple(found)

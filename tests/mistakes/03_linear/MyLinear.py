@@ -1157,3 +1157,23 @@ class MyLinear(Function):
         if ctx.with_bias and ctx.needs_input_grad[2]:
             into_bias = rows.sum(0)
         return into_x, into_weight, into_bias
+
+
+# %% wrong[saves-too-much]: the bias is kept to see whether there is one
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(bias, x, weight)
+        return torch.nn.functional.linear(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx, g):
+        bias, x, weight = ctx.saved_tensors
+        needs = ctx.needs_input_grad
+        rows = g.reshape(-1, g.shape[-1])
+        gradients = [g.matmul(weight) if needs[0] else None, None]
+        if needs[1]:
+            gradients[1] = rows.T.matmul(x.reshape(-1, x.shape[-1]))
+        if bias is None:
+            return *gradients, *[None] * (len(needs) - 2)
+        return *gradients, rows.sum(0) if needs[2] else None
