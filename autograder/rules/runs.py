@@ -46,6 +46,9 @@ def _finding(ev: Evidence, pair: Pair, failure: Failure, method: str) -> Finding
         evidence["line"], evidence["source"] = failure.line, failure.source
     elif "leaf Variable" in failure.message:  # torch looks when forward has ended
         evidence |= in_place_line(ev, "forward")
+    named = set(re.findall(r"\bline (\d+)\b", said.message))
+    if len(named) == 1 and (text := ev.source.text_of(number := int(named.pop()))):
+        evidence |= {"line": number, "source": text}  # the cause; where it stopped is later
     return Finding("raises", said.message, said.hint, evidence)
 
 

@@ -53,3 +53,13 @@ def test_float32_is_shown_no_number_that_it_does_not_have():
     report = reported("Softmax", "one maximum of everything")
     assert "where 0 is right" in report.headline
     assert "e-" not in report.findings[0].evidence["expected"]
+
+
+def test_your_line_is_the_one_that_the_headline_names():
+    wrong = [a for a in answers() if a.exercise == "Softmax" and "raises" in a.rules]
+    reports = [evaluate(a.load(), exercise="Softmax", hidden=True, seed=1) for a in wrong]
+    told = [r for r in reports if "keepdim=True is missing in the sum of line" in r.headline]
+    assert told
+    for report in told:
+        line = dict(report.rows())["Your line"].split(":")[0]
+        assert f"of line {line}" in report.headline
