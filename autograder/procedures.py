@@ -240,8 +240,9 @@ def _function(sub: Submission, q: Question, answer: Answer, stage: Stage, _: Any
 
 
 def _difference(now: Tensor, before: Tensor) -> float:
-    """The largest change of an element, as a share of the largest element; infinite for another shape."""
-    if now.shape != before.shape or not before.numel() or not bool(before.any()):
+    """The largest change of an element, as a share of the largest one; infinite where that says nothing."""
+    numbers = now.shape == before.shape and before.is_floating_point() and before.numel()
+    if not numbers or not bool(before.any()):
         return float("inf")
     return float((now.detach() - before).abs().max() / before.abs().max())
 

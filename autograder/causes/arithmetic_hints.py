@@ -15,6 +15,15 @@ ROWS = {"_softmax": "softmax", "_log_softmax": "log_softmax"}
 
 def next_step(ev: Evidence, steps: list[dict[str, Any]]) -> str:
     """What to do about these steps; it names no values."""
+    step = _next_step(ev, steps)
+    if steps[-1]["again"] and "torch.where" not in step and ev.source.mentions("backward", "where"):
+        step += (
+            " torch.where differentiates both of its sides, the one that it does not choose too."
+        )
+    return step
+
+
+def _next_step(ev: Evidence, steps: list[dict[str, Any]]) -> str:
     first, last = steps[0], steps[-1]
     names = [str(s["op"]) for s in steps]
     grows = math.isinf(first["result"]) and names[0] in GROW

@@ -112,6 +112,7 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
             (place, first["again"]),
         )
         line = _at(ev, place)
+    bare = ""
     single = any(isinstance(a, Tensor) and a.dtype == torch.float32 for a in pair.question.args)
     for i, step in enumerate(steps):
         if i and row_is_lost(step) and first["result"] != 0:
@@ -123,6 +124,11 @@ def _told(ev: Evidence, pair: Pair, steps: list[dict[str, Any]]) -> Happened:
             sums_products = "multiplied and " if step["op"] in MATRIX else ""
             words = f"so are all {int(step['count'])} numbers in that row, {sums_products}added up"
         at = step["line"], step["again"]
+        if words == bare and at == (last[0], True):  # the same once more, in its derivative
+            parts[-1] += " and in its derivative"
+            last = at
+            continue
+        bare = words
         if at != last and isinstance(step["line"], int):
             words += f" in {'the derivative of ' if step['again'] else ''}line {step['line']}"
         last = at

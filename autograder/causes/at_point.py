@@ -47,6 +47,8 @@ def with_what_decides(ev: Evidence, verdict: Finding) -> Finding:
         found = _equal(ev.source)
     elif " bound the gradient stops" in verdict.message:
         found = _clamped(ev.source)
+    elif "single −inf makes" in verdict.message:
+        found = _any(ev.source)
     elif re.search(r"(?<![\w.])0(?![\w.])", case):
         found = _at_zero(ev.source)
     if found is None:
@@ -85,6 +87,15 @@ def _equal(source: Source) -> _Found:
     if len(found) != 1:
         return None
     return f"{_code(found[0], source)} is True for each of them", *source.line_of(found[0])
+
+
+def _any(source: Source) -> _Found:
+    """``.any(dim)``, where it is the only one."""
+    found = [n for n in _in_methods(source) if _last(n) == "any"]
+    if len(found) != 1:
+        return None
+    line, text = source.line_of(found[0])
+    return f"any in line {line} is content with one", line, text
 
 
 def _clamped(source: Source) -> _Found:

@@ -205,7 +205,8 @@ def _unmasked(*places: int) -> Misconception:
     subject = (
         f"The gradients for {names} are" if len(places) > 1 else f"The gradient for {names} is"
     )
-    others = "other gradients have" if len(places) == 1 else "other one has"
+    rest = " and ".join(name for k, name in enumerate(_NAMES) if k not in places)
+    others = f"gradients for {rest} have" if len(places) == 1 else f"one for {rest} has"
     return Misconception(
         f"{subject} made from grad_output as it arrives, without the mask of the ReLU; the {others} it.",
         "Stop grad_output where the pre-activation is negative once, at the start, and go on with that.",

@@ -253,7 +253,7 @@ LOG_SIGMOID = Exercise(
     ),
     misconceptions=(
         Misconception(
-            "The gradient is grad_output · σ(x); right is the mirror image.",
+            "The gradient is grad_output · σ(x): that is the slope of softplus(x), and log σ(x) is −softplus(−x).",
             "For very negative x, log σ(x) is nearly x: there the slope must be 1, not 0.",
             lambda x, *, grad_output: (grad_output * torch.sigmoid(x),),
         ),

@@ -85,11 +85,18 @@ _OUTPUT_ALONE = (
     "Leave x as it is: e^(−inf − output) is 0, as it should be, as long as the output is finite. Only where the output "
     "is −inf a 0 has to stand in its place before it is subtracted."
 )
-LOG_SUM_EXP_AT_INFINITY = tuple(
-    Misconception(
+LOG_SUM_EXP_AT_INFINITY = (
+    *(Misconception(
         "A −inf of x is taken for 0 in rows with other numbers too: its share is made e^(0 − output), and 0 is right.",
         _OUTPUT_ALONE,
         lambda x, dim, *, grad_output, dead=dead: (_zeros_for_infinities(x, dim, grad_output, dead),),
     )
-    for dead in (0.0, 1.0)
+    for dead in (0.0, 1.0)),
+    Misconception(
+        "A single −inf makes the whole gradient of its row 0; that is right only where all of the row is −inf.",
+        "Ask whether all numbers of the row are −inf, not whether any is; or ask the output, which is −inf there only.",
+        lambda x, dim, *, grad_output: (
+            grad_output.unsqueeze(dim) * torch.where((x == -torch.inf).any(dim, True), 0.0, x.softmax(dim)),
+        ),
+    ),
 )  # fmt: skip

@@ -12,6 +12,8 @@ SAID = {
     ("Max", "what reaches the maximum"): "every one of the equal elements gets the whole gradient",
     ("Max", "shares the gradient"): "the equal elements share the gradient",
     ("LogSumExp", "every −inf becomes 0"): "a −inf of x is taken for 0 in rows with other numbers too",
+    ("LogSumExp", "one −inf is enough"): "makes the whole gradient of its row 0; that is right only where all of the row is "
+    "−inf (any in line 12 is content with one)",
     ("LogSigmoid", "two pieces, of which"): "none of grad_output passes there, and half of it should",
     ("Clip", "decides from the output, strictly"): "on a bound the gradient stops, and it should pass there (the mask",
     ("Clip", "strict comparisons"): "on a bound the gradient stops, and it should pass there.",

@@ -755,3 +755,20 @@ class LogSumExp(Function):
         nothing = torch.isneginf(total)
         exponent = torch.where(x.isneginf(), 0.0, x) - torch.where(nothing, 0.0, total)
         return g * exponent.exp().masked_fill(nothing, 0.0), None
+
+
+# %% wrong[fails-special-point]: one −inf is enough for the mask of empty rows
+class LogSumExp(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        value = x.logsumexp(dim)
+        ctx.save_for_backward(x, value)
+        ctx.dim = dim
+        return value
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, value = (t if i == 0 else t.unsqueeze(ctx.dim) for i, t in enumerate(ctx.saved_tensors))
+        empty = x.isneginf().any(ctx.dim, keepdim=True)
+        share = torch.exp(x - value.masked_fill(value.isneginf(), 0.0)).masked_fill(empty, 0.0)
+        return share * grad_output.unsqueeze(ctx.dim), None
