@@ -72,8 +72,8 @@ def folded(sums: Sequence[Sum], what: str, name: str) -> tuple[str, str] | None:
         if all(_is_fold(s, made(s)) for s in sums if s.whole.numel()):
             shape = name if name == "shape" else f"{name}.shape"
             return (
-                f"{what} is reshaped to {words.format(shape=shape)} and summed over the copies, as if these were whole ones, "
-                f"made in front: where a 1 in {name} was stretched, elements of different places are added.",
+                f"{what} comes out as if reshaped to {words.format(shape=shape)} and summed over the copies: where a 1 in "
+                f"{name} was stretched, elements of different places are added.",
                 "A stretched dimension lies between others: sum over that very dimension, with keepdim=True. Only new "
                 f"dimensions in front hold whole copies of {name}.",
             )

@@ -16,6 +16,8 @@ from autograder.observation import Failure
 
 Words = tuple[str, str]
 
+_WORDS = {"select": "index"}  # as a learner calls it
+
 
 def moved_up(failure: Failure, got: int) -> Words | None:
     """A dimension is named that was there before a reduction dropped one in front of it."""
@@ -26,8 +28,8 @@ def moved_up(failure: Failure, got: int) -> Words | None:
         return None
     where = f" in line {last.line}" if last.line else ""
     return (
-        f"The {last.reduced_by} over dimension {last.dims[0]}{where} drops it, and the dimensions behind it move up: "
-        f"{shape_words(last.before)} becomes {shape_words(last.shape)}, which has no dimension {got}.",
+        f"The {_WORDS.get(last.reduced_by, last.reduced_by)}{where} takes dimension {last.dims[0]} away, and those behind it "
+        f"move up: {shape_words(last.before)} becomes {shape_words(last.shape)}, which has no dimension {got}.",
         f"What was dimension {got} is dimension {got - 1} now. To take several away, take the first one each time, begin "
         "with the last one, or name them all in one call: sum((0, 1)).",
     )

@@ -322,7 +322,7 @@ def numerical_gradient(f, x, eps=1e-6):
         ),
         (
             "for d in range(ahead): grad = grad.sum(d)",
-            "The sum over dimension 0 in line 3 drops it, and the dimensions behind it move up: (3, 4) becomes (4,)",
+            "The sum in line 3 takes dimension 0 away, and those behind it move up: (3, 4) becomes (4,)",
         ),
         (
             "shape = tuple(shape)\n"
