@@ -40,7 +40,7 @@ def share_there(ev: Evidence, case: object) -> str | None:
 def with_what_decides(ev: Evidence, verdict: Finding) -> Finding:
     """The finding about a special point, with the one thing in the code that decides there, where there is one."""
     case = str(verdict.evidence["case"])
-    if verdict.evidence.get("line") or "stops with" in verdict.message:
+    if verdict.evidence.get("line") or re.search("stops with|the output is ", verdict.message):
         return verdict
     found = None
     if "equal elements" in verdict.message:
@@ -49,6 +49,8 @@ def with_what_decides(ev: Evidence, verdict: Finding) -> Finding:
         found = _clamped(ev.source)
     elif "single −inf makes" in verdict.message:
         found = _any(ev.source)
+    elif " beyond a bound " in case:
+        found = _near(ev.source)
     elif re.search(r"(?<![\w.])0(?![\w.])", case):
         found = _at_zero(ev.source)
     if found is None:
@@ -69,7 +71,7 @@ _OF_SIZES = {"dim", "ndim", "numel", "shape", "size", "len", "needs_input_grad"}
 def _at_zero(source: Source) -> _Found:
     """``z < 0`` and ``x.sign()``, where these are the only ones; what they are at 0 follows from what they are."""
     compared = [n for n in _in_methods(source) if _compares_with_0(n)]
-    signs = [n for n in _in_methods(source) if _last(n) in ("sign", "sgn")]
+    signs = [n for n in _in_methods(source) if _last(n) in ("sign", "sgn") and _of_a_name(n)]
     if len(compared) > 1 or len(signs) > 1 or not compared + signs:
         return None
     told = [f"{_code(n, source)} is {_ORDERS[type(n.ops[0])]} at 0" for n in compared]  # type: ignore[attr-defined]
@@ -79,14 +81,34 @@ def _at_zero(source: Source) -> _Found:
 
 def _equal(source: Source) -> _Found:
     """``x == values``, where it is the only comparison for equality."""
-    found = [
+    found: list[ast.AST] = [
         n
         for n in _in_methods(source)
-        if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq) and not _is_constant(n)
+        if (isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Eq) and not _is_constant(n))
+        or _last(n) == "eq"
     ]
     if len(found) != 1:
         return None
     return f"{_code(found[0], source)} is True for each of them", *source.line_of(found[0])
+
+
+_TOLERANCE = 1e-3  # a number in the code below this is no bound, but what is granted beside one
+
+
+def _near(source: Source) -> _Found:
+    """``torch.isclose`` or a small number, where nothing else could be it."""
+    close = [n for n in _in_methods(source) if _last(n) in ("isclose", "allclose")]
+    small = [
+        n
+        for n in _in_methods(source)
+        if isinstance(n, ast.Constant) and isinstance(n.value, float) and 0 < n.value < _TOLERANCE
+    ]
+    found = {_last(n) or ast.unparse(n): n for n in reversed([*close, *small])}
+    if len(found) != 1:
+        return None
+    what, node = found.popitem()
+    line, text = source.line_of(node)
+    return f"{what} in line {line} takes in what is near", line, text
 
 
 def _any(source: Source) -> _Found:
@@ -125,6 +147,13 @@ def _compares_with_0(node: ast.AST) -> bool:
     return not words & _OF_SIZES and any(
         isinstance(s, ast.Constant) and s.value == 0 for s in sides
     )
+
+
+def _of_a_name(call: ast.AST) -> bool:
+    """Whether a sign is that of a name by itself: x.sign(), torch.sign(x)."""
+    assert isinstance(call, ast.Call)
+    of = call.args[0] if call.args else getattr(call.func, "value", None)
+    return isinstance(of, ast.Name) and of.id != "torch"
 
 
 def _is_constant(node: ast.Compare) -> bool:

@@ -63,15 +63,15 @@ def blocked_there(ev: Evidence, case: object) -> tuple[str, str] | None:
             name = ev.argument(position)
             where = f" at {name} = {', '.join(places[:3])}" + (", …" if len(places) > 3 else "")
             if bool(odd.all()):
-                where = " everywhere"
+                where = " there"
             if passes and not bool(got[odd].any()):
                 return (
-                    f"the gradient for {name} is blocked{where}: there, too, grad_output has to pass.",
+                    f"the gradient for {name} is blocked{where}, and all of grad_output has to pass.",
                     "No mask of backward, and no factor, may be 0 there.",
                 )
             if stops and close(got[odd], upstream[odd]):
                 return (
-                    f"the gradient for {name} passes{where}, and has to stop there.",
+                    f"the gradient for {name} passes{where}, and has to stop.",
                     "There, too, the mask of backward has to be 0.",
                 )
     return None

@@ -16,6 +16,10 @@ SAID = {
     "−inf (any in line 12 is content with one)",
     ("LogSigmoid", "two pieces, of which"): "none of grad_output passes there, and half of it should",
     ("Clip", "decides from the output, strictly"): "on a bound the gradient stops, and it should pass there (the mask",
+    ("Clip", "isclose counts"): "passes there, and has to stop (isclose in line 5 takes in what is near)",
+    ("Clip", "a small tolerance"): "passes there, and has to stop (1e-07 in line 4 takes in what is near)",
+    ("Max", "a mask of all elements"): "(`x == values.unsqueeze(dim)` in line 6 is True for each of them)",
+    ("Binarize", "sign plus 1e-9"): "the output is 1 at x = -1e-12, where -1 is right.",
     ("Clip", "strict comparisons"): "on a bound the gradient stops, and it should pass there.",
 }  # fmt: skip
 
