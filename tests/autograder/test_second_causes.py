@@ -33,7 +33,10 @@ def first(name, forward=SAVED, decorator="", guard="", slope="kept", exercise="M
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_copy_of_the_output_is_told_from_an_intermediate(hidden):
     copy = first("E", "y = x.exp(); ctx.save_for_backward(y); return y.clone()", hidden=hidden)
-    assert "y has the numbers of the output, but is not the tensor that forward returns" in copy.message
+    assert (
+        "y has the numbers of the output, but is not the tensor that forward returns"
+        in copy.message
+    )
     assert copy.hint.startswith("Save the very tensor that forward returns")
     root = "ctx.save_for_backward(torch.exp(x / 2)); return x.exp()"
     half = first("E", root, slope="kept * kept", hidden=hidden)
