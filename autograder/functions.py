@@ -36,6 +36,12 @@ def weighted_squares(weight: float) -> Callable[[Tensor], Tensor]:
 
 
 @named
+def column_products(weight: float) -> Callable[[Tensor], Tensor]:
+    """x ↦ weight · Σⱼ Πᵢ xᵢⱼ (0-d tensor): the rows are multiplied, so the shape of x counts."""
+    return lambda x: weight * x.prod(0).sum()
+
+
+@named
 def exp_of_sum(scale: float) -> Callable[[Tensor], Tensor]:
     """x ↦ exp(scale · Σx) (0-d tensor): elements interact."""
     return lambda x: torch.exp(scale * x.sum())

@@ -89,7 +89,7 @@ NUMERICAL_GRADIENT = Exercise(
         ),
         Case(
             "a matrix",
-            lambda s: (Named("weighted_squares", (-1.5,)), s.away_from(3, 4)),
+            lambda s: (Named("column_products", (-1.5,)), s.away_from(3, 4)),
         ),
         Case("a linear function", lambda s: (Named("affine", (2.5, 1.0)), s.normal(2, 2, 2))),
         Case(
@@ -155,6 +155,12 @@ NUMERICAL_GRADIENT = Exercise(
             "The elements moved earlier are still moved: the nudge is never taken back.",
             "Make a new nudge for each element, or set the last one to 0 again.",
             _nudges_pile_up,
+        ),
+        ForwardSlip(
+            "f is given x flattened; it takes a tensor of x's shape.",
+            "Change elements in a flat copy if you like, and give f that copy in the shape of x: "
+            "flat.reshape(x.shape).",
+            lambda f, x, eps=1e-6: central_differences(f, x.reshape(-1), eps).reshape(x.shape),
         ),
         ForwardSlip(
             "All elements are moved at once, so every entry is the sum of all derivatives.",

@@ -571,3 +571,14 @@ def numerical_gradient(f, x, eps=1e-6):
         below.view(-1)[i] -= eps
         result.view(-1)[i] = (float(f(above)) - float(f(below))) / (2 * eps)
     return result
+
+
+# %% wrong[value]: f is given the flattened x
+def numerical_gradient(f, x, eps=1e-6):
+    flat = x.detach().reshape(-1)
+    slopes = []
+    for i in range(flat.numel()):
+        step = torch.zeros_like(flat)
+        step[i] = eps
+        slopes.append((float(f(flat + step)) - float(f(flat - step))) / (2 * eps))
+    return torch.tensor(slopes, dtype=x.dtype, device=x.device).reshape(x.shape)
