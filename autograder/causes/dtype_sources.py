@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from autograder.source import Source
@@ -45,7 +46,8 @@ def made_by(source: Source, dtype: str, *methods: str) -> MadeBy | None:
     for name in methods:
         for node in ast.walk(source.methods[name]) if name in source.methods else ():
             if said := _says(node, dtype):
-                found.append((node, *said))
+                words, hint = (_with_its_name(source, name, text) for text in said)
+                found.append((node, words, hint))
     kinds: dict[str, tuple[ast.AST, str]] = {}
     for node, words, hint in sorted(found, key=lambda each: source.line_of(each[0])[0]):
         kinds.setdefault(words, (node, hint))
@@ -57,6 +59,17 @@ def made_by(source: Source, dtype: str, *methods: str) -> MadeBy | None:
     hints = dict.fromkeys(hint for _, hint in kinds.values())
     first = next(iter(kinds.values()))[0]
     return MadeBy(", and ".join(told), " ".join(hints), *source.line_of(first))
+
+
+def _with_its_name(source: Source, method: str, words: str) -> str:
+    """The words, with the learner's name for the first argument of forward in the place of x."""
+    node = source.methods[method]
+    arguments = [a.arg for a in node.args.args][0 if "setup_context" in source.methods else 1 :]
+    if method != "forward" or not arguments or "x" in arguments:
+        return words
+    if any(isinstance(n, ast.Call) and ast.unparse(n.func) == arguments[0] for n in ast.walk(node)):
+        return words  # a function, which has no dtype
+    return re.sub(r"\bx(?=\.dtype|\.new_|\)| is\b|;)", arguments[0], words)
 
 
 def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
@@ -72,7 +85,7 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
     if _CASTS.get(name) == dtype and not node.args:
         return (
             f".{name}() makes {dtype} of everything",
-            f"Leave .{name}() out, or write .to(x.dtype), which keeps to the dtype of the input.",
+            f"In place of .{name}() write .to(x.dtype), which keeps to the dtype of the input.",
         )
     if owner == "torch" and _TYPED.get(name) == dtype:
         return (
@@ -88,7 +101,7 @@ def _says(node: ast.AST, dtype: str) -> tuple[str, str] | None:
     if dtype == "float32" and (cast := _to_whole_numbers(node)):
         return (
             f"{cast} {_WHOLE}, and with a Python float these make float32, whatever x is",
-            "Stay in the dtype of x; torch.round gives whole values in it. Or cast back at once: .to(x.dtype).",
+            "Stay in the dtype of x; torch.round, floor and trunc give whole values in it.",
         )
     if dtype == "int64" and name in _COUNTING:
         return (

@@ -57,6 +57,8 @@ def condition(place: Place) -> Iterator[Edit]:
             yield place.replaced(rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest), 2)
         if isinstance(node.op, ast.Or) and len(node.values) == 2:
             given, default = node.values
+            if isinstance(given, ast.Name) and given.id in _always_given(place.function):
+                yield place.replaced(given, 0)
             none = ast.Compare(given, [ast.Is()], [ast.Constant(None)])
             yield place.replaced(ast.IfExp(none, default, given), 0, same="or")
     if isinstance(node, ast.UnaryOp):
@@ -71,6 +73,12 @@ def condition(place: Place) -> Iterator[Edit]:
         yield place.replaced(node.body, 3)
         yield place.replaced(node.orelse, 3)
         yield place.replaced(ast.IfExp(node.test, node.orelse, node.body), 1)
+
+
+def _always_given(function: ast.FunctionDef) -> set[str]:
+    """The parameters that have no default."""
+    named = function.args.args
+    return {a.arg for a in named[: len(named) - len(function.args.defaults)]}
 
 
 def operator(place: Place) -> Iterator[Edit]:

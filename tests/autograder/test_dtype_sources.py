@@ -32,6 +32,23 @@ def test_one_source_or_two_are_named(line, dtype, words):
     assert found is None or found.words.startswith(words)
 
 
+@pytest.mark.parametrize(
+    ("signature", "body", "named"),
+    [
+        ("ctx, values", "values.long().float()", ".to(values.dtype)"),
+        ("ctx, x", "(x >= 0).float()", ".to(x.dtype)"),
+        ("context, fn, x2", "fn(x2).float()", ".to(x.dtype)"),  # fn has no dtype
+    ],
+)
+def test_the_next_step_has_the_learners_name_and_is_right_for_a_bool_too(signature, body, named):
+    source = Source.parse(f"def forward({signature}):\n    return {body}\n")
+    found = made_by(source, "float32", "forward")
+    assert found is not None
+    assert (
+        found.hint == f"In place of .float() write {named}, which keeps to the dtype of the input."
+    )
+
+
 SIGN = """
 class SignSTE(Function):
     @staticmethod

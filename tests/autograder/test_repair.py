@@ -103,6 +103,12 @@ SAID = [
 ]  # fmt: skip
 
 
+def test_of_an_argument_that_is_always_given_none_is_not_asked():
+    code = REVERSAL.replace("alpha=1.0", "alpha").replace("alpha=None", "alpha")
+    report = evaluate(load(code, "GradientReversal"), exercise="GradientReversal", seed=1)
+    assert "with `alpha` in place of `alpha or 1.0` every check" in report.headline
+
+
 @pytest.mark.parametrize(("name", "code", "line", "words"), SAID, ids=[s[0] for s in SAID])
 def test_the_edit_that_mends_everything_is_the_cause(name: str, code: str, line: str, words: str):
     report = evaluate(load(code, name), exercise=name, seed=1)
