@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import torch
 from torch import Tensor
 
@@ -26,6 +28,7 @@ from autograder.compare import (
     single_inside,
 )
 from autograder.evidence import Evidence, Finding, Pair
+from autograder.exercise import ForwardSlip
 from autograder.rules.honesty import builds_it_itself
 from autograder.rules.outputs import inputs_of, line_of, tensors_of, value_rule
 from autograder.rules.registry import NOT_ASKED, Verdict, rule
@@ -83,12 +86,29 @@ def _wrong_value(ev: Evidence, pair: Pair, output: Tensor, right: Tensor) -> Fin
     mine, good = show_apart(output, right)
     evidence = {
         "case": pair.where, **inputs_of(ev, pair), "actual": mine, "expected": good,
-        **line_of(ev, pair, slip.call if slip is not None else ""), **(cause.line if cause else {}),
+        **_line(ev, pair, slip), **(cause.line if cause else {}),
     }  # fmt: skip
     difference = first_difference(output, right)
     if difference is not None:
         evidence["index"] = difference[0]
     return Finding(rule_name, message, hint, evidence)
+
+
+def _line(ev: Evidence, pair: Pair, slip: ForwardSlip | None) -> dict[str, object]:
+    """The line to show: of a known formula no ``return`` that hands on what earlier lines made."""
+    line = line_of(ev, pair, slip.call if slip is not None else "")
+    node = ev.source.methods.get("forward")
+    if slip is None or node is None or line.get("line") is None:
+        return line
+    if slip.call and ev.source.first_call("forward", slip.call) is not None:
+        return line
+    parts = list(ast.walk(node))
+    made = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for part in parts:
+        if isinstance(part, ast.Return) and ev.source.line_of(part)[0] == line["line"]:
+            names = {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+            return {} if names & made else line
+    return line
 
 
 def _of_one_tensor(ev: Evidence) -> tuple[str, str] | None:
