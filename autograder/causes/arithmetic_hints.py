@@ -35,8 +35,9 @@ def _next_step(ev: Evidence, steps: list[dict[str, Any]]) -> str:
     row = any(n in ("sum", "mean", "logsumexp", *ROWS) for n in names) or sums(ev)
     if names[-1] in LIMITS:
         return (
-            "A bound that keeps a number from 0 or from infinity gives another number in its place. Leave it out, "
-            "and rewrite the formula so that nothing vanishes or overflows."
+            "A bound that keeps a number from 0 or from infinity gives another number in its place. Leave it out. "
+            "Where a step on the way then vanishes or overflows though the result does not, rewrite the formula "
+            "so that it does neither."
         )
     if (
         names[-1] in ("add", "sub", "rsub")
@@ -93,10 +94,7 @@ def _lost_hint(last: dict[str, Any], names: list[str]) -> str:
 def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str:
     name, given = str(last["op"]), [float(v) for v in last["operands"]]
     if has_no_value(first):
-        return (
-            "For negative numbers only whole powers exist, so a root does not bring x back from a power of it. Keep "
-            "x itself, and multiply."
-        )
+        return "A fractional power is nan for every negative number. Keep x itself, and multiply."
     if name in ("div", "reciprocal", "rsqrt") and given and given[-1] == 0:
         if not alone:
             return (

@@ -60,7 +60,8 @@ def _made_whole(ev: Evidence, finding: Finding) -> Finding:
         return finding
     number, text = places[0]
     evidence = {**finding.evidence, "line": number, "source": text}
-    if "causal=True" not in finding.message or not any(word in text for word in _MASKS):
+    of_mask = "causal=True" in finding.message or " bool tensor " in finding.message
+    if not of_mask or not any(word in text for word in _MASKS):
         return Finding(finding.rule, finding.message, finding.hint, evidence)
     return Finding(
         finding.rule,
@@ -168,7 +169,7 @@ def _arguments_alone(ev: Evidence, finding: Finding) -> Finding:
         found = f"a parameter that fn uses{rest.split(' has no gradient')[0]}"
         return Finding(
             finding.rule,
-            f"torch.autograd.{what} in line {number} asks for the gradients of what it names alone: after "
+            f"torch.autograd.{what} in line {number} asks only for the gradients of what it names: after "
             f"loss.backward() {found} has none, and would never train.",
             finding.hint,
             {**finding.evidence, "line": number, "source": text},

@@ -145,6 +145,6 @@ def or_refused(ev: Evidence, told: str, hint: str, names: str) -> tuple[str, str
     if ev.source.methods and not may_raise(ev.source):
         told = f"{told.removesuffix('.')}, and nothing in backward refuses it."
     if names:
-        hint = f"compute {names} again in backward, from inputs, where autograd sees how it depends on them."
+        hint = f"compute {names} again in backward, from the inputs: there autograd sees how the result depends on them."
     more = f"{hint[0].lower()}{hint[1:]}"
     return told, f"Refuse it: {GUARD}. Or, if second derivatives are to be right, {more}"

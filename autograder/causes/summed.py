@@ -126,14 +126,14 @@ _POSSIBLE: tuple[tuple[Callable[[Sum], frozenset[int]], str, str], ...] = (
     (
         lambda s: frozenset({0}),
         "{what} is summed over dimension 0 in every case, whatever was broadcast.",
-        "Sum over the dimensions that {name} lacks in front, and over those where it has a 1 and the other "
-        "shape more; over no other.",
+        "Sum over the dimensions that {name} lacks in front, and over those where it has a 1 that was "
+        "stretched; over no other.",
     ),
     (
         lambda s: frozenset({s.whole.dim() - 1}),
         "{what} is summed over the last dimension in every case, whatever was broadcast.",
-        "Sum over the dimensions that {name} lacks in front, and over those where it has a 1 and the other "
-        "shape more; over no other.",
+        "Sum over the dimensions that {name} lacks in front, and over those where it has a 1 that was "
+        "stretched; over no other.",
     ),
     (
         lambda s: s.leading if s.leading else frozenset(range(s.whole.dim())),
@@ -209,8 +209,8 @@ def _one_case(
         return (
             f"{what} is summed over {_words(dims)}, where {shape_words(s.whole.shape)} goes down to "
             f"{shape_words(s.shape)}: {_words(wanted)} would be right.",
-            f"Sum over the dimensions that {name} lacks in front, and over those where it has a 1 and the other "
-            "shape more; over no other.",
+            f"Sum over the dimensions that {name} lacks in front, and over those where it has a 1 that was "
+            "stretched; over no other.",
         )
     return None
 

@@ -175,6 +175,7 @@ class _Largest(Watching):
         self.elements = 0
         self.shape: tuple[int, ...] = ()
         self.operation = ""
+        self.is_bool = False
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
         for tensor in tensors:
@@ -186,6 +187,7 @@ class _Largest(Watching):
             if elements > self.elements:
                 self.elements, self.shape = elements, tuple(tensor.shape)
                 self.operation = str(operation).removesuffix(".default")
+                self.is_bool = tensor.dtype == torch.bool
 
 
 # (causal, dtype, which of q, k and v need a gradient): whatever an answer may make whole matrices for.
@@ -206,12 +208,14 @@ def run_largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             tensors[name].requires_grad_(True)
         with _Largest() as seen:
             out = submission(*tensors.values(), causal, _BLOCK)
-        found.append(["forward", seen.elements, list(seen.shape), seen.operation])
+        found.append(["forward", seen.elements, list(seen.shape), seen.operation, seen.is_bool])
         if wanted:
             upstream = s.normal(_QUERIES, 2).to(dtype)
             with _Largest() as seen:
                 torch.autograd.grad(out, [tensors[name] for name in wanted], upstream)
-            found.append(["backward", seen.elements, list(seen.shape), seen.operation])
+            found.append(
+                ["backward", seen.elements, list(seen.shape), seen.operation, seen.is_bool]
+            )
     return {"largest": found}
 
 
@@ -221,11 +225,16 @@ def judge_largest(data: dict[str, Any]) -> Verdict:
     passes = [
         each for each in _PASSES for _ in range(1 + bool(each[2]))
     ]  # one more with a backward
-    for (name, elements, shape, operation), asked in zip(data["largest"], passes, strict=False):
+    sometimes = {each[0] for each in data["largest"] if each[1] < whole}
+    for (name, elements, shape, operation, is_bool), asked in zip(
+        data["largest"], passes, strict=False
+    ):
         if elements < whole:
             continue
         return (
-            f"{name} makes a tensor of {elements} elements, shape {tuple(shape)}, {_words(*asked)}: "
+            f"{name} makes a {'bool ' if is_bool else ''}tensor of {elements} elements, shape {tuple(shape)}, "
+            f"{'as a mask of the whole matrix is, ' if is_bool else ''}"
+            f"{_words(*asked) if name in sometimes else 'in every case'}: "
             f"for L = {_QUERIES}, S = {_KEYS}, block_size = {_BLOCK} no tensor of L·S = {whole} elements "
             "may exist, not even for a moment.",
             "Work on one tile at a time: block_size queries against block_size keys. A causal mask too is "

@@ -115,7 +115,7 @@ def _per_tile(t: Tile) -> tuple[Tensor, Tensor]:
     return total, out / total
 
 
-_UNITS = "What was gathered is in units of e^(old maximum): multiply it by e^(old − new), as the"
+_UNITS = "What was gathered is in units of e^(old maximum): multiply it by e^(old − new), as you do with the"
 _ADD = "Each tile adds to what was gathered: total = total * shrink + …, out = out * shrink + …"
 _ONE_MAXIMUM = (
     "With new = max(old, maximum of the tile): e = exp(scores − new), and shrink = exp(old − new) for what "

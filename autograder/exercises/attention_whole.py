@@ -130,8 +130,9 @@ def bytes_of_logsumexp(q: Tensor) -> int:
 
 
 _EMPTY_ROW = (
-    "A query that may look at no key gives 0, with gradient 0. The softmax of a row of -inf is nan: put 0 in "
-    "place of the infinity before exp, or the weights to 0 for such a row."
+    "A query that may look at no key gives 0, with gradient 0. The softmax of a row of -inf is nan, in "
+    "forward and where backward recomputes it: set the weights of such a row to 0 there (or its logsumexp to a "
+    "finite number, before exp)."
 )
 
 _CASES = (

@@ -89,12 +89,18 @@ def judge_dtypes(data: dict[str, Any]) -> Verdict:
             continue
         return (
             _words_of_dtype(name, data["back"].get(name, name), got, right),
-            _UNPACK_MUST_KNOW
-            if name == "bfloat16" and data["back"].get(name, name) != name
-            else f"Round float32 alone: ask tensor.dtype == torch.float32 in pack. {_UNPACK_MUST_KNOW}",
+            _next_of_dtype(name, data["back"].get(name, name)),
             {"actual": show(got), "expected": show(right)},
         )
     return None
+
+
+def _next_of_dtype(name: str, back: str) -> str:
+    """What to do; where unpack gives the right dtype back, it knows which one that is."""
+    only = "Round only float32: ask tensor.dtype == torch.float32 in pack."
+    if back == name:
+        return only
+    return _UNPACK_MUST_KNOW if name == "bfloat16" else f"{only} {_UNPACK_MUST_KNOW}"
 
 
 def _words_of_dtype(name: str, back: str, got: Any, right: Tensor) -> str:
@@ -104,9 +110,10 @@ def _words_of_dtype(name: str, back: str, got: Any, right: Tensor) -> str:
     if coarse and exact and back != name:
         return f"Tensors of dtype {name} are rounded, too, and come back from unpack as {back}."
     if coarse and exact:
-        return f"Tensors of dtype {name} are rounded, too; float32 alone is to be."
+        return f"Tensors of dtype {name} are rounded, too; only float32 should be."
     if back != name:
-        return f"A tensor that was {name} all along comes back from unpack as {back}."
+        rounded = ", as if it had been rounded" if (name, back) == ("bfloat16", "float32") else ""
+        return f"A tensor that was {name} all along comes back from unpack as {back}{rounded}."
     return f"Tensors of dtype {name} do not come back as they were saved."
 
 
@@ -150,7 +157,10 @@ def judge_after(data: dict[str, Any]) -> Verdict:
         )
     if data["left"] or not close(data["found"], sines(data["x"], False), torch.float32):
         when = (
-            "." if data["after_block"] else " when an error ends it; without an error they are off."
+            "."
+            if data["after_block"]
+            else " when an error ends it; without an error they are off. The error skips what takes them off, as "
+            "it skips all that stands after a bare yield (no try … finally, no with around it)."
         )
         return (
             f"The hooks are still on after the block{when}",

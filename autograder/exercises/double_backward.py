@@ -245,7 +245,7 @@ FIRST_ORDER_ONLY = Exercise(
             "gradient-scale",
         ),
         _slope(
-            "The gradient has the exponent −x²/2: this is the slope of the normal distribution.",
+            "The gradient has the exponent −x²/2: that one belongs to the normal density.",
             "In erf the exponent is −x².",
             lambda x: _TWO_OVER_ROOT_PI * torch.exp(-x * x / 2),
         ),

@@ -198,7 +198,7 @@ def judge_curvature(data: dict[str, Any]) -> Verdict:
             )
         tensors = (data["x"], data["scale"], data["weight"])
         right = _curvature(lambda fn, *args: fn(*args), outcome["loss"], *tensors)
-        names = ("the first argument", "the second argument", "a captured parameter")
+        names = ("the first argument of fn", "the second argument of fn", "a captured parameter")
         for got, wanted, name in zip(outcome["found"], right, names, strict=True):
             if not close(got, wanted):
                 return (

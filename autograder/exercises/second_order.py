@@ -189,8 +189,8 @@ def asks_grad_output(outcomes: Sequence[dict[str, Any]], refused: str, silent: s
     if not all(found[refused, how] and not found[silent, how] for how in ways):
         return None
     return (
-        f"It is refused only where grad_output requires grad, as in {refused}; in {silent} it does not, and a "
-        "second derivative comes out without an error.",
+        f"A second derivative is refused only where grad_output requires grad, as in {refused}; in {silent} it does "
+        "not require grad, and the second derivative comes out without an error.",
         "Where the loss is linear in the output, grad_output is a constant. Ask for the grad mode: with "
         "create_graph=True torch.is_grad_enabled() is True while backward runs, whatever the loss is.",
         {},

@@ -76,7 +76,7 @@ GRADIENT_REVERSAL = Exercise(
         ),
         Misconception(
             "The gradient is reversed, but alpha is missing.",
-            "alpha sets how strong the reversal is: keep it on ctx.",
+            "alpha sets how strong the reversal is: backward multiplies by it (forward hands it over on ctx).",
             lambda x, alpha, *, grad_output: (-grad_output, None),
             rule="gradient-scale",
         ),

@@ -63,7 +63,7 @@ def _judge_noise(data: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None
         return None
     return (
         "The noise gets a gradient; the contract gives it None, always.",
-        "gumbels is drawn, not learned. Its place in backward's answer is the second.",
+        "gumbels is drawn, not learned: let backward return None in its place, the second.",
         {"argument": "gumbels"},
     )
 

@@ -69,7 +69,7 @@ MISCONCEPTIONS = (
         lambda p, g, tau: g,
     ),
     _known(
-        "The factor 1 / tau is missing.",
+        "The gradient lacks the factor 1 / tau.",
         "The argument of softmax is (logits + gumbels) / tau, so the chain rule divides by tau.",
         lambda p, g, tau: _centred(p, p, g),
         "gradient-scale",

@@ -20,7 +20,7 @@ HALVES = (
 AT_HALVES: dict[str, Callable[[Tensor], Tensor]] = {
     "all go up, as with floor(x + 0.5)": lambda x: torch.floor(x + 0.5),
     "all go down, as with ceil(x − 0.5)": lambda x: torch.ceil(x - 0.5),
-    "all go away from 0, as with sign(x) · floor(|x| + 0.5)": lambda x: (
+    "all go away from 0, as with trunc(x + 0.5 · sign(x))": lambda x: (
         x.sign() * torch.floor(x.abs() + 0.5)
     ),
     "all go towards 0": lambda x: x.sign() * torch.ceil(x.abs() - 0.5),

@@ -183,8 +183,8 @@ BINARIZE = Exercise(
             lambda x, *, grad_output: (grad_output * (x >= -1),),
         ),
         Misconception(
-            "grad_output is clamped to ±1; the mask asks for the size of x instead.",
-            "Compare |x| with 1 and leave the size of grad_output alone.",
+            "grad_output is clamped to ±1; it should stop where |x| is above 1, and pass as it is elsewhere.",
+            "Compare |x| with 1, and leave grad_output as it is where it passes.",
             lambda x, *, grad_output: (grad_output.clamp(-1, 1),),
         ),
         Misconception(

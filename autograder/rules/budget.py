@@ -161,10 +161,13 @@ def _could_be_bool(ev: Evidence, kept: Kept) -> tuple[str, str]:
         )
     others = {"mask": "1", "mask of −inf": "−inf"}
     numbers = joined(["0", *(number for like, number in others.items() if like in seen)])
+    holds = f"it holds nothing but {numbers}, for which a bool is enough"
+    if kept.like == "zeros" and "mask of −inf" in seen:  # nothing is masked here
+        holds = f"here it holds nothing but zeros and is not needed; where it has {numbers}, a bool is enough"
     return (
-        f". {name} is a mask of {kept.dtype}: it holds nothing but {numbers}, for which a bool is enough",
+        f". {name} is a mask of {kept.dtype}: {holds}",
         f"A bool takes one byte an element, {kept.dtype} {kept.bytes // max(math.prod(kept.shape), 1)}. Keep "
-        "the mask itself, as a comparison makes it.",
+        "the mask itself, as it was given or as a comparison makes it, and nothing where there is none.",
     )
 
 

@@ -84,7 +84,7 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
             if kind == "output" and len(pair.expected.outputs) > 1:
                 what = f"output {int(index) + 1}"
             danger = (
-                "That makes a reference cycle (output → node → ctx → output): memory is freed only when the "
+                "That makes a reference cycle (output → its node, which is ctx → output): memory is freed only when the "
                 "garbage collector runs, and a later in-place edit is not noticed."
                 if connected
                 else "If somebody edits it in place before backward, the gradient is silently wrong; with "
@@ -236,7 +236,7 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                     return zeros
                 return Finding(
                     "ignores-needs-input-grad",
-                    f"Only {ev.argument(wanted)} needs a gradient, but backward also computes the one for "
+                    f"Where only {ev.argument(wanted)} needs a gradient, backward also computes the one for "
                     f"{ev.argument(j)}.",
                     "Ask ctx.needs_input_grad[i] before you compute gradient i, and return None where it is "
                     "False.",

@@ -116,9 +116,10 @@ def output_is_connected(ev: Evidence) -> Verdict:
         if not any(a.requires_grad):
             if (marked := _marked_as_constant(ev)) is not None:
                 name, line, text = marked
+                first = " first" if len(a.outputs) > 1 else ""
                 return Finding(
                     "not-a-function",
-                    f"{name}, which forward returns first, is marked as non-differentiable in line {line}: "
+                    f"{name}, which forward returns{first}, is marked as non-differentiable in line {line}: "
                     "backward is never called.",
                     "Mark those outputs only that have no derivative, such as indices.",
                     {"case": pair.where, "line": line, "source": text},

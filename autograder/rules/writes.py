@@ -192,7 +192,8 @@ def leaves_upstream(ev: Evidence) -> Verdict:
                 "mutates-upstream",
                 "backward writes to grad_output, which belongs to torch: another branch of the graph may "
                 "still need it.",
-                "Compute a new tensor from grad_output (grad_output * mask, torch.where), or clone it first. "
+                "Compute a new tensor from grad_output (no call whose name ends in _; * in place of *=; torch.where in place of "
+                "an assignment to [mask]), or clone it first. "
                 "In x + f(x) this mistake is silent and the result wrong.",
                 {"case": pair.where, **in_place_line(ev, "backward")},
             )

@@ -98,11 +98,25 @@ MASKED = "scores.masked_fill(~mask, -torch.inf)"
         ([("q, k, v, mask, out, lse)\n        ctx", "q, k, v, BIAS, out, lse)\n        ctx"),
           ("BIAS", "torch.zeros_like(scores) if mask is None else torch.zeros_like(scores)." + MASKED[7:]),
           (MASKED + "\n        weights", "scores + mask\n        weights")],
-         "is a mask of float64: it holds nothing but 0 and −inf, for which a bool is enough"),
+         "is a mask of float64: here it holds nothing but zeros and is not needed; where it has 0 and −inf, a bool is"),
     ],
 )  # fmt: skip
 def test_the_wrong_step_on_whole_matrices_is_named(changes, words):
     assert words in first("LeanAttention", *changes).message
+
+
+def test_a_return_that_hands_on_what_other_lines_made_is_not_shown():
+    assert "line" not in first("FlashAttention", ("column > row", "column >= row")).evidence
+
+
+def test_a_whole_mask_that_is_always_made_is_not_said_to_come_with_causal():
+    whole = "torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)"
+    save = "ctx.save_for_backward("
+    message = first("FlashAttention", (save, f"allowed = {whole}.tril()\n        {save}")).message
+    assert (
+        "makes a bool tensor of 56 elements, shape (7, 8), as a mask of the whole matrix is, in every case"
+        in message
+    )
 
 
 def numbers(values):

@@ -81,7 +81,7 @@ def save_in_bfloat16():
     [
         (
             "hooks.__exit__()",
-            "after the block when an error ends it; without an error they are off.",
+            "after the block when an error ends it; without an error they are off. The error skips what takes them off",
         ),
         ("pass", "The hooks are still on after the block."),
     ],
@@ -90,7 +90,7 @@ def test_when_hooks_stay_on(after, message):
     found = evaluate(
         load(HOOKS.format(after=after), "save_in_bfloat16"), exercise="save_in_bfloat16", seed=1
     ).findings
-    assert any(f.message.endswith(message) for f in found)
+    assert any(message in f.message for f in found)
 
 
 def test_bytes_of_a_view_are_not_called_a_sum():

@@ -29,7 +29,7 @@ SAID = {
     (
         "Checkpoint",
         "autograd.grad for the arguments",
-    ): "asks for the gradients of what it names alone",
+    ): "asks only for the gradients of what it names",
     ("ClipGradient", "the number on the class"): "the two calls share ClipGradient.limit (line 4)",
     ("FakeQuantize", "the mask in a global"): "the two calls share the global _inside",
     ("FakeQuantize", "a gradient for scale"): "a gradient for scale, which is no tensor",

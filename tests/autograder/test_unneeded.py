@@ -40,7 +40,7 @@ def first(source, name):
         ),
         (
             "return (g * b).sum_to_size(a.shape), (g * a).sum_to_size(b.shape)",
-            "Only a needs a gradient, but backward also computes the one for b.",
+            "Where only a needs a gradient, backward also computes the one for b.",
         ),
         (
             "if for_a: da = (g * b).sum_to_size(a.shape)\n"
