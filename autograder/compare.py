@@ -210,6 +210,8 @@ def number(value: Any, digits: int = 4) -> str:
         return str(value)
     if isinstance(value, int):
         return str(value)
+    if value == -math.inf:
+        return "−inf"  # with the minus sign that the sentences have
     return f"{value + 0.0:.{digits}g}"  # + 0.0: a zero without a sign
 
 

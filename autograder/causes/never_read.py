@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from torch import Tensor
+
 from autograder.causes.second_order import name_of
 from autograder.evidence import Evidence
 from autograder.observation import Kept
@@ -37,12 +39,22 @@ def kept_for_its_shape(
             f"A shape is no tensor: ctx.shape = {called(ev, each) if each.who.startswith('input') else 'x'}.shape "
             "keeps it without the numbers."
             + (
-                " And grad_output has the shape of the output: where it is the same, not even that is needed."
-                if ev.exercise.budget_words.startswith("no tensor")
+                " Here not even that is needed: grad_output has the same shape."
+                if each.who.startswith("input") and _shape_stays(ev, int(each.who[6:-1]))
                 else ""
             ),
         )
     return None
+
+
+def _shape_stays(ev: Evidence, i: int) -> bool:
+    """Whether the output has the shape of this argument in every case."""
+    seen = [p for p in ev.pairs("run", "structure") if p.answer.outputs]
+    return bool(seen) and all(
+        isinstance(output := (p.answer.outputs or (None,))[0], Tensor)
+        and output.shape == getattr(p.question.args[i], "shape", None)
+        for p in seen
+    )
 
 
 def kept_for_a_question(

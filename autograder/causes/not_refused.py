@@ -36,9 +36,9 @@ def why_accepted(source: Source, argument: str, errors: Sequence[str]) -> tuple[
     where: dict[str, object] = {"line": line, "source": text}
     other = sorted({n for n in _names(check.test) if n != argument and n in _parameters(source)})
     if _asks_for_all(check.test) and other:
-        both = " and of ".join(sorted([argument, *other]))
+        both = " and ".join(sorted([argument, *other]))
         return (
-            f"line {line} refuses only where all that it asks of {both} holds at once",
+            f"line {line} refuses only when what it asks holds for {both} at once",
             "One is enough: `or` in place of `and` (any in place of all), or a check for each argument.",
             where,
         )

@@ -34,6 +34,15 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
             "A dimension of size 1 is left over or lost: look at keepdim, unsqueeze and squeeze.",
         )
     if all(_sums_to(p.raw(i), p.right(i)) for p in odd):
+        if got.dim() == right.dim() and _leading_are_summed(ev, every):
+            return Finding(
+                "gradient-unsummed",
+                f"The gradient for {name} is not summed where a dimension of size 1 was stretched, only where new "
+                f"dimensions came in front: backward returns {shapes}.",
+                f"Broadcasting does two things. Where {name} has a 1 and the other shape has more, sum there too, "
+                "with keepdim=True. (torch would repair this silently; your formula should say it.)",
+                {"repaired_by_torch": True},
+            )
         return Finding(
             "gradient-unsummed",
             f"The gradient for {name} is not summed down to its shape: backward returns {shapes}.",
@@ -93,6 +102,17 @@ def shape(ev: Evidence, i: int, wrong: list[Pair], every: list[Pair]) -> Finding
         f"The gradient for {name} has shape {shapes}.",
         f"A gradient has exactly the shape of the argument it belongs to: {name} has "
         f"{shape_words(right.shape)}.",
+    )
+
+
+def _leading_are_summed(ev: Evidence, every: list[Pair]) -> bool:
+    """Whether some gradient is summed over new dimensions in front, and none over a stretched one."""
+    wants = {i for p in every for i in p.question.wants}
+    found = [sum_of_gradient(ev, p, i) for p in every for i in wants if i in p.question.wants]
+    sums = [s for s in found if s is not None and s.telling(s.leading | s.stretched)]
+    dims = [s.summed for s in sums]
+    return any(dims) and all(
+        d is not None and d == s.telling(s.leading) for s, d in zip(sums, dims, strict=True)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 import torch
@@ -13,6 +14,7 @@ from autograder.causes.summed import explain
 from autograder.causes.sums import Sum
 from autograder.compare import close, shape_words
 from autograder.evidence import Evidence, Pair
+from autograder.source import Source
 
 Words = tuple[str, str, str]  # headline, next step, the name of the call to point at (or "")
 
@@ -273,3 +275,26 @@ def _expands(small: Tensor, whole: Tensor) -> bool:
         return close(whole, small.expand_as(whole))
     except RuntimeError:
         return False
+
+
+_GIVES_A_DIMENSION = ("reshape", "view", "flatten", "ravel", "unsqueeze", "atleast_1d", "expand", "stack", "cat")  # fmt: skip
+
+
+def of_one_element(source: Source) -> tuple[str, str, dict[str, object]] | None:
+    """(clause, next step, line) where ``torch.tensor([2.0])`` alone gives a dimension to a single number."""
+    if any(isinstance(n, ast.Attribute) and n.attr in _GIVES_A_DIMENSION for n in source.nodes):
+        return None
+    for node in source.nodes:
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith(
+            ("torch.tensor", "as_tensor")
+        ):
+            continue
+        if node.args and isinstance(node.args[0], ast.List) and len(node.args[0].elts) == 1:
+            line, text = source.line_of(node)
+            return (
+                f"{ast.unparse(node)[:40]} in line {line} has one dimension",
+                "A Python number takes the place of a constant tensor: it has no dimensions, no dtype and no device of "
+                "its own.",
+                {"line": line, "source": text},
+            )
+    return None

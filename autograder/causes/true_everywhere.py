@@ -27,11 +27,7 @@ def with_why(ev: Evidence, finding: Finding, i: int, every: list[Pair]) -> Findi
     """The finding, with the reason in front where a mask is made that stops nothing."""
     if not finding.message.startswith(EVERYWHERE) and not all(_passes(p, i) for p in every):
         return finding
-    why = (
-        _never_negative(ev.source)
-        or _joined_with_or(ev.source)
-        or _looks_at_what_was_bounded(ev.source)
-    )
+    why = _never_negative(ev.source) or _joined_with_or(ev.source) or _looks_at_what_was_bounded(ev)
     if why is None:
         return replace(finding, message=_there_or_not(ev, finding.message))
     message, hint, line = why
@@ -150,18 +146,36 @@ def _joined_with_or(source: Source) -> _Why | None:
     return None
 
 
-def _looks_at_what_was_bounded(source: Source) -> _Why | None:
-    found = mask_of_bounded(source)
+def _looks_at_what_was_bounded(ev: Evidence) -> _Why | None:
+    found = mask_of_bounded(ev.source)
     if found is None:
         return None
     name, made, line, text = found
     return (
         f"The gradient passes everywhere: the mask in line {line} compares {name}, which line {made} has brought into "
         "the range already.",
-        "Behind that line nothing is outside any more. Compare what went into it; or, where what comes out on a bound "
-        "is to stop, compare without equality (> for >=).",
+        "Behind that line nothing is outside any more. Compare what went into it"
+        + (
+            "."
+            if _passes_on_a_bound(ev)
+            else "; or, where what comes out on a bound is to stop, compare without equality (> for >=)."
+        ),
         {"line": line, "source": text},
     )
+
+
+def _passes_on_a_bound(ev: Evidence) -> bool:
+    """Whether the right gradient passes where x is the very number that others are bounded to."""
+    for pair in ev.pairs("run", role="special", variant=""):
+        x, outputs = pair.question.args[0], pair.expected.outputs
+        right = pair.right(0)
+        if right is None or not outputs or getattr(outputs[0], "shape", None) != x.shape:
+            continue
+        same = outputs[0] == x
+        bounds = outputs[0][same & (right != 0)]
+        if bool(torch.isin(outputs[0][~same], bounds).any()):
+            return True
+    return False
 
 
 def mask_of_bounded(source: Source) -> tuple[str, int, int, str] | None:

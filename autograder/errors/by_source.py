@@ -84,10 +84,14 @@ def list_and_tuple(failure: Failure, ev: Evidence, pair: Pair) -> tuple[str, str
     for i, value in enumerate(pair.question.args):
         name = ev.argument(i)
         if type(value).__name__ in kinds and re.search(rf"\b{name}\b", failure.source):
-            other = next(iter(kinds - {type(value).__name__}), "")
+            kind = type(value).__name__
+            other = next(iter(kinds - {kind}), "")
+            order = (
+                f"it is joined to a {other}" if found[1] != kind else f"a {other} is joined to it"
+            )
             return (
                 f"{name} may be a tuple or a list, and + joins like with like only: here {name} is a "
-                f"{type(value).__name__}, and a {other} is joined to it.",
+                f"{kind}, and {order}.",
                 f"Make it what you need first, on its own line: {name} = tuple({name}).",
             )
     return (

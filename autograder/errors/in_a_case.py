@@ -17,7 +17,7 @@ def stops_because(failure: Failure, ev: Evidence, pair: Pair) -> Words | None:
     """(a clause that names the cause, next step) for an error in a case beyond the ordinary; else None."""
     if failure.raised_by_learner:
         return None
-    for cause in (_divides_numbers, _leaves_torch, _for_matrices, _too_few, _in_order):
+    for cause in (_divides_numbers, _leaves_torch, _for_matrices, _too_few, _in_order, _of_einsum):
         if (found := cause(failure, ev)) is not None:
             return found
     if (told := about_shapes(failure, ev, pair, failure.stage)) is None:
@@ -109,9 +109,54 @@ def _too_few(failure: Failure, ev: Evidence) -> Words | None:
 def _in_order(failure: Failure, ev: Evidence) -> Words | None:
     if "view size is not compatible" not in failure.message:
         return None
+    hint = "reshape does the same for every tensor: it copies where it must."
+    if _is_written_to(failure, ev):
+        hint = (
+            "What is written has to reach the tensor itself, and reshape would copy here: make the tensor contiguous first "
+            "(clone(memory_format=torch.contiguous_format)), or change one element by its index (np.ndindex)."
+        )
     return (
-        "view stops, which takes a tensor only if its elements lie in memory in the order of the new shape",
-        "reshape does the same for every tensor: it copies where it must.",
+        "view stops, since it takes a tensor only if its elements lie in memory in the order of the new shape",
+        hint,
+    )
+
+
+def _of_einsum(failure: Failure, ev: Evidence) -> Words | None:
+    """An equation that names another number of dimensions than there are."""
+    found = re.search(
+        r"einsum\(\): the number of subscripts in the equation \((\d+)\) does not match the number of dimensions "
+        r"\((\d+)\) for operand (\d+)",
+        failure.message,
+    )
+    calls = [c for c in _calls(failure, ev) if ast.unparse(c.func).split(".")[-1] == "einsum"]
+    if found is None or not failure.own_frame or len(calls) != 1 or not calls[0].args:
+        return None
+    equation, *operands = calls[0].args
+    place = int(found[3])
+    what = ast.unparse(operands[place]) if place < len(operands) else f"operand {place}"
+    what = what if len(what) <= 30 else f"operand {place}"
+    given = f" {equation.value!r}" if isinstance(equation, ast.Constant) else ""
+    count = f"{found[1]} dimension{'s' if found[1] != '1' else ''}"
+    return (
+        f"the equation{given} in line {failure.line} names exactly {count} of {what}, and here it has {found[2]}",
+        "The equation of einsum names every dimension; '...' in it stands for any number of them.",
+    )
+
+
+def _is_written_to(failure: Failure, ev: Evidence) -> bool:
+    """Whether an element of this view is assigned to: ``x.view(-1)[i] += 1``, or by the view's name."""
+    names = {
+        target.id
+        for part in _parts(failure, ev)
+        if isinstance(part, ast.Assign)
+        for target in part.targets
+        if isinstance(target, ast.Name)
+    }
+    stores = [n for n in ev.source.nodes if isinstance(n, ast.Subscript)]
+    stores = [n for n in stores if isinstance(n.ctx, ast.Store)]
+    here = (failure.line or 0) - ev.source.offset
+    return any(
+        n.value.id in names if isinstance(n.value, ast.Name) else n.lineno == here for n in stores
     )
 
 

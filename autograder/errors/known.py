@@ -67,7 +67,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     (
         r"^missing a required argument: '(\w+)'",
         "torch calls forward without ctx, because the class has a setup_context; forward still asks for one "
-        "argument more ({0}).",
+        "argument more, so that nothing is left for {0}.",
         "With setup_context, write forward without ctx: def forward(x, …). What is saved, and ctx, belong to "
         "setup_context.",
     ),

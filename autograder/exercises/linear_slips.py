@@ -209,7 +209,7 @@ def _unmasked(*places: int) -> Misconception:
     others = f"gradients for {rest} have" if len(places) == 1 else f"one for {rest} has"
     return Misconception(
         f"{subject} made from grad_output as it arrives, without the mask of the ReLU; the {others} it.",
-        "Stop grad_output where the pre-activation is negative once, at the start, and go on with that.",
+        "Stop grad_output once, at the start, wherever the pre-activation is not positive, and go on with that.",
         gradients,
     )
 

@@ -229,7 +229,7 @@ LOG_SUM_EXP = Exercise(
         "in place of an infinite output before you subtract.",
         "Backward: safe = torch.where(out == -torch.inf, 0.0, out), then grad_x = "
         "grad_output.unsqueeze(dim) * torch.exp(x - safe.unsqueeze(dim)). Forward: m = "
-        "x.amax(dim, keepdim=True) with -inf replaced by 0 in the same way, out = m.squeeze(dim) "
+        "x.amax(dim, keepdim=True) with −inf replaced by 0 in the same way, out = m.squeeze(dim) "
         "+ torch.exp(x - m).sum(dim).log().",
     ),
     misconceptions=(

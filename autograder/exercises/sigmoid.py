@@ -40,7 +40,7 @@ MY_SIGMOID = Exercise(
     ),
     misconceptions=(
         Misconception(
-            "The gradient is that of x · (1 − x): the formula of the output, applied to the input.",
+            "The slope is taken to be x · (1 − x): the formula of the output, applied to the input.",
             "y · (1 − y) is meant with y = σ(x). Save y, or compute it from x first.",
             lambda x, *, grad_output: (grad_output * x * (1 - x),),
         ),
@@ -194,7 +194,7 @@ SCALED_SIGMOID = Exercise(
     ),
     misconceptions=(
         Misconception(
-            "The gradient is grad_output · y · (1 − y), with the scaled output as y.",
+            "The slope is taken to be y · (1 − y), as it is for σ itself; but here y is scale · σ(x).",
             "That formula holds for σ itself. With y = scale · σ(x) the scale has to be taken care of.",
             lambda x, scale, *, grad_output, output: (grad_output * output * (1 - output), None),
         ),

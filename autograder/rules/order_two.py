@@ -22,7 +22,9 @@ from autograder.causes.second_sources import ANYTHING, by_another_function, or_r
 from autograder.compare import both, show
 from autograder.evidence import Evidence, Finding, Pair
 from autograder.rules.context import honours_needs_input_grad
-from autograder.rules.ranges import expanded_upstream, other_strides
+from autograder.rules.far_out import gradient_stable, output_stable
+from autograder.rules.problems import fails_at_first
+from autograder.rules.ranges import expanded_upstream, other_strides, special_points
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -39,11 +41,14 @@ def second_derivatives(ev: Evidence) -> Verdict:
     pairs = list(ev.pairs("second"))
     if not pairs:
         return NOT_ASKED
+    verdict: Verdict = None
     for pair in pairs:
         found = _judge_pair(ev, pair)
         if found is not None and not _first_is_wrong(ev, pair):
             return found
-    return None
+        if found is not None and pair.question.role in ("extreme", "special"):
+            verdict = NOT_ASKED  # nothing was found, and "right" would say too much
+    return verdict
 
 
 def _judge_pair(ev: Evidence, pair: Pair) -> Finding | None:
@@ -68,9 +73,14 @@ def _judge_pair(ev: Evidence, pair: Pair) -> Finding | None:
 
 
 def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
-    """Whether the first derivative already fails with these strides, or with an input frozen."""
+    """Whether the first derivative already fails in this case, with these strides or with an input frozen."""
     if pair.question.variant == "transposed":
         return any(isinstance(r.judge(ev), Finding) for r in (other_strides, expanded_upstream))
+    if pair.question.role == "extreme":
+        firsts = (output_stable, gradient_stable, special_points)  # x = 0 is asked here once more
+        return any(isinstance(r.judge(ev), Finding) for r in firsts)
+    if fails_at_first(ev, pair):
+        return True
     if ":frozen:" in pair.question.id:
         return isinstance(honours_needs_input_grad.judge(ev), Finding)
     return False

@@ -55,6 +55,18 @@ def problem(
     return None
 
 
+def fails_at_first(ev: Evidence, pair: Pair) -> bool:
+    """Whether the first derivative, or the output, fails in this special case or batch already.
+
+    The rules of these cases tell it.
+    """
+    role = pair.question.role
+    if role not in ("batch", "special"):
+        return False
+    firsts = ev.pairs("run", role=role, variant="")
+    return any(p.where == pair.where and problem(ev, p) is not None for p in firsts)
+
+
 def _wrong_shape(ev: Evidence, pair: Pair, output: object, right: Tensor) -> str:
     if not isinstance(output, Tensor):
         return "the output has the wrong shape"

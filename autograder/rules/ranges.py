@@ -12,6 +12,7 @@ from autograder.causes.at_point import share_there, with_what_decides
 from autograder.causes.dtype_words import with_dtype_source
 from autograder.causes.misconceptions import misconception_at
 from autograder.causes.shapes import summed_words
+from autograder.causes.shapes_of_outputs import of_one_element
 from autograder.causes.special_points import blocked_there, gives_up, slip_at_point
 from autograder.causes.written_copies import writes_that_never_arrive
 from autograder.errors.in_a_case import stops_because
@@ -105,7 +106,11 @@ def _summed_in_batches(ev: Evidence, finding: Finding) -> tuple[str, str] | None
     return None
 
 
-@rule("fails-noncontiguous", needs=(*_RIGHT, "batch_dimensions"))
+# Of plain functions: what is wrong in every case is told once.
+_OF_FUNCTIONS = ("output_dtype", "function_gradients_agree")
+
+
+@rule("fails-noncontiguous", needs=(*_RIGHT, *_OF_FUNCTIONS, "batch_dimensions"))
 def other_strides(ev: Evidence) -> Verdict:
     """Tensors that are not contiguous work as well."""
     verdict = _first_problem(
@@ -126,7 +131,7 @@ def expanded_upstream(ev: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-@rule("fails-empty", needs=_RIGHT)
+@rule("fails-empty", needs=(*_RIGHT, *_OF_FUNCTIONS, "batch_dimensions"))
 def empty_tensors(ev: Evidence) -> Verdict:
     """Empty tensors work as well."""
     verdict = _first_problem(
@@ -145,12 +150,12 @@ def empty_tensors(ev: Evidence) -> Verdict:
             f"{nothing[1]}: {nothing[2]} of no numbers does not exist, and torch stops."
         )
         verdict.hint = (
-            "A maximum, a minimum or an argmax over nothing has no value. A sum over nothing is 0, a logsumexp -inf: "
+            "A maximum, a minimum or an argmax over nothing has no value. A sum over nothing is 0, a logsumexp −inf: "
             "work with these, leave the question out, or put a number in its place where there is nothing."
         )
     if isinstance(verdict, Finding) and " is nan" in verdict.message:
         verdict.hint = (
-            "A sum over nothing is 0 and a maximum over nothing is -inf: 0/0, -inf - (-inf) and the mean of "
+            "A sum over nothing is 0 and a maximum over nothing is −inf: 0/0, −inf − (−inf) and the mean of "
             "nothing are nan. Put what is asked for there in place of the divisor, or of the result."
         )
     return verdict
@@ -166,7 +171,8 @@ def batch_dimensions(ev: Evidence) -> Verdict:
         "dimensions where one tensor serves the whole batch.",
     )  # fmt: skip
     if isinstance(verdict, Finding) and (summed := _summed_in_batches(ev, verdict)) is not None:
-        verdict.message = f"With {verdict.evidence['case']}: {summed[0][0].lower()}{summed[0][1:]}"
+        words = summed[0].replace("new leading dimensions", "batch dimensions")
+        verdict.message = f"With {verdict.evidence['case']}: {words[0].lower()}{words[1:]}"
         verdict.hint = summed[1]
     if isinstance(verdict, Finding) and "has shape () instead of" in verdict.message:
         verdict.hint = (
@@ -197,6 +203,13 @@ def batch_dimensions(ev: Evidence) -> Verdict:
             if "numpy" in verdict.message
             else "A single number has no dimensions: avoid len(), x[0] and dim=0."
         )
+        one = of_one_element(ev.source)
+        if one is not None and "the output has shape (1,) instead of ()" in verdict.message:
+            verdict.message = verdict.message.replace(
+                "the output has", f"{one[0]}, and the output has"
+            )
+            verdict.hint = one[1]
+            verdict.evidence |= one[2]
     return verdict
 
 

@@ -77,7 +77,7 @@ NOT_ITS_OWN = "is not the row's own maximum: exp(-900 − 902) is 0"
     ("forward", "words", "hint"),
     [
         (overflow, ["exp(900) is inf in line ", ": the output is inf, where"], "largest number of the row"),
-        (global_maximum, [NOT_ITS_OWN, "so are all 3 numbers in that row", "log(0) is -inf"], "not of the whole"),
+        (global_maximum, [NOT_ITS_OWN, "so are all 3 numbers in that row", "log(0) is −inf"], "not of the whole"),
         (with_eps, [NOT_ITS_OWN, "0 + 1e-20 is 1e-20: the output is 855.9"], "not of the whole"),
     ],
 )  # fmt: skip
@@ -105,7 +105,7 @@ LOG = Exercise(
 @pytest.mark.parametrize(
     ("forward", "words"),
     [
-        (lambda x: torch.log(torch.sigmoid(x)), "sigmoid(-1000) is 0 in line 108, and log(0) is -inf: "),
+        (lambda x: torch.log(torch.sigmoid(x)), "sigmoid(-1000) is 0 in line 108, and log(0) is −inf: "),
         (lambda x: torch.log(torch.sigmoid(x) + 1e-9), "sigmoid(-1000) is 0 in line 109, and 0 + 1e-09 is 1e-09: "),
         (lambda x: torch.log(torch.sigmoid(x).clamp(1e-9)), "sigmoid(-1000) is 0 in line 110, and clamp makes 1e-09 of 0: "),
         (lambda x: torch.log(torch.sigmoid(x.clamp(-50, 50))), "clamp makes -50 of -1000 in line 111: "),

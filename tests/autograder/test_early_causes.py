@@ -17,7 +17,7 @@ SAID = {
     "the larger one of x and 0, which torch.max reads as a dimension": "In x.max(0) of line 5 the number is taken for a dim",
     "the bounds get gradients of their own": "a gradient for low and high, which are no tensors",
     "asks bias for a truth value, and calls needs_input_grad by another name": "asks whether all of bias is true",
-    "a large negative number where −inf belongs": "the output is -1e+08 there, where -inf is right: the number 1e+08 of line 4",
+    "a large negative number where −inf belongs": "the output is -1e+08 there, where −inf is right: the number 1e+08 of line 4",
     "a step on each side, divided by one step": "f(x + ε) and f(x − ε) are 2ε apart",
     "beta belongs to the channels, as in nn.PReLU": "beta has shape (3, 1), which fits (3, 4) as it is; forward makes (1, 3)",
     "one matrix product for the gradient of the weight, whatever stands in front": "not summed over the dimension in front",
@@ -38,6 +38,9 @@ SAID = {
     "moves x and does not put it back": "The function writes to its input x",
     "no mask at all": "mask is saved, but backward never uses it",
     "zeros to scatter into, made in forward": "blank holds nothing but zeros",
+    "an einsum equation with a letter for one batch dimension": "the equation 'no,ni->oi' in line 15 names exactly 2",
+    "a constant with brackets around it, which has a dimension": "in line 5 has one dimension, and the output has shape (1,)",
+    "the dimensions in front are summed, those of size 1 are not": "is not summed where a dimension of size 1 was stretched",
     "both factors stretched before they are saved, under their own names": "a and b, as saved, are not the inputs",
 }
 
@@ -47,3 +50,23 @@ def test_the_cause_stands_in_the_headline(what, said):
     answer = next(a for a in answers() if a.what == what)
     report = evaluate(answer.load(), exercise=answer.exercise, hidden=True, seed=1)
     assert said in report.headline
+
+
+NEXT = {
+    "writes through a view of a clone, which keeps the order in memory": "reshape would copy here",
+    "decides from the output, which is never outside": "Compare what went into it.",
+}
+
+
+@pytest.mark.parametrize(("what", "said"), NEXT.items())
+def test_the_next_step_leads_to_a_right_answer(what, said):
+    answer = next(a for a in answers() if a.what == what)
+    report = evaluate(answer.load(), exercise=answer.exercise, hidden=True, seed=1)
+    assert said in report.findings[0].hint
+
+
+def test_a_nan_of_the_first_derivative_is_told_once():
+    """Where the first derivative is nan the second one is too: no finding says that the first is right."""
+    answer = next(a for a in answers() if a.what == "the usual max trick: NaN for a row of -inf")
+    report = evaluate(answer.load(), exercise=answer.exercise, hidden=True, seed=1)
+    assert [f.rule for f in report.findings] == ["fails-special-point"]

@@ -25,7 +25,7 @@ class WeightedSum(Function):
     [
         (
             "if torch.is_tensor(w1) and torch.is_tensor(w2):",
-            "A tensor as w1 is accepted: line 5 refuses only where all that it asks of w1 and of w2 holds at once.",
+            "A tensor as w1 is accepted: line 5 refuses only when what it asks holds for w1 and w2 at once.",
         ),
         (
             "if isinstance(w2, torch.Tensor):",

@@ -118,8 +118,7 @@ class MyLinear(Function):
 """
     message = found(source, "MyLinear").message
     assert (
-        "the gradient for bias is summed over the first of several new leading dimensions only"
-        in message
+        "the gradient for bias is summed over the first of several batch dimensions only" in message
     )
 
 
@@ -336,7 +335,7 @@ def numerical_gradient(f, x, eps=1e-6):
             "    return grad.reshape(grad.numel() // size, *shape).sum(0)",
             "reshaped to (copies, *shape) and summed over the copies",
         ),
-        ("shape = ahead * (1,) + shape", "here shape is a list, and a tuple is joined to it"),
+        ("shape = ahead * (1,) + shape", "here shape is a list, and it is joined to a tuple"),
     ],
 )
 def test_a_sum_that_stops_names_what_was_summed(body, words):

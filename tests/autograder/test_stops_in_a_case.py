@@ -40,7 +40,12 @@ ADDMM = "x.mm(weight.T) if bias is None else torch.addmm(bias, x, weight.T)"
             "g.flatten(0, -2).T @ x.flatten(0, -2)",
             "flatten(0, -2) in line 13 names dimension -2, and the tensor has one dimension only",
         ),
-        (OUT, "g.reshape(-1, w.shape[0]).T @ x.view(-1, w.shape[1])", "view stops, which takes a tensor only if"),
+        (OUT, "g.reshape(-1, w.shape[0]).T @ x.view(-1, w.shape[1])", "view stops, since it takes a tensor only if"),
+        (
+            OUT,
+            'torch.einsum("bo,bi->oi", g, x)',
+            "the equation 'bo,bi->oi' in line 13 names exactly 2 dimensions of g, and here it has 3",
+        ),
     ],
 )  # fmt: skip
 def test_what_takes_matrices_only_is_named(out, dw, words):

@@ -582,3 +582,18 @@ def numerical_gradient(f, x, eps=1e-6):
         step[i] = eps
         slopes.append((float(f(flat + step)) - float(f(flat - step))) / (2 * eps))
     return torch.tensor(slopes, dtype=x.dtype, device=x.device).reshape(x.shape)
+
+
+# %% wrong[fails-noncontiguous]: writes through a view of a clone, which keeps the order in memory
+def numerical_gradient(f, x, eps=1e-6):
+    moved = x.detach().clone()
+    numbers = moved.view(-1)
+    slopes = torch.zeros(numbers.numel(), dtype=torch.float64)
+    for i, number in enumerate(numbers.tolist()):
+        values = []
+        for sign in (1, -1):
+            numbers[i] = number + sign * eps
+            values.append(float(f(moved)))
+        numbers[i] = number
+        slopes[i] = (values[0] - values[1]) / (2 * eps)
+    return slopes.reshape(x.shape)

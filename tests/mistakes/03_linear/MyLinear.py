@@ -1177,3 +1177,24 @@ class MyLinear(Function):
         if bias is None:
             return *gradients, *[None] * (len(needs) - 2)
         return *gradients, rows.sum(0) if needs[2] else None
+
+
+# %% wrong[fails-batch-dims]: an einsum equation with a letter for one batch dimension
+class MyLinear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias=None):
+        ctx.save_for_backward(x, weight)
+        y = x @ weight.mT
+        return y if bias is None else y + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        asked = (*ctx.needs_input_grad, False)
+        rows = grad_output.reshape(-1, weight.shape[0])
+        found = (
+            grad_output @ weight if asked[0] else None,
+            torch.einsum("no,ni->oi", grad_output, x) if asked[1] else None,
+            rows.sum(0) if asked[2] else None,
+        )
+        return found[: len(ctx.needs_input_grad)]
