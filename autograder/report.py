@@ -34,6 +34,7 @@ _MILESTONES = (
 # The rules beside whose findings such a sentence would be a contradiction, though its questions held.
 _GRADIENTS = r"gradient-(?!unstable|missing)|upstream-"
 _DENIED = {
+    "Forward runs.": r"(?:^| )value\b",  # a plain function, which has no forward
     "The output values agree with the reference.": r"forward-(?!unstable)",
     "Backward runs.": r"gradient-count|raises",
     _FIRST: _GRADIENTS,

@@ -72,8 +72,8 @@ MISCONCEPTIONS: tuple[Misconception, ...] = (
         lambda x, *rest: torch.ones_like(x),
     ),
     _quantise_misconception(
-        "The mask compares what is not rounded with the range: x / scale + zero_point, or x with the ends in units "
-        "of x.",
+        "The mask leaves out the rounding: it compares x / scale + zero_point with qmin and qmax (or x with the two "
+        "values that they stand for, which is the same).",
         "Half a step beyond an end still rounds to it. Compare the rounded value, round(x / scale) + zero_point, with "
         "qmin and qmax.",
         lambda x, scale, zp, low, high: _within(x / scale + zp, low, high),
