@@ -20,6 +20,8 @@ def next_step(ev: Evidence, steps: list[dict[str, Any]]) -> str:
         step += (
             " torch.where differentiates both of its sides, the one that it does not choose too."
         )
+    if "before you subtract it." in step and ev.source.mentions("backward", "nan_to_num"):
+        step += " nan_to_num comes too late: the derivative of what it sweeps away is nan as well."
     return step
 
 
@@ -109,7 +111,8 @@ def _birth_hint(first: dict[str, Any], last: dict[str, Any], alone: bool) -> str
     if name in ROWS or (name in ("sub", "rsub") and set(given) == {-math.inf}):
         return (
             "Where a whole row is −inf, its maximum and its logsumexp are −inf too. Put 0 in place of what is infinite "
-            "(torch.where, masked_fill) before you subtract it, and 0 in place of what such a row gives."
+            "(torch.where, masked_fill) before you subtract it"
+            + (", and let such a row give 0." if name in ROWS else ".")
         )
     if math.isnan(last["result"]) and 0 in given and first["result"] == 0 and not alone:
         return (

@@ -62,8 +62,16 @@ def made_by(source: Source, dtype: str, *methods: str) -> MadeBy | None:
 
 
 def _with_its_name(source: Source, method: str, words: str) -> str:
-    """The words, with the learner's name for the first argument of forward in the place of x."""
+    """The words, with the learner's name for the first argument of forward in the place of x.
+
+    In backward, where x may not be at hand, with the one for the upstream gradient.
+    """
     node = source.methods[method]
+    if method == "backward" and len(node.args.args) > 1:
+        if any(isinstance(n, ast.Name) and n.id == "x" for n in ast.walk(node)):
+            return words
+        words = re.sub(r", torch\.\w+_like\(x\)", "", words)  # its shape is another one
+        return re.sub(r"\bx(?=\.dtype|\.new_)", node.args.args[1].arg, words)
     arguments = [a.arg for a in node.args.args][0 if "setup_context" in source.methods else 1 :]
     if method != "forward" or not arguments or "x" in arguments:
         return words

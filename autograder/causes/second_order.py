@@ -94,6 +94,14 @@ def constants(ev: Evidence) -> Constants | None:
     what = "a tensor that forward made, is a constant"
     if len(names) > 1:
         what = "tensors that forward made, are constants"
+    given = {kept.who for pair in ev.pairs("structure", "second") for kept in pair.answer.kept}
+    if "input[0]" in given and _what_may_be_saved(ev) == "the input itself":
+        return Constants(
+            f"{several}, {what} to autograd",
+            f"Leave {several} out of what is saved: backward can compute all it needs from {ev.argument(0)}, which is "
+            "saved already, and torch knows its history.",
+            several,
+        )
     return Constants(
         f"{several}, {what} to autograd",
         f"Save {_what_may_be_saved(ev)} with save_for_backward in place of {several}, and let backward "

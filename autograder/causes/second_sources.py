@@ -11,7 +11,7 @@ import ast
 from torch import Tensor
 
 from autograder.causes.named_in_source import other_function_called
-from autograder.causes.second_order import GUARD, may_raise, name_of
+from autograder.causes.second_order import GUARD, may_raise, name_of, wrong_one
 from autograder.compare import close
 from autograder.evidence import Evidence, Pair
 
@@ -28,7 +28,7 @@ def what_is_kept(ev: Evidence, pair: Pair) -> Told | None:
     """What is kept looks like an input or the output, and is another tensor."""
     if pair.question.variant == "transposed":
         return _copied_where_not_contiguous(ev)
-    return _view(ev)
+    return _view(ev, pair)
 
 
 def _copied_where_not_contiguous(ev: Evidence) -> Told | None:
@@ -51,7 +51,7 @@ def _copied_where_not_contiguous(ev: Evidence) -> Told | None:
     return None
 
 
-def _view(ev: Evidence) -> Told | None:
+def _view(ev: Evidence, asked: Pair) -> Told | None:
     """A view is kept that forward made, where autograd is off; in every case with several elements."""
     views: dict[str, str] = {}
     for pair in ev.pairs("structure", "second"):
@@ -59,7 +59,7 @@ def _view(ev: Evidence) -> Told | None:
             if kept.who.startswith("view of "):
                 views.setdefault(kept.holder, kept.who.removeprefix("view of "))
     if len(views) > 1 and all(of.startswith("input") for of in views.values()):
-        return _several_views(ev, views)
+        return _several_views(ev, views, asked)
     if len(views) != 1:
         return None
     ((holder, of),) = views.items()
@@ -85,7 +85,7 @@ def _view(ev: Evidence) -> Told | None:
     )
 
 
-def _several_views(ev: Evidence, views: dict[str, str]) -> Told:
+def _several_views(ev: Evidence, views: dict[str, str], asked: Pair) -> Told:
     """Stretched or reshaped inputs are kept, under the same names perhaps."""
     given = [ev.argument(int(of[6:-1])) for of in sorted(set(views.values()))]
     names = [name_of(ev.source, holder) for holder in sorted(views)]
@@ -98,13 +98,30 @@ def _several_views(ev: Evidence, views: dict[str, str]) -> Told:
     ]
     place = ev.source.line_of(made[0]) if made else None
     where = f" in line {place[0]}" if place is not None else ""
+    what = f"{' and '.join(names)}, as saved, are not the inputs but views of them"
+    if (only := _the_only_view(ev, views, asked)) is not None:
+        of = ev.argument(int(views[only][6:-1]))
+        what = f"{name_of(ev.source, only)}, as saved, is not {of} but a view of it"
     return (
-        f"{' and '.join(names)}, as saved, are not the inputs but views of them that forward made{where}, where autograd "
-        "is off",
+        f"{what} that forward made{where}, where autograd is off",
         f"Save {' and '.join(given)} themselves, the very tensors that forward was given, and make the views in "
         "backward.",
         {"line": place[0], "source": place[1]} if place is not None else {},
     )
+
+
+def _the_only_view(ev: Evidence, views: dict[str, str], asked: Pair) -> str | None:
+    """The holder of the one view in this case, where the other input needs no stretching and is kept itself.
+
+    A whole input under another name looks like the input itself; its derivative is missing all the same.
+    """
+    same = [p for p in ev.pairs("structure", "second") if p.where == asked.where]
+    kept = {k.holder: k.who for p in same for k in p.answer.kept if k.holder in views}
+    here = [holder for holder, who in kept.items() if who.startswith("view of ")]
+    wrong = wrong_one(asked, asked.answer.second or ())
+    if len(here) != 1 or len(kept) < 2 or wrong is None or wrong[0] >= len(asked.question.wants):
+        return None
+    return here[0] if views[here[0]] == f"input[{asked.question.wants[wrong[0]]}]" else None
 
 
 def by_another_function(ev: Evidence, pair: Pair, place: int, got: object) -> Told | None:

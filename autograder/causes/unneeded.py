@@ -61,7 +61,7 @@ def zeros_for_none(ev: Evidence, pair: Pair, j: int, value: object) -> Finding |
     name, wanted = ev.argument(j), ev.argument(pair.question.wants[0])
     return Finding(
         "ignores-needs-input-grad",
-        f"Only {wanted} needs a gradient, and backward returns zeros for {name} in place of None.",
+        f"When only {wanted} needs a gradient, backward returns zeros for {name} in place of None.",
         f"Let the gradient for {name} be None until it is computed: zeros take memory and time, and say that the "
         "derivative is 0.",
         {"case": pair.where},

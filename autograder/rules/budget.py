@@ -184,11 +184,10 @@ def _which(ev: Evidence, surplus: list[Kept], bytes_over: int) -> tuple[str, str
     if all(map(_is_number, surplus)):
         some = len(names) > 1
         return (
-            f": {joined(names)} {'are single numbers' if some else 'is a single number'}",
-            "Numbers need no tensor: keep each on ctx as it was given, under a name of its own."
+            f": {joined(names)} {'are' if some else 'is'} kept, and a number needs no tensor",
+            "Keep each number on ctx as it was given, under a name of its own."
             if some
-            else f"A number needs no tensor: keep it as an attribute, ctx.{_attribute(names[0])} = …, as it was "
-            "given.",
+            else f"Keep the number as an attribute, ctx.{_attribute(names[0])} = …, as it was given.",
         )
     if together:
         return f": {joined(names)} need not be kept", (

@@ -236,7 +236,7 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
                     return zeros
                 return Finding(
                     "ignores-needs-input-grad",
-                    f"Where only {ev.argument(wanted)} needs a gradient, backward also computes the one for "
+                    f"When only {ev.argument(wanted)} needs a gradient, backward also computes the one for "
                     f"{ev.argument(j)}.",
                     "Ask ctx.needs_input_grad[i] before you compute gradient i, and return None where it is "
                     "False.",

@@ -58,7 +58,8 @@ def _refused_wrongly(ev: Evidence, pair: Pair, failure: Failure, method: str) ->
     by_raise = failure.raised_by_learner and failure.kind in ("TypeError", "ValueError")
     if not by_assert and not by_raise:
         return None
-    words = f": {failure.message[:120]}" if failure.message.strip() else "."
+    said = failure.message[:120].strip()
+    words = f": {said}{'' if said.endswith(('.', '!', '?')) else '.'}" if said else "."
     return Said(
         f"{method} refuses what the contract allows ({pair.where}){words}",
         ev.advice(pair.where)

@@ -49,6 +49,16 @@ def test_the_next_step_has_the_learners_name_and_is_right_for_a_bool_too(signatu
     )
 
 
+def test_in_backward_the_upstream_gradient_is_at_hand():
+    source = Source.parse(
+        "def backward(ctx, g_values, g):\n    return torch.zeros(ctx.shape), None\n"
+    )
+    found = made_by(source, "float32", "backward")
+    assert found is not None
+    assert "(dtype=g_values.dtype)" in found.hint
+    assert found.hint.endswith("a tensor that is there: g_values.new_zeros(…).")
+
+
 SIGN = """
 class SignSTE(Function):
     @staticmethod

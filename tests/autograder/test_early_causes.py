@@ -41,6 +41,7 @@ SAID = {
     "an einsum equation with a letter for one batch dimension": "the equation 'no,ni->oi' in line 15 names exactly 2",
     "a constant with brackets around it, which has a dimension": "in line 5 has one dimension, and the output has shape (1,)",
     "the dimensions in front are summed, those of size 1 are not": "is not summed where a dimension of size 1 was stretched",
+    "keeps what broadcast_tensors gives, a view where it stretches": ": right, as saved, is not b but a view of it that forward",
     "both factors stretched before they are saved, under their own names": "a and b, as saved, are not the inputs",
 }
 

@@ -36,11 +36,11 @@ def first(source, name):
             "        if for_a: da = (g * b).sum_to_size(a.shape)\n"
             "        if for_b: db = (g * a).sum_to_size(b.shape)\n"
             "        return da, db",
-            "Only a needs a gradient, and backward returns zeros for b in place of None.",
+            "When only a needs a gradient, backward returns zeros for b in place of None.",
         ),
         (
             "return (g * b).sum_to_size(a.shape), (g * a).sum_to_size(b.shape)",
-            "Where only a needs a gradient, backward also computes the one for b.",
+            "When only a needs a gradient, backward also computes the one for b.",
         ),
         (
             "if for_a: da = (g * b).sum_to_size(a.shape)\n"

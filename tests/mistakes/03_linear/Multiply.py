@@ -800,3 +800,20 @@ class Multiply(Function):
         a, b = ctx.saved_tensors
         for_a, for_b = ctx.needs_input_grad
         return fold(grad_output * b, a) if for_a else None, fold(grad_output * a, b) if for_b else None
+
+
+# %% wrong[double-backward-missing|double-backward-value|saves-too-much]: keeps what broadcast_tensors gives, a view where it stretches
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.sizes = a.shape, b.shape
+        left, right = torch.broadcast_tensors(a, b)
+        ctx.save_for_backward(left, right)
+        return left.mul(right)
+
+    @staticmethod
+    def backward(ctx, g):
+        kept = ctx.saved_tensors
+        return tuple(
+            g.mul(kept[1 - i]).sum_to_size(ctx.sizes[i]) if ctx.needs_input_grad[i] else None for i in (0, 1)
+        )
