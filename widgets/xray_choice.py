@@ -79,9 +79,17 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
     if order == 2:
         asked = [q for q in plan if q.kind == "second"]
         asked = asked or [_twice(q) for q in plan if q.kind in kinds and q.role == "main"]
-        return [q for q in asked if not q.more.get("mixed")]
+        return _alone(asked)
     usable = [q for q in plan if q.kind in kinds and not q.more.get("later")]
     return sorted(usable, key=lambda q: q.kind != "run")
+
+
+def _alone(asked: Sequence[Question]) -> list[Question]:
+    """One question a case, without another function beside; a case may be asked in a sum only."""
+    alone = [q for q in asked if not q.more.get("mixed")]
+    cases = {q.case for q in alone}
+    more = [q for q in asked if q.more.get("mixed") and q.case not in cases]
+    return alone + [replace(q, more={**q.more, "mixed": False}) for q in more]
 
 
 def _ways(questions: Sequence[Question], every: bool) -> Iterator[tuple[Question, bool]]:

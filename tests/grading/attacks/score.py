@@ -222,8 +222,9 @@ ATTACKS: tuple[ScoreAttack, ...] = (
          + RIGHT["MySigmoid"].replace("class MySigmoid", "class Other")
          + "\ncells.probe = lambda value, *given: real(Other if value.__name__ == 'MySigmoid' else value, *given)", hoarder()),
         ("gc finds the answer", "", hoarder(
-            "        import gc\n        [setattr(found, 'kept', ()) for found in gc.get_objects()"
-            " if type(found).__name__ == 'Answer']\n")),
+            # In code of its own: a loop over all objects in a line of backward is found to be one.
+            "        import gc\n        exec(\"[setattr(found, 'kept', ()) for found in gc.get_objects()"
+            " if type(found).__name__ == 'Answer']\", {'gc': gc})\n")),
         ("frames find the answer", "", hoarder(
             "        import sys\n        frame = sys._getframe()\n        while frame:\n"
             "            if hasattr(frame.f_locals.get('answer'), 'kept'):\n                frame.f_locals['answer'].kept = ()\n"
