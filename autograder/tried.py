@@ -35,4 +35,6 @@ def hint_of(finding: Finding) -> str:
             f"What comes out of {cut[1]} has no history: to the second derivative it is a constant. Nothing is "
             "saved by it: where nobody asks for a second derivative, torch records nothing in backward anyway."
         )
+    if "view stops" in finding.message and "reshape" in tried["words"]:
+        return finding.hint  # why it stops is said already
     return f"Work out what line {tried['line']} does as it stands, and why that gives what is shown here."

@@ -176,6 +176,24 @@ def _at(place: tuple[int, str] | None) -> dict[str, object]:
     return {"line": place[0], "source": place[1]} if place else {}
 
 
+def _by_another_name(ev: Evidence) -> str:
+    """A clause where the line that writes has a name that was only put to grad_output."""
+    node, place = ev.source.methods.get("backward"), in_place_line(ev, "backward")
+    given = [a.arg for a in node.args.args[1:]] if node is not None else []
+    written = re.match(r"\w+", str(place.get("source", "")))
+    for each in ast.walk(node) if node is not None and written is not None else ():
+        if (
+            isinstance(each, ast.Assign)
+            and isinstance(each.value, ast.Name)
+            and each.value.id in given
+        ):
+            names = [t.id for t in each.targets if isinstance(t, ast.Name)]
+            if written is not None and names == [written[0]] and names[0] not in given:
+                line, _ = ev.source.line_of(each)
+                return f" (line {line} makes {names[0]} a name for it, no copy)"
+    return ""
+
+
 @rule("mutates-upstream", needs=("forward_runs", "output_is_connected"))
 def leaves_upstream(ev: Evidence) -> Verdict:
     """grad_output is left as it was."""
@@ -190,8 +208,8 @@ def leaves_upstream(ev: Evidence) -> Verdict:
         if touched or (overlap and failure is not None and failure.stage == "backward"):
             return Finding(
                 "mutates-upstream",
-                "backward writes to grad_output, which belongs to torch: another branch of the graph may "
-                "still need it.",
+                f"backward writes to grad_output{_by_another_name(ev)}, which belongs to torch: another branch of the "
+                "graph may still need it.",
                 "Compute a new tensor from grad_output (no call whose name ends in _; * in place of *=; torch.where in place of "
                 "an assignment to [mask]), or clone it first. "
                 "In x + f(x) this mistake is silent and the result wrong.",

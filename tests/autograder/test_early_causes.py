@@ -42,6 +42,7 @@ SAID = {
     "a constant with brackets around it, which has a dimension": "in line 5 has one dimension, and the output has shape (1,)",
     "the dimensions in front are summed, those of size 1 are not": "is not summed where a dimension of size 1 was stretched",
     "keeps what broadcast_tensors gives, a view where it stretches": ": right, as saved, is not b but a view of it that forward",
+    "the alias grad_input is grad_output all the same": "makes grad_input a name for it, no copy), which belongs to torch",
     "both factors stretched before they are saved, under their own names": "a and b, as saved, are not the inputs",
 }
 
