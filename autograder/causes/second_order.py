@@ -105,7 +105,7 @@ def constants(ev: Evidence) -> Constants | None:
     return Constants(
         f"{several}, {what} to autograd",
         f"Save {_what_may_be_saved(ev)} with save_for_backward in place of {several}, and let backward "
-        "compute from there all it needs: torch knows the history of what forward was given.",
+        "compute from there all it needs: torch knows the history of inputs and outputs.",
         several,
     )
 
