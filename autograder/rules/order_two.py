@@ -14,7 +14,6 @@ from autograder.causes.second_order import (
     leave_decorator_out,
     leave_out,
     saving_line,
-    why_not_refused,
     without_decorator,
     wrong_one,
 )
@@ -25,6 +24,7 @@ from autograder.rules.context import honours_needs_input_grad
 from autograder.rules.far_out import gradient_stable, output_stable
 from autograder.rules.problems import fails_at_first
 from autograder.rules.ranges import expanded_upstream, other_strides, special_points
+from autograder.rules.refused_twice import must_refuse, wrong_error
 from autograder.rules.registry import NOT_ASKED, Rule, Verdict, rule
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -53,12 +53,12 @@ def second_derivatives(ev: Evidence) -> Verdict:
 
 def _judge_pair(ev: Evidence, pair: Pair) -> Finding | None:
     if ev.exercise.second_order == "refused":
-        return _must_refuse(ev, pair)
+        return must_refuse(ev, pair)
     may_refuse = ev.exercise.second_order == "right-or-refused"
     failure = pair.answer.failure
     if failure is not None:
         if may_refuse:
-            return None if failure.is_runtime_error else _wrong_error(pair)
+            return None if failure.is_runtime_error else wrong_error(pair)
         return _refused(ev, pair)
     wrong = _wrong(pair)
     if wrong is None:
@@ -254,41 +254,6 @@ def _to_repair(ev: Evidence, pair: Pair, place: int, got: object, right: object)
             **both(got, right),
             "not_started": True,
             **saving_line(ev),
-        },
-    )
-
-
-def _must_refuse(ev: Evidence, pair: Pair) -> Finding | None:
-    failure = pair.answer.failure
-    if failure is not None:
-        return None if failure.is_runtime_error else _wrong_error(pair)
-    why, hint, line = why_not_refused(ev, pair)
-    wrong = _wrong(pair)
-    words = "a right one comes out"
-    if wrong is not None:
-        words = "None comes out" if wrong[1] is None else "a wrong one comes out"
-    return Finding(
-        "double-backward-value",
-        f"A second derivative is asked for, and {words} in the place of an error: {why}.",
-        hint,
-        {"case": pair.where, "mixed": bool(pair.question.more.get("mixed")), **line},
-    )
-
-
-def _wrong_error(pair: Pair) -> Finding:
-    failure = pair.answer.failure
-    assert failure is not None
-    return Finding(
-        "refuses",
-        f"A second derivative is refused with {failure.kind}; it should be a RuntimeError.",
-        "Raise RuntimeError with a sentence that says why."
-        if failure.kind != "AssertionError"
-        else "assert is for what can never happen, and python -O leaves it out: `if …: raise RuntimeError(…)` with a "
-        "sentence that says why.",
-        {
-            "case": pair.where,
-            "original": failure.message[:300],
-            "own_words": failure.raised_by_learner,
         },
     )
 
