@@ -21,6 +21,8 @@ WORKERS ?= auto
 LESSONS ?=
 #: JOBS         how many submissions are graded at a time: make grade JOBS=4
 JOBS ?=
+#: DB           another gradebook than gradebook.db: make gradebook DB=postgresql+psycopg://…
+DB ?=
 #: REPEAT       how many seeds the report card takes: make report-card REPEAT=200
 REPEAT ?= 1
 #: MUTANTS      how many mutants an exercise it tries: a number, all or none
@@ -37,7 +39,7 @@ AXE := build/node/node_modules/axe-core/axe.min.js
 PYTHON_CHOSEN := $(if $(filter file,$(origin PYTHON)),,--python-chosen)
 # Likewise torch: without TORCH or TORCH_INDEX, the torch that is in .venv stays.
 TORCH_DEFAULT := $(if $(filter-out file,$(origin TORCH) $(origin TORCH_INDEX)),,--torch-is-default)
-INSTALL = "$(PYTHON)" autograder/setup/install.py $(PYTHON_CHOSEN) $(TORCH_DEFAULT) \
+INSTALL = "$(PYTHON)" autograder/learner/setup/install.py $(PYTHON_CHOSEN) $(TORCH_DEFAULT) \
 	--torch '$(TORCH)' --torch-index '$(TORCH_INDEX)'
 
 define NO_PYTHON
@@ -62,26 +64,27 @@ help:  ## Show this list
 
 start: environment  ## Install what is missing and open the course in JupyterLab
 	@test -f $(START_PAGE) || $(VENV_PYTHON) lessons/build.py
-	@$(VENV_PYTHON) autograder/setup/serve.py $(LAB_ARGS)
+	@$(VENV_PYTHON) autograder/learner/setup/serve.py $(LAB_ARGS)
 
 test: lint browser-tools  ## Install what is missing, lint, check types and run every test
 	OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n $(WORKERS) --maxprocesses 8 $(TEST_ARGS)
 
-report-card: everything  ## Count how often the grader is right: its gallery and mutants, in docs/
+report-card: everything  ## Count how often the grader is right, in docs/, and in all three places
 	$(VENV_PYTHON) -m tests.mistakes.report_card --repeat $(REPEAT) --mutants $(MUTANTS) \
 		--write docs/report-card.md
+	$(VENV_PYTHON) -m tests.grading.one_verdict
 
 build: environment  ## Build course/ and solutions/ from lessons/
 	$(VENV_PYTHON) lessons/build.py
 
 gradebook: environment  ## Put the lessons into nbgrader's gradebook, before grading a class
-	$(VENV_PYTHON) lessons/build.py --gradebook
+	$(VENV_PYTHON) lessons/build.py --gradebook $(if $(DB),--db '$(DB)')
 
 grade: environment  ## Grade what was handed in and has changed, into nbgrader's gradebook
-	@$(VENV_PYTHON) -m autograder grade $(LESSONS) $(if $(JOBS),--jobs $(JOBS))
+	@$(VENV_PYTHON) -m autograder grade $(LESSONS) $(if $(JOBS),--jobs $(JOBS)) $(if $(DB),--db '$(DB)')
 
 update: environment  ## Take the course's fixes; your own work is backed up first and kept
-	@$(VENV_PYTHON) autograder/setup/update.py
+	@$(VENV_PYTHON) autograder/learner/setup/update.py
 
 demo: environment  ## Grade three invented students, to see how instructors grade
 	$(VENV_PYTHON) -m autograder.grading.demo

@@ -1,10 +1,10 @@
 """Checks a hand-written torch.autograd.Function and names the root cause of what is wrong."""
 
-from autograder.api import CheckFailed, check, evaluate, hint
-from autograder.explanations.reading import explain
-from autograder.name_help import install_name_help
-from autograder.progress import progress
+from autograder.explaining.pages.reading import explain
+from autograder.learner.checking import CheckFailed, assert_backward, check, evaluate, hint
+from autograder.learner.name_help import install_name_help
+from autograder.learner.progress import progress
 
 install_name_help()
 
-__all__ = ["CheckFailed", "check", "evaluate", "explain", "hint", "progress"]
+__all__ = ["CheckFailed", "assert_backward", "check", "evaluate", "explain", "hint", "progress"]

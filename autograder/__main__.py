@@ -1,21 +1,19 @@
-"""The command line: `python -m autograder check NOTEBOOK`, `explain RULE`, and checks of any file."""
+"""The command line: `check NOTEBOOK` (or any file), `explain RULE`, `why NOTEBOOK EXERCISE`, grading."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-EXIT_PASSED, EXIT_FAILED, EXIT_USAGE, EXIT_INTERRUPTED = 0, 1, 2, 130
+EXIT_PASSED, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call."""
+    """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call, 3 for too little time."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _command(given)
@@ -28,15 +26,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _command(given: list[str]) -> int:
     if given[:1] == ["grade"] and not any(word.startswith("--sch") for word in given):
-        from autograder.grading.pool import prepare
+        from autograder.grading.processes import prepare
 
         prepare()  # its workers import for seconds, and so do we
-    options = _parser(grading=given[:1] not in (["check"], ["explain"])).parse_args(given)
+    options = _parser(grading=given[:1] not in (["check"], ["explain"], ["why"])).parse_args(given)
     try:
         return int(options.run(options))
-    except (ValueError, TypeError) as error:
-        print(f"autograder: {error}", file=sys.stderr)
-        return EXIT_USAGE
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        words = str(error)
+        usage = EXIT_USAGE if isinstance(error, ValueError | TypeError) else None
+        if isinstance(error, OSError) and error.filename:
+            words, usage = f"{error.filename}: {error.strerror}", EXIT_FAILED
+        status = getattr(error, "exit_status", usage)  # whatever else happens is a fault of ours
+        if status is None:
+            raise
+        print(f"autograder: {words}", file=sys.stderr)
+        return int(status)
 
 
 def _parser(grading: bool) -> argparse.ArgumentParser:
@@ -51,20 +58,48 @@ def _parser(grading: bool) -> argparse.ArgumentParser:
     check.add_argument("file", type=Path, help="a notebook of the course, or FILE.py")
     check.add_argument("--hidden", action="store_true", help="run everything the grader runs")
     check.add_argument("--seed", type=int, help="repeat exactly one check")
-    check.add_argument("--json", action="store_true", help="reports as JSON lines")
-    check.add_argument("--function", help="for FILE.py: the name of your Function in it")
+    check.add_argument("--json", action="store_true", help="the same as --format json")
     check.add_argument(
-        "--reference", help="for FILE.py: the name of a torch function to compare with"
+        "--format", default="text", choices=("text", "json", "github", "junit"),
+        help="for FILE.py also github (annotations of a CI job) and junit",
+    )  # fmt: skip
+    own = check.add_argument_group("for FILE.py")
+    own.add_argument("--function", default="", help="one Function; else all that have inputs")
+    own.add_argument(
+        "--inputs", default="",
+        help="NAME or OTHER.py:NAME of a tuple of arguments, or of a function giving one (inputs)",
+    )  # fmt: skip
+    own.add_argument(
+        "--reference", default="", help="the same for a torch function to compare with"
     )
-    check.add_argument(
-        "--inputs",
-        help="for FILE.py: the name of a tuple of arguments, or of a function giving one",
+    own.add_argument("--surrogate", default="", help="the same for one whose gradient is meant")
+    own.add_argument("--strict", action="store_true", help="advice counts as an error")
+    own.add_argument(
+        "--ignore", action="append", default=[], metavar="RULE", help="a rule that is not judged"
     )
+    own.add_argument(
+        "--seconds", type=float, default=10.0, help="no new question after that; then status 3"
+    )
+    own.add_argument("--device", help="ask there too: cuda")
+    own.add_argument("--atol", type=float, default=0.0, help="what a number may be off by")
+    own.add_argument("--rtol", type=float, default=0.0, help="the same, as a share of it")
+    own.add_argument(
+        "--second-order", action=argparse.BooleanOptionalAction, default=None,
+        help="second derivatives must be there; or are not asked",
+    )  # fmt: skip
     check.set_defaults(run=_check)
 
     explain = commands.add_parser("explain", help="say what a rule means")
     explain.add_argument("rule", nargs="?", help="a rule's name; without one, all rules are listed")
     explain.set_defaults(run=_explain)
+
+    why = commands.add_parser(
+        "why", help="for maintainers: which rule and cause spoke, and on what"
+    )
+    why.add_argument("notebook", type=Path)
+    why.add_argument("exercise")
+    why.add_argument("--seed", type=int, default=0)
+    why.set_defaults(run=_why)
     if grading:  # imported late: learners who check a notebook do not wait for nbgrader
         _add_grading(commands)
     return parser
@@ -76,84 +111,67 @@ def _add_grading(commands: Any) -> None:
 
     import_jsonschema()
     from autograder.grading.commands import add_commands
-    from autograder.grading.doctor import add_doctor
-    from autograder.grading.grade_command import add_grade
-    from autograder.grading.replay import add_replay
 
-    add_grade(commands)
     add_commands(commands)
-    add_replay(commands)
-    add_doctor(commands)
 
 
 def _check(options: argparse.Namespace) -> int:
     if options.file.suffix == ".py":
         return _check_file(options)
-    from autograder.notebook import check_notebook
+    from autograder.learner.terminal_check import check_notebook
 
     found = check_notebook(options.file, hidden=options.hidden, seed=options.seed)
     for trouble in found.troubles:
         print(f"! {trouble}", file=sys.stderr)
     for report in found.reports:
-        print(report.to_json().replace("\n", " ") if options.json else f"{report}\n")
-    if not options.json:
+        print(
+            report.to_json().replace("\n", " ")
+            if options.json or options.format == "json"
+            else f"{report}\n"
+        )
+    if not options.json and options.format != "json":
         done = sum(r.passed for r in found.reports)
         print(f"{done} of {len(found.reports)} exercises pass.")
     return EXIT_PASSED if found.passed else EXIT_FAILED
 
 
+def _why(options: argparse.Namespace) -> int:
+    from autograder.learner.why import why
+
+    for line in why(options.notebook, options.exercise, options.seed):
+        print(line)
+    return EXIT_PASSED
+
+
 def _check_file(options: argparse.Namespace) -> int:
-    from autograder.api import evaluate
-    from autograder.exercises import is_exercise
-    from autograder.notebook import importable
+    from autograder.learner.file_check import BESIDE, targets
+    from autograder.reporting.formats import formatted
 
-    if not options.file.is_file():
-        raise ValueError(f"there is no file {options.file}")
-    if not options.function:
-        raise ValueError("say which Function of the file to check: --function MyOp")
-    with importable(options.file.parent):
-        space = _run(options.file)
-        submission = _named(space, options.function, options.file)
-        inputs = _named(space, options.inputs, options.file) if options.inputs else None
-        if inputs is None and not is_exercise(options.function):
-            raise ValueError(
-                f"{options.function} is no exercise, so it needs inputs to be checked on: --inputs NAME, "
-                f"where {options.file} says NAME = (x, …), the arguments as you would pass them to apply"
-            )
-        report = evaluate(
-            submission,
-            exercise=options.function,
-            seed=options.seed,
-            reference=_named(space, options.reference, options.file) if options.reference else None,
-            inputs=inputs() if callable(inputs) else inputs,
+    names = {word: getattr(options, word) for word in BESIDE}
+    terms = {
+        name: getattr(options, name)
+        for name in (
+            "seed",
+            "device",
+            "strict",
+            "ignore",
+            "seconds",
+            "atol",
+            "rtol",
+            "second_order",
         )
-    print(report.to_json().replace("\n", " ") if options.json else report)
-    return EXIT_PASSED if report.passed else EXIT_FAILED
-
-
-def _run(file: Path) -> dict[str, Any]:
-    """What a file defines; ValueError if it stops with an error."""
-    try:
-        return runpy.run_path(str(file))
-    except Exception as error:
-        lines = [
-            frame.lineno
-            for frame in traceback.extract_tb(error.__traceback__)
-            if Path(frame.filename).resolve() == file.resolve()
-        ]
-        place = f" in line {lines[-1]}" if lines else ""
-        raise ValueError(f"{file} stops{place} with {type(error).__name__}: {error}") from error
-
-
-def _named(space: dict[str, Any], name: str, file: Path) -> Any:
-    if name not in space:
-        raise ValueError(f"{file} defines nothing called {name}")
-    return space[name]
+    }
+    reports = [t.report(**terms) for t in targets(options.file, options.function, names)]
+    print(formatted(reports, "json" if options.json else options.format, str(options.file)))
+    outcomes = {report.outcome for report in reports}
+    if "failed" in outcomes:
+        return EXIT_FAILED
+    return EXIT_INCOMPLETE if "incomplete" in outcomes else EXIT_PASSED
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from autograder.explanations import TITLES
-    from autograder.explanations.reading import explain
+    from autograder.explaining.pages import TITLES
+    from autograder.explaining.pages.reading import explain
 
     if options.rule:
         explain(options.rule)

@@ -3,7 +3,7 @@
     python benchmarks/check_latency.py [--repeats 15] [--exercise NAME …]
 
 One process, one thread. For every exercise of the course, with its first right answer of the gallery:
-the visible check, the hidden check, and bare gradcheck + gradgradcheck on the hidden check's first
+the check, the hidden check, and bare gradcheck + gradgradcheck on the hidden check's first
 main case; medians in milliseconds and ratios. The first lines say what a fresh kernel pays once.
 """
 
@@ -25,11 +25,10 @@ import torch
 from torch import Tensor
 
 from autograder import evaluate
-from autograder.exercise import Exercise
+from autograder.contract.exercise import Exercise
+from autograder.contract.plan import make_plan
 from autograder.exercises import all_exercises
-from autograder.materials import fresh_arguments
-from autograder.plan import make_plan
-from autograder.submission import Submission
+from autograder.running.submission import Submission, fresh_arguments
 from tests.mistakes.gallery import answers
 
 FRESH = """
@@ -97,7 +96,7 @@ def _fresh_kernel(name: str) -> None:
         statistics.median(column) for column in zip(*runs, strict=True)
     )
     print(f"import torch {torch_s:.2f} s; import autograder after it {autograder_s:.2f} s more")
-    print(f"first visible check in a fresh process ({name}): {first_s:.2f} s")
+    print(f"first check in a fresh process ({name}): {first_s:.2f} s")
 
 
 def _checked(submission: Any, name: str, hidden: bool) -> None:

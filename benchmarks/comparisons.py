@@ -89,6 +89,15 @@ def _fake_quantize(x: Tensor, scale: float, zero: int, low: int, high: int) -> T
     return (q.clamp(low, high) - zero) * scale
 
 
+def _learned_scale(x: Tensor, scale: Tensor, low: int, high: int) -> Tensor:
+    share = 1 / math.sqrt(x.numel() * high)
+    slow = (
+        scale * share + (scale * (1 - share)).detach()
+    )  # scale, with a gradient as LSQ divides it
+    steps = (x / slow).clamp(low, high)
+    return _straight_through(steps, torch.round(steps)) * slow
+
+
 def _gumbel(logits: Tensor, noise: Tensor, tau: float, hard: bool) -> Tensor:
     soft = torch.softmax((logits + noise) / tau, -1)
     chosen = torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
@@ -212,6 +221,9 @@ COMPARISONS: dict[str, Comparison] = {
     "FakeQuantize": _pair(
         torch.fake_quantize_per_tensor_affine, "torch.fake_quantize_per_tensor_affine",
         _fake_quantize, "detach trick", _many_and(0.0371, 3, 0, 15)),
+    "LearnedScale": _alone(
+        _learned_scale, "detach trick",
+        lambda m: (m.many(), torch.tensor(0.37, device=m.device, requires_grad=True), -8, 7)),
     "GumbelSoftmax": Comparison(
         lambda m: (m.many(), m.many().detach(), 0.7, True),
         lambda logits, noise, tau, hard: F.gumbel_softmax(logits, tau, hard), _gumbel,

@@ -30,7 +30,7 @@ import nbformat
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from autograder.grading import demo
-from autograder.grading.lesson import Lesson, grade_id_of, read_files, read_lesson
+from autograder.learner.lesson import Lesson, grade_id_of, read_files, read_lesson
 
 LESSONS = ("01_template", "02_sigmoid", "04_ste")
 STOCK = """

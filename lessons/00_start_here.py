@@ -16,33 +16,33 @@
 #
 # Welcome to *Backward by Hand*. In this course you write the backward passes of neural networks yourself, one `torch.autograd.Function` at a time, until you can do it for attention.
 #
-# **Time:** about 10 minutes. You will check that everything is installed, mend a first mistake, and see the map of the course.
+# **Time:** about 10 minutes. You will check that everything is installed, mend a first mistake, and see the way ahead.
 #
 # **You need:** Python, torch tensors, and derivatives as you learned them at school.
 
 # %% [markdown]
 # ## This page is alive
 #
-# It is a notebook: text like this, and cells with code. Select a code cell and press **Shift+Enter** to run it; the result appears under it. Then go on to the next.
+# It is a notebook: text like this, and cells with code. **Wait for the kernel first**: when the line at the bottom of the window says *Idle*, it is there. Cells that you run before that do nothing.
 #
-# Run the cell below. It loads what this page uses, which takes a few seconds the first time.
+# Then select a code cell and press **Shift+Enter**. The result appears under it. Start with this one: it loads what the page uses, which takes a few seconds the first time.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import torch
 
 from autograder import check, explain, hint, progress
-from autograder.environment import check_environment
-from widgets import quiz
+from autograder.learner.environment import check_environment
+from widgets import figures, quiz
 
 # %% [markdown]
 # If it said `ModuleNotFoundError`, the notebook is running in a different Python from the course's. In a terminal in the course's folder, run `make start`: it installs what is missing and opens this page again.
 #
-# ## Is everything here?
+# ## The map
 #
-# This cell looks at the versions and at the processor. Where there is a GPU that works, checks will run on it too, besides the CPU.
+# Seven lessons, one way. This is what you can do after each:
 
-# %% nbgrader={"grade": false, "grade_id": "demo-environment", "locked": true, "schema_version": 3, "solution": false, "task": false}
-check_environment()
+# %% nbgrader={"grade": false, "grade_id": "see-map", "locked": true, "schema_version": 3, "solution": false, "task": false}
+figures.course_map()
 
 # %% [markdown]
 # ## How an exercise works
@@ -75,21 +75,18 @@ check(Double)
 # That is what a check says when something is wrong. Read it from the top:
 #
 # - the **first line** is the root cause, in a sentence;
-# - under it stand **your line**, the input, your result **beside the expected** one;
-# - **Next** is a step to take, and **Works** is what is right already;
-# - the **rule** has a name. `explain` says more about it:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-explain", "locked": true, "schema_version": 3, "solution": false, "task": false}
-explain("gradient-scale")
-
-# %% [markdown]
+# - under it stands each **promise** of the exercise: ✓ is kept, ✗ is not, and – was not reached because of the ✗;
+# - then **your line**, the input, and your result **above the expected** one;
+# - **Next** is a step to take;
+# - the **rule** has a name. `explain("…")` with that name, in any cell, says more about it.
+#
 # Stuck? Ask for a hint. Each exercise has three, from gentle to formula: run the cell again for the next one.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-hint", "locked": true, "schema_version": 3, "solution": false, "task": false}
 hint(Double)
 
 # %% [markdown]
-# **Now mend it.** Go back to the class, change one line, run that cell again, then `check(Double)`, then the cell below. It runs everything that a grader would:
+# **Now mend it.** Go back to the class, change one line, run that cell again, then `check(Double)`, then the cell below. It asks for the same promises with other numbers, as a grader does:
 
 # %% tags=["raises-exception"] nbgrader={"grade": false, "grade_id": "demo-check-all", "locked": true, "schema_version": 3, "solution": false, "task": false}
 check(Double, hidden=True)
@@ -102,19 +99,27 @@ check(Double, hidden=True)
 # - When all else fails, the folder `solutions` has every lesson with its answers and the reasons for them.
 
 # %% [markdown]
-# ## Quizzes
+# ## Is everything here?
 #
-# Each lesson ends with some questions. Choose an answer, press **Enter** or the button, and read why it is right or not. Your answers are kept.
+# This cell looks at the versions and at the processor. Where there is a GPU that works, checks will run on it too, beside the CPU.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-environment", "locked": true, "schema_version": 3, "solution": false, "task": false}
+check_environment()
+
+# %% [markdown]
+# ## Predictions and quizzes
+#
+# Before many demonstrations a lesson asks what you expect: one click, or one letter. You will often be wrong, and that is what makes it stick. Each lesson ends with a bug to find and a quiz. Choose an answer, press **Enter** or the button, and read why it is right or not. Your answers are kept.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-start", "locked": true, "schema_version": 3, "solution": false, "task": false}
 quiz("start")
 
 # %% [markdown]
-# If you see no buttons above but only text, run the cell once more. If that does not help, JupyterLab was not started from the course's environment: `make start` does it.
+# If you see no buttons above but only text, run the cell once more. If that does not help, JupyterLab was not started from the course's environment: `make start` does it. (Without buttons a prediction can be typed: `predict("round", "b")`.)
 #
-# ## The map
+# ## Where you are
 #
-# `progress()` shows where you are, in any notebook, today or next week. It is kept on this computer only, outside the course's folder. `progress(reset=True)` starts afresh and keeps a backup.
+# `progress()` shows it, in any notebook, today or next week. It is kept on this computer only, outside the course's folder. `progress(reset=True)` starts afresh and keeps a backup.
 
 # %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
 progress()

@@ -14,30 +14,34 @@
 # %% [markdown]
 # # Save the output, not the input
 #
-# **Lesson 02 · about 60 minutes** · 30 minutes of reading and running, 30 minutes for six exercises · before this one: 01_template
+# Backward needs numbers from forward. *Which* numbers you keep decides how much memory training costs, whether a second derivative is right, and whether the gradient survives large inputs.
 #
-# Backward needs numbers from forward. *Which* numbers you keep decides how much memory training costs,
-# whether a second derivative is right, and whether the gradient survives large inputs.
+# At the end six activations of yours train networks on 569 biopsies, to the same losses as torch's own. One of them torch does not have.
 #
-# After this lesson you can
+# **Time:** about 90 minutes: 40 to read and predict, 50 for the six exercises. They get shorter as you go.
 #
-# * tell in one look whether a function's slope can be computed from its **output**,
-# * say what a saved tensor really costs (it keeps alive, it does not copy),
-# * see why saving an *intermediate* gives a right first and a wrong second derivative,
-# * write σ, tanh, GELU, Swish and log σ so that ±1000 in float32 is no problem,
-# * sum a gradient back to the shape of a broadcast parameter.
+# **You need:** lesson 01.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 import os
 
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, hint, progress
-from widgets import function_builder, palette, quiz, saved_ledger, show, xray
+from widgets import (
+    figures,
+    function_builder,
+    outcome,
+    predict,
+    quiz,
+    saved_ledger,
+    suspects,
+    verdict,
+    xray,
+)
 
 torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
 _ = torch.manual_seed(2)
@@ -45,18 +49,13 @@ _ = torch.manual_seed(2)
 # %% [markdown]
 # ## Why it matters
 #
-# A network of a hundred layers holds a hundred activations' worth of numbers between forward and backward.
-# For activations like the sigmoid there is a choice of what to hold: the **input** $x$ or the **output** $y$.
-#
-# Both give the same gradient. One of them is often already in memory, because the next layer keeps it anyway.
+# A network of a hundred layers holds a hundred layers' worth of numbers between forward and backward. For activations like the sigmoid there is a choice of what to hold. Here are three ways to write the same sigmoid. The folded cell defines `kept_bytes`, which counts what autograd keeps.
 
-# %% [markdown]
-# Here is how much autograd keeps for three ways to write the same sigmoid.
-#
-# `torch.autograd.graph.saved_tensors_hooks` calls our function once for each tensor that is put aside for backward.
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-kept-by-the-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("kept-by-the-formula")
 
 
-# %% nbgrader={"grade": false, "grade_id": "demo-kept-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-kept-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def kept_bytes(function, *inputs):
     """Bytes of the distinct tensors that autograd keeps for the backward of function(*inputs)."""
     kept = {}
@@ -71,261 +70,55 @@ def kept_bytes(function, *inputs):
     return sum(kept.values())
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-kept-by-three", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.randn(1000, requires_grad=True)  # 4000 bytes in float32
 print("torch.sigmoid(x)           ", kept_bytes(torch.sigmoid, x), "bytes")
 print("1 / (1 + torch.exp(-x))    ", kept_bytes(lambda t: 1 / (1 + torch.exp(-t)), x), "bytes")
 print("torch.tanh(x / 2) / 2 + 0.5", kept_bytes(lambda t: torch.tanh(t / 2) / 2 + 0.5, x), "bytes")
 
-# %% [markdown]
-# The textbook formula keeps two tensors: the result of `exp` and the result of the division. The detour over tanh keeps one, and so does `torch.sigmoid`.
-#
-# Which one? That is the question of this lesson. By its end your own sigmoid keeps one as well, and so do five other functions.
+outcome("kept-by-the-formula")
 
 # %% [markdown]
 # ## The mathematics
 #
-# Backward of a Function receives the **upstream gradient** $g = \partial L / \partial y$ and returns the vector–Jacobian product
+# All functions of this lesson work **element by element**, so backward is $g_i \, f'(x_i)$: the upstream gradient times the local slope. (Only here! A matrix product or a softmax has a full Jacobian.)
 #
-# $$\frac{\partial L}{\partial x_j} = \sum_i g_i \, \frac{\partial y_i}{\partial x_j}.$$
-
-# %% [markdown]
-# All functions of this lesson work **element by element**: $y_i$ depends on $x_i$ alone.
-#
-# So the Jacobian is diagonal, the sum has one term, and the product becomes elementwise:
-#
-# $$\frac{\partial L}{\partial x_i} = g_i \; f'(x_i).$$
-#
-# (Only here! A matrix product or a softmax has a full Jacobian, and "upstream times local slope" is not enough.)
-
-# %% nbgrader={"grade": false, "grade_id": "demo-diagonal-jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.tensor([-1.0, 0.0, 2.0])
-print(torch.autograd.functional.jacobian(torch.sigmoid, x))
-
-# %% [markdown]
 # For the sigmoid $\sigma(x) = \dfrac{1}{1 + e^{-x}}$ the chain rule gives
 #
 # $$\sigma'(x) = \frac{e^{-x}}{(1 + e^{-x})^2}
 # = \frac{1}{1 + e^{-x}} \cdot \frac{e^{-x}}{1 + e^{-x}}
 # = \sigma(x)\,\bigl(1 - \sigma(x)\bigr).$$
-
-# %% [markdown]
-# With $y = \sigma(x)$ that is $y\,(1 - y)$: **$x$ has disappeared**. Whoever has the output needs nothing else.
+#
+# With $y = \sigma(x)$ that is $y\,(1 - y)$: **$x$ has disappeared**. If you have the output, you need nothing else.
 #
 # A picture says when this works. Let $x$ sweep over the line; draw the slope $f'(x)$ over the *output* $f(x)$.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-slope-over-output", "locked": true, "schema_version": 3, "solution": false, "task": false}
-functions = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp}
-functions |= {"relu": torch.relu, "Swish: x·σ(x)": F.silu, "GELU": F.gelu}
-fig, axes = plt.subplots(2, 3, figsize=(9, 5), constrained_layout=True)
-for axis, (name, function) in zip(axes.flat, functions.items()):
-    x = torch.linspace(-6, 2, 400, dtype=torch.float64, requires_grad=True)
-    y = function(x)
-    (slope,) = torch.autograd.grad(y.sum(), x)
-    axis.plot(y.detach(), slope, ".", color=palette["blue"], markersize=3)
-    axis.set(title=name, xlabel="output y", ylabel="slope f′(x)")
-show(
-    fig,
-    alt="Six panels of slope over output. For sigmoid, tanh, exp and relu every output has one "
-    "slope; for Swish and GELU the curve folds back, so that one output has two slopes.",
-)
+activations = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "exp": torch.exp}
+activations |= {"relu": torch.relu, "Swish: x·σ(x)": F.silu, "GELU": F.gelu}
+figures.slope_over_output(activations)
 
 # %% [markdown]
-# Put a vertical line anywhere. For sigmoid, tanh, exp and relu it meets **one** slope: the output tells all.
-#
-# For Swish and GELU the curve folds back: one output, **two** slopes. Their output is not enough.
+# Put a vertical line anywhere. For sigmoid, tanh, exp and relu it meets **one** slope: the output tells all. For Swish and GELU the curve folds back: one output, **two** slopes.
 #
 # > **Rule.** Save the output if, and only if, the derivative is a function of the output.
-
-# %% [markdown]
-# An injective function always passes the test, because $x$ could be recovered from $y$.
 #
-# ReLU passes although it is not injective: all the inputs that share the output 0 share the slope 0 too.
-# (That is why `torch.relu` keeps its result.)
-
-# %% [markdown]
-# ## A worked example: the square root
+# An injective function always passes the test, because $x$ could be recovered from $y$. ReLU passes although it is not injective: all inputs that share the output 0 share the slope 0 too.
 #
-# $y = \sqrt{x}$ has the slope $\dfrac{1}{2\sqrt{x}} = \dfrac{1}{2y}$. It passes the test: save $y$.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-square-root", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class SquareRoot(Function):
-    """√x for x > 0, element by element."""
-
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.sqrt(x)
-        ctx.save_for_backward(y)
-        print("forward   got x =", x.tolist(), "  saves y =", y.tolist())
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        grad_x = grad_output / (2 * y)
-        print("backward  got g =", grad_output.tolist(), "  finds y =", y.tolist())
-        print("          returns g / 2y =", grad_x.tolist())
-        return grad_x
-
-
-x = torch.tensor([1.0, 4.0, 16.0], requires_grad=True)
-loss = (torch.tensor([1.0, 2.0, 3.0]) * SquareRoot.apply(x)).sum()
-loss.backward()
-
-# %% [markdown]
-# Read the trace from the top. Forward saw $x$ and let it go. Backward computed from $y$ and $g$ alone.
-#
-# From here on we use the same class without the prints.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-square-root-quiet", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class SquareRoot(Function):
-    """√x for x > 0, element by element."""
-
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.sqrt(x)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output / (2 * y)
-
-
-x = torch.rand(5, dtype=torch.float64) + 0.5
-x.requires_grad_()
-print("gradcheck    ", gradcheck(SquareRoot.apply, x))
-print("gradgradcheck", gradgradcheck(SquareRoot.apply, x))
-
-# %% [markdown]
-# ## Saving keeps alive, it does not copy
-#
-# How much memory did `ctx.save_for_backward(y)` take? While somebody else holds $y$: none.
-# What is saved is a reference to the same memory.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-same-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.tensor([1.0, 4.0], requires_grad=True)
-y = SquareRoot.apply(x)
-(saved,) = y.grad_fn.saved_tensors
-print("address of y:            ", hex(y.data_ptr()))
-print("address of what is saved:", hex(saved.data_ptr()))
-print("same memory?             ", saved.data_ptr() == y.data_ptr())
-
-# %% [markdown]
-# What saving does is prolong a life. We drop our own reference and look whether the memory is still held:
-# once before, and once after each of three events.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-alive-until", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from torch.multiprocessing.reductions import StorageWeakRef  # a weak reference to a tensor's memory
-
-for event in ("backward", "backward(retain_graph=True)", "the graph is dropped"):
-    x = torch.rand(3) + 0.5
-    x.requires_grad_()
-    y = SquareRoot.apply(x)
-    loss = y.sum()
-    memory = StorageWeakRef(y.untyped_storage())
-    del y
-    before = not memory.expired()
-    if event == "backward":
-        loss.backward()
-    elif event == "backward(retain_graph=True)":
-        loss.backward(retain_graph=True)
-    else:
-        del loss
-    print(f"held before: {before}   after {event}: {not memory.expired()}")
-
-# %% [markdown]
-# So a saved tensor lives until backward has used it **or** the graph goes away, and longer with `retain_graph=True`.
-#
-# Time and memory of an elementwise Function are both proportional to the number of elements; what can be saved is the *number of extra tensors* that live until backward.
-
-# %% [markdown]
-# ## The wrong choice is a cost, not a bug
-#
-# Saving the input works too, if the formula is the one for the input.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-from-input", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class SquareRootFromInput(Function):
-    """√x for x > 0; keeps the input and computes the root a second time."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.sqrt(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output / (2 * torch.sqrt(x))
-
-
-x = torch.rand(5, dtype=torch.float64) + 0.5
-x.requires_grad_()
-print("gradcheck    ", gradcheck(SquareRootFromInput.apply, x))
-print("gradgradcheck", gradgradcheck(SquareRootFromInput.apply, x))
-
-# %% [markdown]
-# Right, twice. But it costs: a root is computed again, and $x$ must be kept.
-#
-# Between two linear layers the second cost shows. A linear layer keeps **its** input, which is our output:
-# saving $y$ is then free, saving $x$ is not.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-cost-in-a-network", "locked": true, "schema_version": 3, "solution": false, "task": false}
-batch, wide = torch.rand(64, 10), torch.rand(100, 10, requires_grad=True)
-narrow = torch.rand(10, 100, requires_grad=True)
-
-
-def network(root):
-    return F.linear(root(F.linear(batch, wide)), narrow)
-
-
-from_output = kept_bytes(network, SquareRoot.apply)
-from_input = kept_bytes(network, SquareRootFromInput.apply)
-print("root keeps its output:", from_output, "bytes for the whole network")
-print("root keeps its input: ", from_input, "bytes")
-print("difference:           ", from_input - from_output, "bytes = 64 × 100 floats")
-
-# %% [markdown]
-# The **bug** is something else: saving one and using the formula of the other.
-#
-# Nothing raises. Only a check of the numbers tells.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-mixed-up", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class SquareRootMixedUp(Function):
-    """Saves the input, but divides by it as if it were the output."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.sqrt(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors  # calling it y does not make it y
-        return grad_output / (2 * y)
-
-
-print("gradcheck passes:", gradcheck(SquareRootMixedUp.apply, x, raise_exception=False))
-
-# %% [markdown]
 # ## Exercise 1: MySigmoid
 #
 # The classic, and the one that pays: sigmoid gates sit in every LSTM and GRU cell.
 #
-# **Contract.** `MySigmoid.apply(x)` gives $\sigma(x)$ for a floating-point `x` of any shape.
+# **Contract.** `MySigmoid.apply(x)` promises
 #
-# * Forward may call `torch.sigmoid`; backward is your own arithmetic.
-# * Keep **one** tensor as large as `x` for backward, not more.
-# * Finite in float32 at ±1000, value and gradient.
-# * Second derivatives are right too (nothing to do for that, if you save the output or the input).
+# * **values** of $\sigma(x)$
+# * **gradients** right
+# * **second derivatives** right too (nothing to do for that, if you save the output or the input)
+# * **special points**: finite and right in float32 at ±1000, value and gradient
+# * **memory**: **one** tensor as large as `x`, not more
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
-# As every Function of this course it works for float64, float32 and bfloat16, for transposed and empty tensors, and writes to nothing that is not its own. In all six exercises forward may call torch's own operation; backward is yours.
-#
-# Fill in both bodies. Stuck? `hint(MySigmoid)` in a cell of your own gives one hint at a time.
+# In all six exercises forward may call torch's own operation; backward is your own arithmetic.
 
 
 # %% nbgrader={"grade": false, "grade_id": "my-sigmoid", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -352,8 +145,8 @@ class MySigmoid(Function):
 check(MySigmoid)
 
 # %% nbgrader={"grade": true, "grade_id": "my-sigmoid-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of MySigmoid run here when this notebook is graded.
-# You can run them now: check(MySigmoid, hidden=True)
+# When this notebook is graded, the same promises of MySigmoid are checked here with other numbers.
+# You can run it now: check(MySigmoid, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(MySigmoid, hidden=True)
 ### END HIDDEN TESTS
@@ -377,7 +170,7 @@ check(MySigmoid, hidden=True)
 # %% [markdown]
 # ### Try it against torch
 #
-# A comparison means something only with the **same** input. In double precision gradcheck compares with central differences.
+# A comparison means something only with the **same** input.
 
 # %% nbgrader={"grade": false, "grade_id": "try-my-sigmoid", "locked": false, "schema_version": 3, "solution": false, "task": false}
 my_sigmoid = MySigmoid.apply  # the usual short name for a Function
@@ -400,26 +193,118 @@ print("bytes kept:", kept_bytes(my_sigmoid, x), "=", x.numel(), "elements × 8")
 xray(MySigmoid)
 
 # %% [markdown]
-# `saved_ledger` keeps the books over all nodes, torch's own too. Look at the column *kept besides*: bytes that nobody else has anyway. First for your class, then for the textbook formula.
-
-# %% nbgrader={"grade": false, "grade_id": "see-kept-by-my-sigmoid", "locked": true, "schema_version": 3, "solution": false, "task": false}
-saved_ledger(MySigmoid, torch.randn(1000))
-
-
-# %% nbgrader={"grade": false, "grade_id": "see-kept-by-the-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def textbook(x):
-    return 1 / (1 + torch.exp(-x))
+# ## Saving keeps alive, it does not copy
+#
+# What is saved is a reference to the same memory, so it costs only while nobody else holds that memory. To see it, take $y = \sqrt{x}$ with the slope $\frac{1}{2\sqrt x} = \frac{1}{2y}$, written twice: once with the output kept, once with the input.
 
 
-saved_ledger(textbook, torch.randn(1000))
+# %% nbgrader={"grade": false, "grade_id": "demo-square-root-quiet", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class SquareRoot(Function):
+    """√x for x > 0, element by element; keeps its output."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.sqrt(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output / (2 * y)
+
+
+class SquareRootFromInput(Function):
+    """The same; keeps its input and computes the root a second time."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sqrt(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output / (2 * torch.sqrt(x))
+
+
+y = SquareRoot.apply(torch.tensor([1.0, 4.0], requires_grad=True))
+(saved,) = y.grad_fn.saved_tensors
+print("y and what is saved share their memory:", saved.data_ptr() == y.data_ptr())
+
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### How long is it kept alive?
 
 # %% [markdown]
-# 8008 bytes here, and 8000 for the same formula at the beginning of the lesson? The other 8 are the number 1 of `1 / …`, which torch keeps as a tensor of its own. It calls no hook for it, and `kept_bytes` counts what hooks see; the ledger asks each node what it holds.
+# Until backward has used it **or** the graph goes away, and longer with `retain_graph=True`. In the cell below we drop our own reference, and look whether the memory is still held before and after each of three events.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-alive-until", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from torch.multiprocessing.reductions import StorageWeakRef  # a weak reference to a tensor's memory
+
+for event in ("backward", "backward(retain_graph=True)", "the graph is dropped"):
+    x = torch.rand(3) + 0.5
+    x.requires_grad_()
+    y = SquareRoot.apply(x)
+    loss = y.sum()
+    memory = StorageWeakRef(y.untyped_storage())
+    del y
+    before = not memory.expired()
+    if event == "backward":
+        loss.backward()
+    elif event == "backward(retain_graph=True)":
+        loss.backward(retain_graph=True)
+    else:
+        del loss
+    print(f"held before: {before}   after {event}: {not memory.expired()}")
 
 # %% [markdown]
+# ## The wrong choice is a cost, not a bug
+#
+# Both square roots are right, twice differentiable too. Now put each between two linear layers. A linear layer keeps **its** input, which is our output.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-free-output", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("free-output")
+
+# %% nbgrader={"grade": false, "grade_id": "demo-cost-in-a-network", "locked": true, "schema_version": 3, "solution": false, "task": false}
+batch, wide = torch.rand(64, 10), torch.rand(100, 10, requires_grad=True)
+narrow = torch.rand(10, 100, requires_grad=True)
+
+
+def without_root(x):
+    return F.linear(F.linear(x, wide), narrow)
+
+
+def output_kept(x):
+    return F.linear(SquareRoot.apply(F.linear(x, wide)), narrow)
+
+
+def input_kept(x):
+    return F.linear(SquareRootFromInput.apply(F.linear(x, wide)), narrow)
+
+
+for network in (without_root, output_kept, input_kept):
+    print(f"{network.__name__:13} {kept_bytes(network, batch)} bytes for the whole network")
+
+outcome("free-output")
+
+# %% [markdown]
+# `saved_ledger` keeps the books, node by node. The column *extra* counts each byte once, and none that an input or a parameter has anyway. Look at the line of the root in both.
+
+# %% nbgrader={"grade": false, "grade_id": "see-output-kept", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(output_kept, batch)
+
+# %% nbgrader={"grade": false, "grade_id": "see-input-kept", "locked": true, "schema_version": 3, "solution": false, "task": false}
+saved_ledger(input_kept, batch)
+
+# %% [markdown]
+# The **bug** would be something else: to save one and use the formula of the other. Nothing raises then, and calling the tensor `y` does not make it $y$. Only a check of the numbers tells.
+#
 # ## Why your gradient is better than the formula's
 #
 # Now the deeper reason to write a backward: **stability**. Take the textbook formula in float32 and let autograd differentiate it.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-minus-100", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("minus-100")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-naive-nan", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -433,46 +318,35 @@ for value in (-20.0, -60.0, -100.0, -1000.0):
     (mine,) = torch.autograd.grad(MySigmoid.apply(x), x)
     print(f"x = {value:6.0f}   of the formula: {naive.item():10.3e}   yours: {mine.item():10.3e}")
 
+outcome("minus-100")
+
 # %% [markdown]
 # Float32 ends in two places: above $3.4 \cdot 10^{38}$ everything is inf, below $1.4 \cdot 10^{-45}$ everything is 0. The formula's gradient falls off both ends. Autograd multiplies the slopes of its steps, those of $u = 1 + e^{-x}$ and $1/u$:
 #
-# * **At −60 it is lost.** The slope of $1/u$ is $-1/u^2 = -(8.8 \cdot 10^{-27})^2 \approx -8 \cdot 10^{-53}$, too small for float32, so it is 0. Your $y(1-y)$ squares nothing so small and is right.
-# * **At −100 it is poison.** Below $x = -88.7$, $e^{-x}$ is more than float32 can hold. The *value* survives, because $1/\infty = 0$. But one slope is now $0$ and the other $\infty$, and $0 \cdot \infty$ is **NaN**. Yours is $0 \cdot (1 - 0) = 0$; the true slope is $4 \cdot 10^{-44}$, and nobody misses it.
+# * **At −60 it is lost.** The slope of $1/u$ is $-1/u^2$, about $8 \cdot 10^{-53}$: too small for float32, so it is 0. Your $y(1-y)$ squares nothing so small.
+# * **At −100 it is poison.** Below $x = -88.7$, $e^{-x}$ is more than float32 can hold. The *value* survives, because $1/\infty = 0$. But one slope is now $0$ and the other $\infty$. Yours is $0 \cdot (1 - 0) = 0$; the true slope is $4 \cdot 10^{-44}$, and nobody misses it.
 #
-# One such NaN in one element of one batch reaches all weights of the layers before it at the next optimiser step, and from there the loss.
+# One such NaN in one element of one batch reaches all weights of the layers before it at the next step, and from there the loss. (In float16 the same happens from −11.1 on: its largest number is 65 504.)
 
 # %% nbgrader={"grade": false, "grade_id": "demo-naive-nan-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.linspace(-120, 5, 500, requires_grad=True)
 (naive,) = torch.autograd.grad(naive_sigmoid(x).sum(), x)
 (mine,) = torch.autograd.grad(MySigmoid.apply(x).sum(), x)
-fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
-axis.semilogy(x.detach(), mine, color=palette["blue"], label="your backward")
-axis.semilogy(x.detach(), naive, "--", color=palette["vermillion"], label="the formula")
-first_good = x.detach()[~naive.isnan()].min().item()
-axis.axvspan(-120, first_good, color=palette["orange"], alpha=0.4, label="the formula: NaN")
-axis.set(title="Slope of the sigmoid in float32", xlabel="x", ylabel="slope (log scale)")
-axis.legend(loc="lower right")
-show(
-    fig,
-    alt="Slope of the sigmoid on a log scale from x = -120 to 5. Your backward falls in a straight "
-    "line to the end of float32; the gradient of the formula drops to 0 much earlier and is NaN "
-    f"everywhere below about {first_good:.0f}.",
-)
-
-# %% [markdown]
-# Half precision is tighter. $e^{12} \approx 163\,000$ is already more than the largest float16 (65 504):
-
-# %% nbgrader={"grade": false, "grade_id": "demo-half-precision", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.tensor(-12.0, dtype=torch.float16)
-print("formula in float16:", naive_sigmoid(x).item())
-print("torch.sigmoid:     ", torch.sigmoid(x).item())
+figures.two_slopes_of_sigmoid(x.detach(), mine, naive)
 
 # %% [markdown]
 # ## Exercise 2: MyTanh
 #
 # The sigmoid's sibling: $\tanh x = 2\sigma(2x) - 1$, the activation inside every LSTM cell.
 #
-# **Contract.** `MyTanh.apply(x)` gives $\tanh x$, any shape. One tensor as large as `x` is kept; finite at ±1000; second derivatives right.
+# **Contract.** `MyTanh.apply(x)` promises
+#
+# * **values** of $\tanh x$
+# * **gradients** right
+# * **second derivatives** right
+# * **special points**: finite and right in float32 at ±1000
+# * **memory**: one tensor as large as `x`
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
 # Derive the slope yourself. Does the picture above allow you to keep the output?
 
@@ -501,8 +375,8 @@ class MyTanh(Function):
 check(MyTanh)
 
 # %% nbgrader={"grade": true, "grade_id": "my-tanh-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of MyTanh run here when this notebook is graded.
-# You can run them now: check(MyTanh, hidden=True)
+# When this notebook is graded, the same promises of MyTanh are checked here with other numbers.
+# You can run it now: check(MyTanh, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(MyTanh, hidden=True)
 ### END HIDDEN TESTS
@@ -523,6 +397,9 @@ check(MyTanh, hidden=True)
 #
 # Take $f(x) = x\,e^x$ with the slope $e^x + x e^x$. Why not keep $e^x$, when forward has it already?
 
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("intermediate")
+
 
 # %% nbgrader={"grade": false, "grade_id": "demo-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
 class TimesExp(Function):
@@ -541,20 +418,16 @@ class TimesExp(Function):
 
 
 x = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
-print("gradcheck passes:    ", gradcheck(TimesExp.apply, x))
-print("gradgradcheck passes:", gradgradcheck(TimesExp.apply, x, raise_exception=False))
-
-# %% [markdown]
-# First derivative right, second derivative wrong, and **no error**. Here are the numbers.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-intermediate-numbers", "locked": true, "schema_version": 3, "solution": false, "task": false}
 (slope,) = torch.autograd.grad(TimesExp.apply(x).sum(), x, create_graph=True)
 (curvature,) = torch.autograd.grad(slope.sum(), x)
-print("x                    ", x.tolist())
 print("first derivative     ", [round(v, 3) for v in slope.tolist()])
 print("its true value       ", [round(v, 3) for v in ((1 + x) * x.exp()).tolist()])
 print("second derivative    ", [round(v, 3) for v in curvature.tolist()])
 print("its true value       ", [round(v, 3) for v in ((2 + x) * x.exp()).tolist()])
+print("gradcheck passes:    ", gradcheck(TimesExp.apply, x))
+print("gradgradcheck passes:", gradgradcheck(TimesExp.apply, x, raise_exception=False))
+
+outcome("intermediate")
 
 # %% [markdown]
 # Why? Forward runs with autograd switched off. Look at what backward gets back for an input, an output and an intermediate.
@@ -572,35 +445,12 @@ print("saved intermediate: requires_grad =", saved_intermediate.requires_grad)
 print("                    made by", saved_intermediate.grad_fn)
 
 # %% [markdown]
-# The input and the output come back **with their history**. The intermediate comes back as a bare number: a constant.
+# The input and the output come back **with their history**. The intermediate comes back as a bare number: a constant. Differentiating $g\,(e + x e)$ with a constant $e$ gives just $e$. The true answer is $2e + x e$.
 #
-# Differentiating $g\,(e + x e)$ with a constant $e$ gives just $e$. The true answer is $2e + x e$.
-
-# %% [markdown]
-# See it: with `order=2`, `xray` goes backward through the backward. Look for the box that no line leads into.
+# With `order=2`, `xray` goes backward through the backward. In its last steps, look for a line from the saved $e^x$ back to $x$: there is none.
 
 # %% nbgrader={"grade": false, "grade_id": "see-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(TimesExp, x, order=2)
-
-# %% nbgrader={"grade": false, "grade_id": "demo-intermediate-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.linspace(-3, 1, 200, dtype=torch.float64, requires_grad=True)
-(slope,) = torch.autograd.grad(TimesExp.apply(x).sum(), x, create_graph=True)
-(curvature,) = torch.autograd.grad(slope.sum(), x)
-x, slope = x.detach(), slope.detach()
-fig, axes = plt.subplots(1, 2, figsize=(8, 3), constrained_layout=True)
-for axis, mine, truth, title in (
-    (axes[0], slope, (1 + x) * x.exp(), "first derivative"),
-    (axes[1], curvature, (2 + x) * x.exp(), "second derivative"),
-):
-    axis.plot(x, truth, color=palette["blue"], label="true")
-    axis.plot(x, mine, "--", color=palette["vermillion"], label="eˣ saved as an intermediate")
-    axis.set(title=title + " of x·eˣ", xlabel="x", ylabel=title)
-    axis.legend()
-show(
-    fig,
-    alt="Left: both curves of the first derivative of x times exp(x) coincide. Right: the second "
-    "derivative with a saved intermediate lies on exp(x), away from the true (2 + x) exp(x).",
-)
 
 # %% [markdown]
 # The cure: **save inputs and outputs, and compute the rest again in backward.**
@@ -627,16 +477,7 @@ print("gradcheck    ", gradcheck(TimesExpAgain.apply, x))
 print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
 
 # %% [markdown]
-# The books of both. Look for *made in between*: that is an intermediate, and only the first class has one.
-
-# %% nbgrader={"grade": false, "grade_id": "see-kept-intermediate", "locked": true, "schema_version": 3, "solution": false, "task": false}
-saved_ledger(TimesExp, x)
-
-# %% nbgrader={"grade": false, "grade_id": "see-kept-again", "locked": true, "schema_version": 3, "solution": false, "task": false}
-saved_ledger(TimesExpAgain, x)
-
-# %% [markdown]
-# So the cured class keeps one tensor, its input, where the other kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
+# The cured class keeps one tensor where the other kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
 #
 # | what backward needs | how it gets there | a second derivative sees |
 # |---|---|---|
@@ -647,13 +488,10 @@ saved_ledger(TimesExpAgain, x)
 # | a number, a shape, a string | an attribute of `ctx` | a constant, which it is |
 #
 # Who needs second derivatives? Gradient penalties, Hessian–vector products, meta-learning, physics-informed networks. "Nobody will" is a bet.
-
-# %% [markdown]
+#
 # ## Hyper-parameters, and the zero nobody tests
 #
-# Next we scale: $y = s\,\sigma(x)$ with a Python float $s$. The slope is $s\,\sigma(x)(1 - \sigma(x))$.
-#
-# "Save the output" seems to apply: $\sigma(x) = y / s$. What happens at $s = 0$?
+# Next we scale: $y = s\,\sigma(x)$ with a Python float $s$. "Save the output" seems to apply: $\sigma(x) = y / s$. What happens at $s = 0$?
 
 # %% nbgrader={"grade": false, "grade_id": "demo-scale-zero", "locked": true, "schema_version": 3, "solution": false, "task": false}
 scale = 0.0
@@ -662,49 +500,21 @@ print("output:            ", y)
 print("σ recovered as y/s:", y / scale)
 
 # %% [markdown]
-# The true gradient is 0, the recovered one is NaN. And $s = 0$ is not exotic: warm-up schedules and residual gates start there.
+# The true gradient is 0, the recovered one is NaN. And $s = 0$ is not exotic: warm-up schedules and residual gates start there. With $s = 0$ the output forgets $x$. So what *should* be kept? (Not $\sigma(x)$: you know now what kind of tensor that would be.)
 #
-# With $s = 0$ the output forgets $x$: the map is not injective any more. So what *should* be kept?
-#
-# (Not $\sigma(x)$: you know now what kind of tensor that would be.)
-
-# %% [markdown]
-# A float is not a tensor: it goes on `ctx` as an attribute, and its place in backward's answer is `None`.
-#
-# The next trap is silent. Somebody passes a **tensor** that wants a gradient:
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-tensor-hyper-parameter", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class Times(Function):
-    """x·factor, where factor is meant to be a Python float."""
-
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.factor = factor
-        return x * factor
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.factor, None
-
-
-x = torch.ones(4, requires_grad=True)
-factor = torch.tensor(3.0, requires_grad=True)
-Times.apply(x, factor).sum().backward()
-print("gradient of factor:", factor.grad, "  (true value: 4.0)")
-
-# %% [markdown]
-# No error: the parameter just never learns. Either give it a gradient (you will, in `Swish`), or refuse it:
-# `if isinstance(factor, torch.Tensor): raise TypeError(...)`, as `WeightedSum` did in lesson 01.
+# A float goes on `ctx` as an attribute, and its place in backward's answer is `None`. You know from lesson 01 what becomes of a *tensor* in that place: it silently never learns.
 
 # %% [markdown]
 # ## Exercise 3: ScaledSigmoid
 #
-# **Contract.** `ScaledSigmoid.apply(x, scale)` gives `scale`$\,\cdot\,\sigma(x)$; `scale` is a Python float. (Refusing a tensor is good manners, as it was in `WeightedSum`. Here it is up to you: no check asks for it.)
+# **Contract.** `ScaledSigmoid.apply(x, scale)` with a Python float `scale` promises
 #
-# * Right at `scale = 0.0`: the gradient is 0, not NaN.
-# * Keep one tensor as large as `x`. Second derivatives right.
-# * Backward returns one answer for **each** argument.
+# * **values** of `scale`$\,\cdot\,\sigma(x)$. (Refusing a tensor is good manners, as it was in `WeightedSum`. Here it is up to you: no check asks for it.)
+# * **gradients**: one answer for **each** argument
+# * **second derivatives** right
+# * **special points**: at `scale = 0.0` the gradient is 0, not NaN; finite and right in float32 at ±1000
+# * **memory**: one tensor as large as `x`
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "scaled-sigmoid", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -734,8 +544,8 @@ class ScaledSigmoid(Function):
 check(ScaledSigmoid)
 
 # %% nbgrader={"grade": true, "grade_id": "scaled-sigmoid-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of ScaledSigmoid run here when this notebook is graded.
-# You can run them now: check(ScaledSigmoid, hidden=True)
+# When this notebook is graded, the same promises of ScaledSigmoid are checked here with other numbers.
+# You can run it now: check(ScaledSigmoid, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(ScaledSigmoid, hidden=True)
 ### END HIDDEN TESTS
@@ -756,48 +566,26 @@ check(ScaledSigmoid, hidden=True)
 # %% [markdown]
 # ## When the output is not enough
 #
-# Back to the folding curves. $\text{Swish}(x) = x\,\sigma(x)$ falls to a minimum and rises again: every value just above the minimum is taken **twice**.
-#
-# Let us find a pair: two inputs with the same output. Bisection does it.
+# Back to the folding curves. $\text{Swish}(x) = x\,\sigma(x)$ falls to a minimum and rises again, so every value just above the minimum is taken **twice**. Bisection finds such a pair.
+
 
 # %% nbgrader={"grade": false, "grade_id": "demo-two-inputs", "locked": true, "schema_version": 3, "solution": false, "task": false}
-swish, target = F.silu, F.silu(torch.tensor(-0.5, dtype=torch.float64))
+def swish_at(x):
+    return F.silu(torch.tensor(x, dtype=torch.float64)).item()
+
+
 low, high = -6.0, -1.3  # left of the minimum Swish falls, so we can bisect for the same value
 for _ in range(60):
     middle = (low + high) / 2
-    if swish(torch.tensor(middle, dtype=torch.float64)) > target:
-        low = middle
-    else:
-        high = middle
+    low, high = (middle, high) if swish_at(middle) > swish_at(-0.5) else (low, middle)
 pair = torch.tensor([-0.5, middle], dtype=torch.float64, requires_grad=True)
-values = swish(pair)
-(slopes,) = torch.autograd.grad(values.sum(), pair)
-for x, y, slope in zip(pair.tolist(), values.tolist(), slopes.tolist()):
+(slopes,) = torch.autograd.grad(F.silu(pair).sum(), pair)
+for x, y, slope in zip(pair.tolist(), F.silu(pair).tolist(), slopes.tolist()):
     print(f"x = {x:9.5f}   output = {y:.6f}   slope = {slope:8.5f}")
-
-# %% nbgrader={"grade": false, "grade_id": "demo-two-inputs-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.linspace(-5, 1, 300, dtype=torch.float64)
-fig, axis = plt.subplots(figsize=(7, 3.2), constrained_layout=True)
-axis.plot(x, swish(x), color=palette["blue"], label="x·σ(x)")
-axis.axhline(target, color=palette["black"], linestyle=":", label="one output …")
-for here, value, slope in zip(pair.tolist(), values.tolist(), slopes.tolist()):
-    near = torch.linspace(here - 0.7, here + 0.7, 2, dtype=torch.float64)
-    axis.plot(near, value + slope * (near - here), color=palette["vermillion"], linewidth=2)
-    axis.plot(here, value, "o", color=palette["vermillion"])
-    axis.annotate(f"slope {slope:+.3f}", (here, value), (here - 1, value + 0.14), ha="center")
-axis.set(title="… two slopes: Swish cannot be undone", xlabel="x", ylabel="output")
-axis.set_ylim(-0.35, 0.3)
-axis.legend(loc="upper left")
-show(
-    fig,
-    alt="Swish from -5 to 1. A dotted line at -0.189 meets the curve at x = -2.51, where it falls "
-    "with slope -0.099, and at x = -0.5, where it rises with slope 0.260.",
-)
+figures.one_output_two_slopes(pair.tolist(), F.silu(pair).tolist(), slopes.tolist())
 
 # %% [markdown]
-# Same output −0.188770, once falling, once rising. **No** formula in $y$ alone can know which.
-#
-# So "Swish: implement it efficiently by saving the output", an exercise one meets in print, has no solution. `F.silu` keeps its input.
+# Same output −0.188770, once falling, once rising. **No** formula in $y$ alone can know which. So "Swish: implement it efficiently by saving the output", an exercise one meets in print, has no solution. torch knows it too:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-what-silu-keeps", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.randn(3, requires_grad=True)
@@ -811,29 +599,17 @@ print("torch.sigmoid keeps its result:", y.grad_fn._saved_result.data_ptr() == y
 # The activation of BERT and of many transformers since: $x$ times the probability that a standard normal variable is below $x$,
 #
 # $$\text{GELU}(x) = x\,\Phi(x), \qquad \Phi(x) = \tfrac12\Bigl(1 + \operatorname{erf}\frac{x}{\sqrt 2}\Bigr), \qquad \Phi'(x) = \frac{1}{\sqrt{2\pi}}\,e^{-x^2/2}.$$
-
-# %% [markdown]
-# Beware of a double. A well-known approximation with tanh goes by the same name; the default of `F.gelu` is the exact one, with erf.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-two-gelus", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.linspace(-6, 6, 2001, dtype=torch.float64)
-difference = F.gelu(x, approximate="tanh") - F.gelu(x)
-worst = difference.abs().argmax()
-print(f"largest difference {difference.abs().max():.1e} at x = {x[worst]:.2f}")
-print("close enough for allclose?", torch.allclose(F.gelu(x, approximate="tanh"), F.gelu(x)))
-fig, axis = plt.subplots(figsize=(7, 2.6), constrained_layout=True)
-axis.plot(x, 1e4 * difference, color=palette["blue"])
-axis.set(title="tanh-GELU minus exact GELU", xlabel="x", ylabel="difference (units of 10⁻⁴)")
-show(
-    fig,
-    alt="The difference between the tanh approximation and the exact GELU, which vanishes at 0 and "
-    "far out and reaches almost 5 ten-thousandths in between.",
-)
-
-# %% [markdown]
-# **Contract.** `MyGELU.apply(x)` is the exact GELU; the reference is `F.gelu(x)`.
 #
-# Keep one tensor as large as `x`. Finite at ±1000. Second derivatives right.
+# Beware of a double: a well-known approximation with tanh goes by the same name, and differs by up to $5 \cdot 10^{-4}$. The default of `F.gelu` is the exact one, with erf.
+#
+# **Contract.** `MyGELU.apply(x)` promises
+#
+# * **values** of the exact GELU, `F.gelu(x)`
+# * **gradients** right
+# * **second derivatives** right
+# * **special points**: finite and right in float32 at ±1000
+# * **memory**: one tensor as large as `x`
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
 # Use the product rule, and decide with the picture which tensor to keep.
 
@@ -863,8 +639,8 @@ class MyGELU(Function):
 check(MyGELU)
 
 # %% nbgrader={"grade": true, "grade_id": "my-gelu-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of MyGELU run here when this notebook is graded.
-# You can run them now: check(MyGELU, hidden=True)
+# When this notebook is graded, the same promises of MyGELU are checked here with other numbers.
+# You can run it now: check(MyGELU, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(MyGELU, hidden=True)
 ### END HIDDEN TESTS
@@ -895,28 +671,12 @@ function_builder(MySigmoid, MyTanh, MyGELU)
 # The last activation learns its own shape: $\text{Swish}_\beta(x) = x\,\sigma(\beta x)$ with a tensor β.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-swish-family", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.linspace(-4, 4, 200)
-fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
-styles = {
-    0.0: ("vermillion", ":"),
-    0.5: ("purple", "-."),
-    1.0: ("blue", "-"),
-    10.0: ("green", "--"),
-}
-for value, (colour, style) in styles.items():
-    axis.plot(x, x * torch.sigmoid(value * x), style, color=palette[colour], label=f"β = {value:g}")
-axis.set(title="One parameter, many activations: x·σ(βx)", xlabel="x", ylabel="output")
-axis.legend()
-show(
-    fig,
-    alt="Swish for four values of beta: a straight line x/2 for 0, smooth curves with a dip for 0.5 "
-    "and 1, and almost relu for 10.",
-)
+figures.swish_family([0.0, 0.5, 1.0, 10.0])
 
 # %% [markdown]
 # β may be one number (shape `()`) or one per channel: `x` of shape (batch, channels), β of shape (channels,). Then forward **broadcasts**: each β is used once for every row of the batch.
 #
-# Used many times in forward means **summed** in backward, because the contributions of all uses add up:
+# Used many times in forward means **summed** in backward, because the contributions of all uses add up. `Tensor.sum_to_size(shape)` does exactly this sum: it is the reverse of `expand`.
 #
 # $$\frac{\partial L}{\partial \beta_c} = \sum_b g_{bc}\,\frac{\partial y_{bc}}{\partial \beta_c}.$$
 
@@ -926,9 +686,10 @@ for shape in [(4,), (3, 1), (1, 4), ()]:
     print("β of shape", str(shape).ljust(7), "gets", per_element.sum_to_size(shape).tolist())
 
 # %% [markdown]
-# `Tensor.sum_to_size(shape)` does exactly this sum: it is the reverse of `expand`.
-#
-# Now the uncomfortable part: torch does the sum for you if you forget it.
+# And if you forget the sum?
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-forgotten-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("forgotten-sum")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-torch-repairs", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -952,58 +713,22 @@ print("backward itself returned", [tuple(g.shape) for g in y.grad_fn.apply(torch
 y.sum().backward()
 print("bias.grad has the shape ", tuple(bias.grad.shape))
 
-# %% [markdown]
-# The engine saw (3, 4) for a bias of shape (4,) and summed it down. gradcheck never noticed.
-#
-# Write the sum yourself: it is what the formula means, and your backward is right wherever it is called. The checks of this course look at what *your* backward returned.
+outcome("forgotten-sum")
 
 # %% [markdown]
-# Two more things about Functions with several tensors. First, you have met it in lesson 01: **one** call of `save_for_backward` for all of them, because the last call wins. This is what it looks like when it happens to you.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-last-save-wins", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class SavesTwice(Function):
-    """x·w with two calls of save_for_backward."""
-
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x)
-        ctx.save_for_backward(w)  # replaces the line above
-        return x * w
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        return grad_output * w, grad_output * x
-
-
-y = SavesTwice.apply(x, bias)
-print("tensors saved:", len(y.grad_fn.saved_tensors))
-try:
-    y.sum().backward()
-except ValueError as error:
-    print("ValueError:", error)
-
-# %% [markdown]
-# Second, `ctx.needs_input_grad` has one `True` or `False` for each argument. When β is frozen, nobody wants its gradient: skip the work and return `None` there.
-#
-# ```python
-# grad_x = grad_beta = None
-# if ctx.needs_input_grad[0]:
-#     grad_x = ...
-# if ctx.needs_input_grad[1]:
-#     grad_beta = ...
-# return grad_x, grad_beta
-# ```
+# Write the sum yourself: it is what the formula means, and your backward is then right wherever it is called. The checks of this course look at what *your* backward returned.
 
 # %% [markdown]
 # ## Exercise 5: Swish
 #
-# **Contract.** `Swish.apply(x, beta)` gives $x\,\sigma(\beta x)$.
+# **Contract.** `Swish.apply(x, beta)` promises
 #
-# * `beta` is a tensor of any shape that broadcasts to the shape of `x`: `()`, `(channels,)`, `(batch, 1)`, the shape of `x` itself …
-# * Both gradients, each in exactly its input's shape; `None` for an input that needs none.
-# * Keep `x` and `beta`, nothing more. Both second derivatives right.
+# * **values** of $x\,\sigma(\beta x)$. `beta` is a tensor of any shape that broadcasts to the shape of `x`: `()`, `(channels,)`, `(batch, 1)`, the shape of `x` itself …
+# * **gradients** of both, each in exactly its input's shape; `None` for an input that needs none
+# * **second derivatives** of both right
+# * **special points**: β = 0 and x = 0; finite and right in float32 at ±1000
+# * **memory**: `x` and `beta`, nothing more
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
 # Write $s = \sigma(\beta x)$ and differentiate $x\,s$ once by $x$ and once by β. In one of the two, $x$ appears twice.
 
@@ -1037,8 +762,8 @@ class Swish(Function):
 check(Swish)
 
 # %% nbgrader={"grade": true, "grade_id": "swish-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Swish run here when this notebook is graded.
-# You can run them now: check(Swish, hidden=True)
+# When this notebook is graded, the same promises of Swish are checked here with other numbers.
+# You can run it now: check(Swish, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Swish, hidden=True)
 ### END HIDDEN TESTS
@@ -1070,16 +795,14 @@ for value in (-10.0, -80.0, -100.0, -1000.0):
     print(f"x = {value:6.0f}   log(sigmoid(x)) = {y.item():8.1f}   gradient = {slope.item():4.1f}")
 
 # %% [markdown]
-# You know why: below −88.7 `torch.sigmoid` gives exactly 0 in float32, because $e^{-x}$ has overflowed and $1/\infty = 0$. Then $\log 0 = -\infty$: not an overflow but a pole. The gradient there is $0 \cdot \infty$, NaN.
-#
-# The true values are harmless: $\log\sigma(-1000) = -1000$, with slope 1. The trouble is only the detour over a number that float32 has lost.
-
-# %% [markdown]
-# The way out is to take the logarithm **on paper**:
+# Below −88.7 `torch.sigmoid` gives exactly 0 in float32, and $\log 0 = -\infty$: not an overflow but a pole. The gradient there is $0 \cdot \infty$, NaN. The true values are harmless: $\log\sigma(-1000) = -1000$, with slope 1. The way out is to take the logarithm **on paper**:
 #
 # $$\log\sigma(x) = -\log(1 + e^{-x}) = \min(x, 0) - \log\bigl(1 + e^{-|x|}\bigr).$$
 #
-# The exponent is never positive, so `exp` cannot overflow, and `torch.log1p` keeps the tiny terms.
+# The exponent is never positive, so `exp` cannot overflow, and `torch.log1p` keeps the tiny terms. Now the slope, $1 - \sigma(x)$. It has a tiny term too.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-tiny-slope", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("tiny-slope")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-log-domain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([-1000.0, -100.0, 0.0, 20.0, 1000.0])
@@ -1088,29 +811,30 @@ print("log(sigmoid(x))", torch.log(torch.sigmoid(x)).tolist())
 print("rewritten      ", rewritten.tolist())
 print("F.logsigmoid   ", F.logsigmoid(x).tolist())
 
-# %% [markdown]
-# Now its slope. Start with the sister function, $\operatorname{softplus}(x) = \log(1 + e^x)$:
-#
-# $$\frac{d}{dx}\log(1 + e^x) = \frac{e^x}{1 + e^x} = \sigma(x).$$
-#
-# You may find $x - \sigma(x)$ in print. Ask autograd:
+x = torch.tensor(20.0, requires_grad=True)
+(slope,) = torch.autograd.grad(F.logsigmoid(x), x)
+print(f"\nslope at 20 by torch: {slope.item():.3g}")
+print(f"1 - torch.sigmoid(x): {(1 - torch.sigmoid(x)).item():.3g}")
 
-# %% nbgrader={"grade": false, "grade_id": "demo-softplus-slope", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
-(slope,) = torch.autograd.grad(torch.log(1 + torch.exp(x)), x)
-print("autograd:", round(slope.item(), 6))
-print("σ(x):    ", round(torch.sigmoid(x).item(), 6))
-print("x − σ(x):", round((x - torch.sigmoid(x)).item(), 6))
+outcome("tiny-slope")
 
 # %% [markdown]
+# Two numbers of nearly the same size were subtracted, and all digits went. $1 - \sigma(x)$ is $\sigma$ of something else: which argument makes it a small number from the start?
+#
+# A sister function, by the way: $\operatorname{softplus}(x) = \log(1 + e^x)$ has the slope $\sigma(x)$. One finds $x - \sigma(x)$ in print; at 1 that is 0.27, and the truth is 0.73.
+#
 # ## Exercise 6: LogSigmoid
 #
-# **Contract.** `LogSigmoid.apply(x)` gives $\log\sigma(x)$.
+# **Contract.** `LogSigmoid.apply(x)` promises
 #
-# * Value **and** gradient finite at ±1000 in float32, and second derivatives right.
-# * Keep one tensor as large as `x`.
+# * **values** of $\log\sigma(x)$
+# * **gradients** right
+# * **second derivatives** right
+# * **special points**: value **and** gradient finite and right in float32 at ±1000. Far out the slope is tiny and still a number: at $x = 20$ it is $2\cdot10^{-9}$, not 0
+# * **memory**: one tensor as large as `x`
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
-# Since $\log\sigma(x) = -\operatorname{softplus}(-x)$, the slope is one chain rule away. Write it so that it contains no division and no `exp` of a large number.
+# Since $\log\sigma(x) = -\operatorname{softplus}(-x)$, the slope is one chain rule away. Write it without a division and without `exp` of a large number.
 
 
 # %% nbgrader={"grade": false, "grade_id": "log-sigmoid", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -1136,8 +860,8 @@ class LogSigmoid(Function):
 check(LogSigmoid)
 
 # %% nbgrader={"grade": true, "grade_id": "log-sigmoid-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of LogSigmoid run here when this notebook is graded.
-# You can run them now: check(LogSigmoid, hidden=True)
+# When this notebook is graded, the same promises of LogSigmoid are checked here with other numbers.
+# You can run it now: check(LogSigmoid, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(LogSigmoid, hidden=True)
 ### END HIDDEN TESTS
@@ -1149,6 +873,7 @@ check(LogSigmoid, hidden=True)
 #
 # **What is saved.** The input here. The output works too, since log σ is injective: $\sigma(-x) = 1 - e^{y}$.
 # Write it `-torch.expm1(y)`: in float32 at $x = 20$ the plain `1 - torch.exp(y)` is 0, `-expm1(y)` is $2.06\cdot10^{-9}$, which is right.
+# The same holds for the slope itself: $1 - \sigma(20)$ is 0 in float32, $\sigma(-20)$ is not.
 #
 # **Common mistakes.** `torch.log(torch.sigmoid(x))` in forward; `exp(-x) / (1 + exp(-x))` in backward (inf/inf at −1000);
 # $1 - y$, as if $y$ were σ; σ(x) instead of σ(−x); the sign.
@@ -1156,9 +881,7 @@ check(LogSigmoid, hidden=True)
 # %% [markdown]
 # ## Finale: a network made of your activations
 #
-# 569 biopsies, 30 measurements each: benign or malignant? The data come with scikit-learn.
-#
-# We train the same small network again and again, once with each of **your** activations and your `LogSigmoid` as the loss, once with torch's, from the same starting weights, and compare the losses step by step.
+# 569 biopsies, 30 measurements each: benign or malignant? The data come with scikit-learn. We train the same small network with each of **your** activations and your `LogSigmoid` as the loss, then with torch's, from the same starting weights.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-data", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from sklearn.datasets import load_breast_cancer
@@ -1240,27 +963,14 @@ for name, (mine, theirs) in pairs.items():
 # Differences in the last digits of float32, after every step of training. Your backwards **are** the real thing.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-losses-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axis = plt.subplots(figsize=(7.5, 3.6), constrained_layout=True)
-colours = ["blue", "black", "green", "vermillion", "purple"]
-for (name, (my_losses, their_losses, _)), colour in zip(results.items(), colours):
-    axis.semilogy(their_losses, color=palette[colour], label=f"{name}, torch")
-    every = max(1, STEPS // 15)
-    steps = range(0, STEPS, every)
-    axis.semilogy(steps, my_losses[::every], "o", color=palette[colour], markersize=5, mfc="none")
-axis.set(title="Lines: torch's activations. Circles: yours.", xlabel="training step", ylabel="loss")
-axis.legend(ncol=2)
-show(
-    fig,
-    alt="Training losses over the steps for five activations. The circles of the learner's own "
-    "Functions lie on the lines of torch's activations.",
-)
+figures.losses_of_activations({name: results[name][:2] for name in pairs})
 
 # %% [markdown]
 # ### And what did it keep?
 #
-# The same activations on one hidden layer of 400 × 16 numbers: bytes kept for backward by your Function, by torch's own operation, and by the formula spelled out for autograd.
+# The same activations on one hidden layer of 400 × 16 numbers: what your Function keeps, torch's own operation, and the formula spelled out for autograd.
 
-# %% nbgrader={"grade": false, "grade_id": "finale-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "finale-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 h, beta = torch.randn(400, 16, requires_grad=True), torch.ones(16, requires_grad=True)
 rows = {
     "sigmoid": (MySigmoid.apply, torch.sigmoid, naive_sigmoid),
@@ -1273,52 +983,42 @@ rows = {
     ),
     "log σ": (LogSigmoid.apply, F.logsigmoid, lambda t: torch.log(torch.sigmoid(t))),
 }
-kept = {}
 print("in units of one hidden layer:  yours   torch's   formula")
 for name, three in rows.items():
-    kept[name] = [kept_bytes(f, h) / h.nbytes if f else 0.0 for f in three]
-    print(f"{name:29}", *(f"{value:8.2f}" for value in kept[name]))
-
-# %% nbgrader={"grade": false, "grade_id": "finale-bytes-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axis = plt.subplots(figsize=(7.5, 3.2), constrained_layout=True)
-series = [("yours", "blue", ""), ("torch's own", "orange", "//"), ("formula", "vermillion", "..")]
-for offset, (label, colour, hatch) in enumerate(series):
-    heights = [three[offset] for three in kept.values()]
-    places = [i + 0.27 * (offset - 1) for i in range(len(kept))]
-    axis.bar(places, heights, 0.25, color=palette[colour], hatch=hatch, label=label, ec="white")
-axis.set_xticks(range(len(kept)), kept.keys())
-axis.set(title="Kept for backward", ylabel="tensors of the layer's size", xlabel="activation")
-axis.legend()
-show(
-    fig,
-    alt="Bars of memory kept for backward by yours, torch's own and the formula, in tensors of the "
-    "layer's size: " + "; ".join(f"{k} {a:.0f}, {b:.0f}, {c:.0f}" for k, (a, b, c) in kept.items()),
-)
+    kept = [f"{kept_bytes(f, h) / h.nbytes:8.2f}" if f else "    none" for f in three]
+    print(f"{name:29}", *kept)
 
 # %% [markdown]
-# Two bars deserve a word. `F.logsigmoid` on the CPU keeps a helper tensor beside its input; yours does without.
-# The formula `log(sigmoid(x))` keeps as little as yours, but you know what it does at −100.
+# `F.logsigmoid` on the CPU keeps a helper tensor beside its input; yours does without. The formula `log(sigmoid(x))` keeps as little as yours, but you know what it does at −100.
 #
-# And torch's own bar for Swish with a tensor β is missing (0 in the table), because torch has no such operation. Yours is one, and it has learned 16 different shapes:
+# And torch has no Swish with a tensor β. Yours is one, and it has learned 16 different shapes:
 
 # %% nbgrader={"grade": false, "grade_id": "finale-learned-shapes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 learned = results["Swish"][2][1].beta.detach()
-x = torch.linspace(-4, 0.5, 200)
-fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
-for value in learned:
-    axis.plot(x, x * torch.sigmoid(value * x), color=palette["blue"], alpha=0.5)
-axis.plot(x, F.silu(x), "--", color=palette["vermillion"], label="where all began: β = 1")
-axis.set(title="Sixteen activations, learned", xlabel="x", ylabel="x·σ(βx)")
-axis.legend()
 print("learned β:", [round(value, 2) for value in sorted(learned.tolist())])
-show(fig, alt="Sixteen learned Swish curves around the dashed starting curve with beta = 1.")
+figures.learned_swishes(learned)
 
 # %% [markdown]
 # ### An honest word
 #
-# `torch.sigmoid`, `torch.tanh`, `F.gelu`, `F.silu` and `F.logsigmoid` exist, each with a backward like yours in C++. In your own work, use them.
+# `torch.sigmoid`, `torch.tanh`, `F.gelu`, `F.silu` and `F.logsigmoid` exist, each with a backward like yours in C++. In your own work, use them. Write a Function when the operation is *not* there, when the composed formula keeps too much, or when its gradient is unstable. Today you have seen a case of each.
+
+# %% [markdown]
+# ## Find the bug
 #
-# Write a Function when the operation is *not* there, when the composed formula keeps too much, or when its gradient is unstable. Today you have seen a case of each.
+# Two answers to `Swish`, written in different styles. Both train as they should, and `gradcheck` passes for both. One of them will spoil a gradient penalty.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug", "locked": true, "schema_version": 3, "solution": false, "task": false}
+A, B = suspects("sigmoid")
+
+# %% nbgrader={"grade": false, "grade_id": "try-bug", "locked": false, "schema_version": 3, "solution": false, "task": false}
+# A and B are here to be tried, for instance against your own Swish.
+x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
+beta = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+gradcheck(A.apply, (x, beta)), gradcheck(B.apply, (x, beta))
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug-verdict", "locked": true, "schema_version": 3, "solution": false, "task": false}
+verdict("sigmoid")
 
 # %% [markdown]
 # ## Quiz
@@ -1351,8 +1051,16 @@ quiz_answers("sigmoid")
 # * A broadcast parameter gets a **summed** gradient: `sum_to_size`.
 
 # %% [markdown]
+# ## Sources
+#
+# - David Goldberg (1991): [*What every computer scientist should know about floating-point arithmetic*](https://doi.org/10.1145/103162.103163). Why 1 − σ(20) has no digits left.
+# - Martin Mächler (2012): [*Accurately computing log(1 − exp(−|a|))*](https://cran.r-project.org/web/packages/Rmpfr/vignettes/log1mexp-note.pdf). `log1p`, `expm1`, and where to change from one to the other.
+# - Dan Hendrycks and Kevin Gimpel (2016): [*Gaussian error linear units*](https://arxiv.org/abs/1606.08415). GELU, and its approximation by tanh.
+# - Prajit Ramachandran, Barret Zoph and Quoc Le (2017): [*Searching for activation functions*](https://arxiv.org/abs/1710.05941). Where Swish and its β come from.
+# - PyTorch (torch 2.13): [*Autograd mechanics*](https://docs.pytorch.org/docs/stable/notes/autograd.html). Saved tensors, and how long they live.
+# - PyTorch (torch 2.13): [*Double backward with custom functions*](https://docs.pytorch.org/tutorials/intermediate/custom_function_double_backward_tutorial.html). Saving inputs, outputs and intermediates, in torch's own words.
+
+# %% [markdown]
 # ## Where to go next
 #
-# **03_linear** leaves the elementwise world: matrix products, reductions and broadcasting, where each input has a gradient of its own shape and `sum_to_size` becomes a function you write yourself.
-#
-# `progress()` in a cell of your own shows where you are.
+# **Lesson 03, One gradient per input,** leaves the element-wise world: matrix products, reductions and broadcasting, where each input has a gradient of its own shape and `sum_to_size` becomes a function you write yourself.

@@ -16,99 +16,52 @@
 #
 # A linear layer has three inputs: data, a weight matrix and a bias. So its backward returns three gradients, of three different shapes. Getting each of them right, shape and value, is what this lesson is about.
 #
-# At the end you will have written a linear layer, broadcasting, sums, means, maxima and a stable logarithm of a sum of exponentials. Together they make a classifier of handwritten digits, loss function included, that trains to the same losses as `torch.nn`, step by step.
-
-# %% [markdown]
-# **Time:** about 60 minutes: 25 to read and run, 30 for eight short exercises (two of them are twins), 5 for the quiz.
+# At the end you have written a linear layer, broadcasting, sums, means, maxima and a stable logarithm of a sum of exponentials. Together they make a classifier of handwritten digits, loss function included, that trains to the same losses as `torch.nn`, step by step.
+#
+# **Time:** about two hours: 40 minutes to read and predict, 80 for eight exercises (two of them are twins). Folded sections are asides: leave them folded if you are in a hurry.
 #
 # **You need:** lessons 01 and 02, matrix products, and broadcasting as NumPy and torch have it.
-#
-# Stuck? `hint(MyLinear)` in a cell of your own gives one hint at a time.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import os
 
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, explain, hint, progress
-from widgets import Operation, gradient_flow, palette, quiz, saved_ledger, show, xray
+from widgets import (
+    Operation,
+    attempt,
+    figures,
+    gradient_flow,
+    outcome,
+    predict,
+    quiz,
+    saved_ledger,
+    suspects,
+    verdict,
+    xray,
+)
 
 torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
 _ = torch.manual_seed(3)
 
 # %% [markdown]
-# Two helpers for what follows: one prints an error and goes on, the other counts what is kept for backward (you met it in lesson 02).
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-helpers", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def attempt(action, *arguments):
-    """Call action(*arguments) and print what it gives, or the first line of the error it raises."""
-    try:
-        print("no error:", action(*arguments))
-    except Exception as error:
-        print(f"{type(error).__name__}: {str(error).splitlines()[0]}")
-
-
-def kept_bytes(function, *inputs, free=()):
-    """Bytes of the distinct tensors kept for backward; those in ``free`` exist anyway."""
-    kept, known = {}, {tensor.data_ptr() for tensor in free}
-
-    def put_aside(tensor):
-        if tensor.data_ptr() not in known:
-            kept[tensor.data_ptr()] = tensor.nbytes
-        return tensor.detach()
-
-    with torch.autograd.graph.saved_tensors_hooks(put_aside, lambda tensor: tensor):
-        result = function(*inputs)
-    del result
-    return sum(kept.values())
-
-
-# %% [markdown]
-# ## Why it matters
-#
-# So far each output element depended on one input element, and "upstream times local slope" was the whole story. In a linear layer **every output of a row depends on every input of that row, and on a whole row of weights**.
-#
-# The Jacobian is then no longer a diagonal. Here is that of a tiny layer with respect to its weights.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x, weight = torch.randn(4, 2), torch.randn(3, 2)
-jacobian = torch.autograd.functional.jacobian(lambda w: F.linear(x, w), weight)
-outputs, weights = 4 * 3, 3 * 2
-print("Jacobian:", outputs, "outputs ×", weights, "weights =", jacobian.numel(), "numbers,")
-print("of which", int((jacobian == 0).sum()), "are zero")
-
-batch, width = 128, 512
-numbers = (batch * width) * (width * width)
-print(f"A layer 512 → 512 with a batch of 128: {numbers * 4 / 2**30:.0f} GiB in float32")
-
-# %% [markdown]
-# Nobody ever builds that matrix. Backward computes the product $v^{\mathsf T} J$ directly, and for a linear layer that product is... another matrix product, as cheap as forward.
-#
-# To find it, you need one tool: indices.
-
-# %% [markdown]
 # ## The mathematics: write the indices
 #
-# Take $y = A v$ with a matrix $A$ of shape $(m, n)$ and a vector $v$ of $n$ numbers, so $y_i = \sum_j A_{ij} v_j$. Let $g_i = \partial L / \partial y_i$ arrive from above. Then
+# In a linear layer every output of a row depends on every input of that row, and on a whole row of weights. The Jacobian is no diagonal any more, and nobody could build it: for a layer 512 → 512 and a batch of 128 it has 64 GiB. To find $v^{\mathsf T} J$ without it, you need one tool: indices.
 #
-# $$\frac{\partial L}{\partial v_j} = \sum_i g_i \frac{\partial y_i}{\partial v_j} = \sum_i g_i A_{ij} = (A^{\mathsf T} g)_j,
-# \qquad
-# \frac{\partial L}{\partial A_{ij}} = g_i v_j .$$
-
-# %% [markdown]
-# Two questions give every gradient of this kind:
+# Take $y = A v$ with a matrix $A$ of shape $(m, n)$ and a vector $v$ of $n$ numbers, so $y_i = \sum_j A_{ij} v_j$. Let $g_i = \partial L / \partial y_i$ arrive from above. Two questions give every gradient of this kind:
 #
 # * **Which outputs does this element touch?** $v_j$ touches all of them: a sum over $i$. $A_{ij}$ touches $y_i$ alone: no sum.
 # * **With which factor?** The one it was multiplied by.
 #
+# $$\frac{\partial L}{\partial v_j} = \sum_i g_i A_{ij} = (A^{\mathsf T} g)_j,
+# \qquad
+# \frac{\partial L}{\partial A_{ij}} = g_i v_j .$$
+#
 # And the result has the **shape of the input it belongs to**: $A^{\mathsf T} g$ has $n$ numbers as $v$ has, and $g_i v_j$ fills a matrix of the shape of $A$.
-
-# %% [markdown]
-# ## A worked example, traced
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-mat-vec", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -138,14 +91,14 @@ print("grad_A =", A.grad.tolist())
 print("grad_v =", v.grad.tolist())
 
 # %% [markdown]
-# Read it with the formulas. $g = (1, 10)$ and $v = (1, 0, -1)$, so the rows of `grad_A` are $1 \cdot v$ and $10 \cdot v$.
+# The rows of `grad_A` are $1 \cdot v$ and $10 \cdot v$. `grad_v` mixes the rows of $A$: $1 \cdot (1, 2, 3) + 10 \cdot (4, 5, 6)$.
 #
-# `grad_v` mixes the rows of $A$: $1 \cdot (1, 2, 3) + 10 \cdot (4, 5, 6)$.
-
-# %% [markdown]
 # ### Square shapes hide a transpose
 #
-# Now forget the transpose and write $A g$. With a matrix of shape (2, 3) torch complains. With a square one it does not.
+# Now somebody forgets the transpose and writes $A g$.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-symmetric", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("symmetric")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-square", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -175,90 +128,40 @@ print(
 )
 print("3 × 3, symmetric:   gradcheck says", gradcheck(Untransposed.apply, (symmetric, v)))
 
-# %% [markdown]
-# A **square shape** silences torch, and a **symmetric value** (an identity, a matrix of ones) silences gradcheck as well. So test with sizes that are all different, and with random numbers. The checks of this course do.
-#
-# > **Habit.** Write the shapes beside each product before you run it. With all sizes different there is often only one product that fits.
+outcome("symmetric")
 
 # %% [markdown]
+# So test with sizes that are all different, and with random numbers. The checks of this course do.
+#
+# > **Habit.** Write the shapes beside each product before you run it. With all sizes different there is often only one product that fits.
+#
 # ## The layer
 #
 # `F.linear` computes $y = x W^{\mathsf T} + b$, with $x$ of shape (batch, in), $W$ (out, in) and $b$ (out):
 #
 # $$y_{ro} = \sum_i x_{ri} W_{oi} + b_o .$$
 #
-# Ask the two questions three times. Which $y_{ro}$ does $x_{ri}$ touch? Which does $W_{oi}$? And which does $b_o$? The last one is used in **every row** of the batch.
-
-# %% [markdown]
+# Ask the two questions three times. Which $y_{ro}$ does $x_{ri}$ touch? Which does $W_{oi}$? And $b_o$? The last one is used in **every row** of the batch.
+#
 # ### Any number of batch dimensions
 #
-# `F.linear` does not mind whether `x` has the shape (in), (batch, in) or (batch, words, in): it works on the last dimension, and all others are "rows".
+# `F.linear` does not mind whether `x` has the shape (in), (batch, in) or (batch, words, in): it works on the last dimension, and all others are "rows". In backward the rows disappear: weight and bias served all of them, so their gradients **sum over all of them**. The easy way is to flatten the rows first, by `x.reshape(-1, x.shape[-1])`.
 #
-# In backward the rows disappear: weight and bias served all of them, so their gradients **sum over all of them**. The easy way is to flatten the rows first.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
-for shape in [(4,), (5, 4), (2, 3, 4), (2, 1, 3, 4)]:
-    x = torch.zeros(shape)
-    print(str(shape).ljust(14), "has the rows", tuple(x.reshape(-1, 4).shape))
-
-# %% [markdown]
 # ### An optional argument
 #
-# The bias may be left out. What does `ctx.needs_input_grad` look like then? It has one entry for each argument that was **really passed**:
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-needs", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class Shift(Function):
-    """y = x · w, or x · w + b; prints what backward is told."""
-
-    @staticmethod
-    def forward(ctx, x, w, b=None):
-        ctx.save_for_backward(x, w)
-        return x * w if b is None else x * w + b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        print("needs_input_grad =", ctx.needs_input_grad)
-        return grad_output * w, grad_output * x, None
-
-
-x, w = torch.ones(3), torch.ones(3, requires_grad=True)
-Shift.apply(x, w).sum().backward()  # two arguments
-Shift.apply(x, w, None).sum().backward()  # three
-
-# %% [markdown]
-# So `ctx.needs_input_grad[2]` is an `IndexError` when the bias was left out. Note in forward whether there is one, or look at the length first. (With `setup_context`, torch fills in the defaults, and there are always three entries.)
+# The bias may be left out. Then `ctx.needs_input_grad` has two entries, one for each argument that was **really passed**, and `ctx.needs_input_grad[2]` is an `IndexError`. Note in forward whether there is a bias. (With `setup_context` torch fills in the defaults, and there are three entries.) A third `None` for a bias that was not passed is fine: torch forgives extra `None`s at the end.
 #
-# A third `None` for a bias that was not passed is fine: torch forgives extra `None`s at the end.
-
-# %% [markdown]
-# `needs_input_grad` matters more here than it did before. The matrix products are where the time of training goes: one in forward, one for `x`, one for `weight`. torch can count their multiplications and additions:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-flops", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from torch.utils.flop_counter import FlopCounterMode
-
-weight = torch.randn(50, 40, requires_grad=True)
-for needs in (True, False):
-    x = torch.randn(30, 40, requires_grad=needs)
-    with FlopCounterMode(display=False) as forward:
-        y = F.linear(x, weight)
-    with FlopCounterMode(display=False) as backward:
-        y.sum().backward()
-    flops = forward.get_total_flops(), backward.get_total_flops()
-    print(f"x needs a gradient: {needs!s:5}   forward {flops[0]}, backward {flops[1]} operations")
-
-# %% [markdown]
-# Forward costs $2 \cdot \text{batch} \cdot \text{in} \cdot \text{out}$ operations, backward twice that, or **once** where the input is data and nobody asks for its gradient. A Function that computes it anyway wastes a third of the layer's work: torch throws the result away.
-
-# %% [markdown]
 # ## Exercise 1: MyLinear
 #
-# **Contract.** `MyLinear.apply(x, weight, bias=None)`; the reference is `F.linear`.
+# **Contract.** `MyLinear.apply(x, weight, bias=None)` promises
 #
-# * `x` (…, in) with any number of batch dimensions, none included; `weight` (out, in); `bias` (out), or `None`, or left out.
-# * Three gradients, each of **exactly** its input's shape, `None` where none is needed.
-# * Keep `x` and `weight` for backward. Does backward read the bias?
+# * **values** of `F.linear`: `weight` (out, in); `bias` (out), or `None`, or left out
+# * **gradients**: three, each of **exactly** its input's shape, `None` where none is needed
+# * **second derivatives** right
+# * **special points**: right for zeros and for inputs of ±1000
+# * **memory**: `x` and `weight`. Does backward read the bias?
+# * **shapes, strides, dtypes**: `x` (…, in) with any number of batch dimensions, none included; the rest as for every Function
+# * **nothing else is touched** · **your own work**: as for every Function
 #
 # Forward may call `F.linear`. In backward, three lines of mathematics are yours.
 
@@ -295,8 +198,8 @@ class MyLinear(Function):
 check(MyLinear)
 
 # %% nbgrader={"grade": true, "grade_id": "my-linear-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of MyLinear run here when this notebook is graded.
-# You can run them now: check(MyLinear, hidden=True)
+# When this notebook is graded, the same promises of MyLinear are checked here with other numbers.
+# You can run it now: check(MyLinear, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(MyLinear, hidden=True)
 ### END HIDDEN TESTS
@@ -330,10 +233,30 @@ for name, a, b in zip(("x", "weight", "bias"), mine, torchs):
 # %% nbgrader={"grade": false, "grade_id": "see-my-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(MyLinear)
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### What needs_input_grad saves
+
 # %% [markdown]
+# The matrix products are where the time of training goes: one in forward, one for `x`, one for `weight`. torch can count their multiplications and additions. Where the input is data and nobody asks for its gradient, backward costs as much as forward, and not twice that. A Function that computes it anyway wastes a third of the layer's work.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-flops", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from torch.utils.flop_counter import FlopCounterMode
+
+weight = torch.randn(50, 40, requires_grad=True)
+for needs in (True, False):
+    x = torch.randn(30, 40, requires_grad=needs)
+    with FlopCounterMode(display=False) as forward:
+        y = F.linear(x, weight)
+    with FlopCounterMode(display=False) as backward:
+        y.sum().backward()
+    flops = forward.get_total_flops(), backward.get_total_flops()
+    print(f"x needs a gradient: {needs!s:5}   forward {flops[0]}, backward {flops[1]} operations")
+
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### Save what backward reads, and nothing else
-#
-# What happens if one saves the bias as well? It is a parameter, so it costs no memory. But whatever is saved is **watched**: somebody who edits the bias between forward and backward now gets an error, for a tensor that no gradient depends on.
+
+# %% [markdown]
+# What if one saves the bias as well? It is a parameter, so it costs no memory. But whatever is saved is **watched**: if somebody edits the bias between forward and backward, there is now an error, for a tensor that no gradient depends on.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-needless-save", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -352,7 +275,6 @@ class AddBias(Function):
         return grad_output, grad_output.sum(0), None
 
 
-# %% nbgrader={"grade": false, "grade_id": "demo-needless-save-outcome", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def gradient_after_an_update(needlessly):
     x, bias = torch.zeros(5, 2), torch.zeros(2, requires_grad=True)
     y = AddBias.apply(x, bias, needlessly)
@@ -366,10 +288,11 @@ for needlessly in (False, True):
     print("bias saved:" if needlessly else "not saved: ", end=" ")
     attempt(gradient_after_an_update, needlessly)
 
-# %% [markdown]
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### A word on autocast
-#
-# Under `torch.autocast` matrix products run in bfloat16 (or float16). Forward of our Function runs under autocast, its backward does not. So `A` was saved in float32, and the gradient that arrives is bfloat16:
+
+# %% [markdown]
+# Under `torch.autocast` matrix products run in bfloat16 (or float16). Forward of our Function runs under autocast, its backward does not. So `A` was saved in float32, and the gradient that arrives is bfloat16. `custom_fwd` remembers whether autocast was on, and `custom_bwd` runs backward in the same mode. A Function that multiplies matrices and may meet autocast needs both. (`custom_fwd` does not go together with `setup_context`.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-autocast", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -400,48 +323,29 @@ attempt(train_under_autocast, MatVec)
 attempt(train_under_autocast, AutocastMatVec)
 
 # %% [markdown]
-# `custom_fwd` remembers whether autocast was on, and `custom_bwd` runs backward in the same mode. A Function that multiplies matrices and may meet autocast needs both. (`custom_fwd` does not go together with `setup_context`: use the form with `ctx` in forward.)
-
-# %% [markdown]
 # ## Broadcasting: used many times, summed once
 #
-# The bias is the simplest case of something that is everywhere in torch: a small tensor is **stretched** to the size of a large one. `a + b`, `a * b`, a mask, a scale per channel.
-#
-# Stretching means *using the same number several times*. And what is used several times collects a gradient from each use:
+# The bias is the simplest case of something that is everywhere in torch: a small tensor is **stretched** to the size of a large one. Stretching means *using the same number several times*. And what is used several times collects a gradient from each use:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-broadcast-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 grad = torch.tensor([[1.0, 2.0, 0.0, -1.0], [3.0, -1.0, 2.0, 1.0], [0.0, 1.0, 1.0, 2.0]])
-pictures = {
-    "upstream gradient,\nshape (3, 4)": grad,
-    "for b of shape (4,):\ncolumn sums": grad.sum_to_size(1, 4),
-    "for b of shape (3, 1):\nrow sums": grad.sum_to_size(3, 1),
-}
-fig, axes = plt.subplots(1, 3, figsize=(9, 2.6))
-for axis, (title, values) in zip(axes, pictures.items()):
-    axis.imshow(values, cmap="cividis", vmin=-1, vmax=5)
-    for (i, j), value in zip(
-        torch.cartesian_prod(*map(torch.arange, values.shape)), values.flatten()
-    ):
-        colour = "black" if value > 2.5 else "white"
-        axis.text(j, i, f"{value:g}", ha="center", va="center", color=colour)
-    axis.set(title=title, xlabel="column", ylabel="row")
-    axis.set_xticks(range(values.shape[1]))
-    axis.set_yticks(range(values.shape[0]))
-show(
-    fig,
-    alt="A 3 by 4 upstream gradient; the gradient of a row that was stretched downwards is its column "
-    "sums 4, 2, 3, 2; that of a column that was stretched sideways its row sums 2, 5, 4.",
+figures.sums_of_a_gradient(
+    {
+        "upstream gradient,\nshape (3, 4)": grad,
+        "for b of shape (4,):\ncolumn sums": grad.sum_to_size(1, 4),
+        "for b of shape (3, 1):\nrow sums": grad.sum_to_size(3, 1),
+    }
 )
 
 # %% [markdown]
-# That is the whole rule:
-#
 # > **Broadcasting repeats. Its backward sums over what was repeated.** New dimensions in front are summed away; a dimension of size 1 that was stretched is summed and stays, with size 1.
-
-# %% [markdown]
+#
 # ### What torch repairs behind your back
 #
-# Now something that most tutorials get wrong. They say that a gradient of the wrong shape is an error. Let us ask torch: `Returns` takes an `x` of shape (2, 3) and hands back whatever we like.
+# In lesson 02 you saw torch do a forgotten sum for you. How far does that go? `returns` takes an `x` of shape (2, 3) and hands back whatever we like.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-too-large", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("too-large")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-repair", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -460,7 +364,6 @@ def returns(gradient):
     return Returns
 
 
-# %% nbgrader={"grade": false, "grade_id": "demo-repair-outcome", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def leaf_gradient(gradient):
     x = torch.zeros(2, 3, requires_grad=True)
     returns(gradient).apply(x).sum().backward()
@@ -468,61 +371,19 @@ def leaf_gradient(gradient):
 
 
 for shape in [(2, 3), (3, 2), (1, 3), (), (5, 2, 3)]:
-    print(f"{shape!s:10}", end=" ")
+    print(f"\n{shape!s:10}", end=" ")
     attempt(leaf_gradient, torch.ones(shape))
-
-# %% [markdown]
-# Look at the last line. For an `x` of shape (2, 3), a gradient of shape (5, 2, 3) is **accepted and summed**: each entry is 5. torch only refuses a gradient that `x`'s shape cannot be *expanded* to.
-#
-# It repairs the dtype as well. Only the device is sacred:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-repair-dtype", "locked": true, "schema_version": 3, "solution": false, "task": false}
-print("float64:  ", end=" ")
+print("\nfloat64   ", end=" ")
 attempt(leaf_gradient, torch.ones(2, 3, dtype=torch.float64))
-print("elsewhere:", end=" ")
+print("\nelsewhere ", end=" ")
 attempt(leaf_gradient, torch.ones(2, 3, device="meta"))
 
-# %% [markdown]
-# So what if you **forget the sum** of a broadcast factor? Nothing happens. Not an error, not even from gradcheck, because gradcheck sees only what comes out of the engine:
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-missing-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class ForgetsTheSum(Function):
-    """a · b; never sums down to the shape of a factor that was broadcast."""
-
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a * b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return grad_output * b, grad_output * a
-
-
-a = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-b = torch.randn(4, dtype=torch.float64, requires_grad=True)
-print("gradcheck    ", gradcheck(ForgetsTheSum.apply, (a, b)))
-print("gradgradcheck", gradgradcheck(ForgetsTheSum.apply, (a, b)))
-y = ForgetsTheSum.apply(a, b)
-raw = y.grad_fn.apply(torch.ones_like(y))
-print("but for b, of shape (4,), backward itself returned", tuple(raw[1].shape))
+outcome("too-large")
 
 # %% [markdown]
-# Watch it happen. Go to the step *Torch repairs*: what did backward return for `b`, and what went on?
-
-# %% nbgrader={"grade": false, "grade_id": "see-forgotten-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
-xray(ForgetsTheSum, a, b)
-
-# %% [markdown]
-# Why then write the sum? Because the repair has limits:
+# torch only refuses a gradient that `x`'s shape cannot be *expanded* to. It repairs the dtype as well; only the device is sacred.
 #
-# * It happens in torch's engine. Call your backward from another backward (as a fused Function does) and nobody repairs anything.
-# * It cannot know what you meant: the 5 above may well have been a bug, and the engine made it look like a gradient.
-# * The formula is what you hand to the next reader. $\sum_r g_{ro}$ *has* a sum.
-#
-# The checks of this course therefore look at what **your** backward returns, before torch touches it. The verdict has a name:
+# Why then write the sum yourself? The repair happens in torch's engine: call your backward from another backward, and nobody repairs anything. And it cannot know what you meant. The checks of this course look at what **your** backward returns. The verdict has a name:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-explain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 explain("gradient-unsummed")
@@ -532,11 +393,13 @@ explain("gradient-unsummed")
 #
 # The reverse of broadcasting, as a plain function you will use in a minute.
 #
-# **Contract.** `unbroadcast(grad, shape)` returns `grad` summed down to `shape`, a sequence of ints (tuple, list or `torch.Size`) that broadcasts to `grad.shape`.
+# **Contract.** `unbroadcast(grad, shape)` promises
 #
-# * New leading dimensions are summed away, stretched dimensions are summed and keep their size 1.
-# * Nothing to sum? Then `grad` itself may be returned.
-# * Ordinary torch operations, so that a gradient flows through it. An empty batch is fine too: a sum over nothing is 0.
+# * **values**: `grad` summed down to `shape`, a sequence of ints (tuple, list or `torch.Size`) that broadcasts to `grad.shape`. New leading dimensions are summed away, stretched dimensions are summed and keep their size 1. Nothing to sum? Then `grad` itself may be returned
+# * **gradients** flow through it: ordinary torch operations
+# * **special points**: dimensions of size 1 that were never stretched stay
+# * **shapes, strides, dtypes**: an empty batch is fine too, a sum over nothing is 0; and so is a transposed `grad`
+# * **nothing else is touched**: `grad` is left as it was
 #
 # torch has this built in, as `grad.sum_to_size(shape)`. It is a good idea to write it once with `sum` alone.
 
@@ -558,8 +421,8 @@ def unbroadcast(grad, shape):
 check(unbroadcast)
 
 # %% nbgrader={"grade": true, "grade_id": "unbroadcast-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of unbroadcast run here when this notebook is graded.
-# You can run them now: check(unbroadcast, hidden=True)
+# When this notebook is graded, the same promises of unbroadcast are checked here with other numbers.
+# You can run it now: check(unbroadcast, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(unbroadcast, hidden=True)
 ### END HIDDEN TESTS
@@ -573,9 +436,10 @@ check(unbroadcast, hidden=True)
 #
 # **Why differentiable matters.** Your backward is differentiated again for second derivatives, and `unbroadcast` is part of it.
 
-# %% [markdown]
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### Try it
-#
+
+# %% [markdown]
 # The reverse of `expand`, asked of autograd itself. And a bias per channel of a batch of images, shape (images, channels, height, width):
 
 # %% nbgrader={"grade": false, "grade_id": "try-unbroadcast", "locked": false, "schema_version": 3, "solution": false, "task": false}
@@ -589,10 +453,14 @@ for shape, large in [((4,), (3, 4)), ((3, 1), (3, 4)), ((2, 1, 1), (5, 2, 3, 3))
 # %% [markdown]
 # ## Exercise 3: Multiply
 #
-# **Contract.** `Multiply.apply(a, b)` is $a \cdot b$ for any two shapes that broadcast. **Either** may be the one that is stretched, or both: (3, 1) times (1, 4) is (3, 4).
+# **Contract.** `Multiply.apply(a, b)` promises
 #
-# * Gradients of exactly the shapes of `a` and `b`; `None` for a factor that needs none.
-# * Keep `a` and `b`, nothing else.
+# * **values** of $a \cdot b$ for any two shapes that broadcast. **Either** may be the one that is stretched, or both: (3, 1) times (1, 4) is (3, 4)
+# * **gradients** of exactly the shapes of `a` and `b`; `None` for a factor that needs none
+# * **second derivatives** right
+# * **special points**: zeros among the factors, and inputs of ±1000
+# * **memory**: `a` and `b`, nothing else
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
 # Use your `unbroadcast` (should the check of `Multiply` complain about a sum, look whether that of `unbroadcast` passes).
 
@@ -625,8 +493,8 @@ class Multiply(Function):
 check(Multiply)
 
 # %% nbgrader={"grade": true, "grade_id": "multiply-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Multiply run here when this notebook is graded.
-# You can run them now: check(Multiply, hidden=True)
+# When this notebook is graded, the same promises of Multiply are checked here with other numbers.
+# You can run it now: check(Multiply, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Multiply, hidden=True)
 ### END HIDDEN TESTS
@@ -640,9 +508,10 @@ check(Multiply, hidden=True)
 #
 # **Common mistakes.** No sum (torch repairs it, your formula does not say it). `sum(0)` whatever the shape. The total `.sum()` for every element. Summing before multiplying: $\sum g \cdot \sum a$ is not $\sum g a$. Saving the expanded factors as new tensors.
 
-# %% [markdown]
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### The same idea once more: batched matrix products
-#
+
+# %% [markdown]
 # `A @ B` broadcasts too, over the batch dimensions. Multiply first, then sum down:
 
 
@@ -675,13 +544,10 @@ print("backward itself:", [tuple(g.shape) for g in y.grad_fn.apply(torch.ones_li
 #
 # A sum uses every element once, with the factor 1. So its backward hands the same number to each of them: **it stretches**. Broadcasting and summing are each other's backward.
 #
-# | forward | backward |
-# |---|---|
-# | stretch (`expand`) | sum |
-# | sum | stretch (`expand`) |
+# `expand` stretches without a copy: the new dimension has stride 0, all its "copies" are one memory cell. That is cheap, and has a consequence one should have seen once.
 
-# %% [markdown]
-# `expand` copies nothing: the new dimension has stride 0, all its "copies" are one memory cell. That is cheap, and has a consequence one should have seen once.
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-one-entry", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("one-entry")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-stride-zero", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -706,15 +572,14 @@ attempt(lambda: grad.add_(1.0))
 grad[0, 0] = 5.0  # one entry, we think
 print(grad)
 
-# %% [markdown]
-# This is why `grad_output` is not yours to write to, and why `view` may fail on it: the gradient of `loss = y.sum()` arrives in exactly this form. (`x.grad` itself is an ordinary tensor: torch copies before it stores.)
+outcome("one-entry")
 
 # %% [markdown]
+# This is why `grad_output` is not yours to write to, and why `view` may fail on it: the gradient of `loss = y.sum()` arrives in exactly this form. (`x.grad` itself is an ordinary tensor: torch copies before it stores.)
+#
 # ### Which dimension is missing?
 #
-# `x.sum(1)` of a (3, 4) matrix has the shape (3,). To stretch that back you must say *where* the dimension was: `unsqueeze(1)` gives (3, 1), and `expand` does the rest. With `keepdim=True` it is there already.
-#
-# Forget the `unsqueeze`, and shapes will usually tell. Unless they are square:
+# `x.sum(1)` of a (3, 4) matrix has the shape (3,). To stretch that back you must say *where* the dimension was: `unsqueeze(1)` gives (3, 1), and `expand` does the rest. With `keepdim=True` it is there already. Forget the `unsqueeze`, and shapes will usually tell. Unless they are square:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-square-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
 g = torch.tensor([1.0, 2.0, 3.0])  # upstream of x.sum(1)
@@ -726,10 +591,14 @@ attempt(lambda: g.expand(3, 4))
 # %% [markdown]
 # ## Exercise 4: Sum
 #
-# **Contract.** `Sum.apply(x, dim, keepdim=False)` is `torch.sum` over **one** dimension; `dim` an int, negative ones count from the end; `x` has at least one dimension.
+# **Contract.** `Sum.apply(x, dim, keepdim=False)` promises
 #
-# * No tensor is kept at all: what backward needs to know is a shape and two plain values.
-# * How many values does backward return?
+# * **values** of `torch.sum` over **one** dimension; `dim` an int, negative ones count from the end; `x` has at least one dimension
+# * **gradients** right. How many values does backward return?
+# * **second derivatives** right
+# * **special points**: right for inputs of ±1000
+# * **memory**: no tensor is kept at all: what backward needs to know is a shape and two plain values
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "sum", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -755,8 +624,8 @@ class Sum(Function):
 check(Sum)
 
 # %% nbgrader={"grade": true, "grade_id": "sum-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Sum run here when this notebook is graded.
-# You can run them now: check(Sum, hidden=True)
+# When this notebook is graded, the same promises of Sum are checked here with other numbers.
+# You can run it now: check(Sum, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Sum, hidden=True)
 ### END HIDDEN TESTS
@@ -775,7 +644,14 @@ check(Sum, hidden=True)
 #
 # The twin: a mean is a sum divided by a number.
 #
-# **Contract.** `Mean.apply(x, dim, keepdim=False)` as `torch.mean` over one dimension. No tensor is kept.
+# **Contract.** `Mean.apply(x, dim, keepdim=False)` promises
+#
+# * **values** of `torch.mean` over one dimension
+# * **gradients** right
+# * **second derivatives** right
+# * **special points**: right for inputs of ±1000
+# * **memory**: no tensor is kept
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
 # Which number exactly? In a batch of shape (2, 3, 4) with `dim=1` there are four candidates.
 
@@ -803,8 +679,8 @@ class Mean(Function):
 check(Mean)
 
 # %% nbgrader={"grade": true, "grade_id": "mean-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Mean run here when this notebook is graded.
-# You can run them now: check(Mean, hidden=True)
+# When this notebook is graded, the same promises of Mean are checked here with other numbers.
+# You can run it now: check(Mean, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Mean, hidden=True)
 ### END HIDDEN TESTS
@@ -847,14 +723,13 @@ sine, cosine = SineCosine.apply(x)
 sine.backward()  # nobody uses the cosine
 
 # %% [markdown]
-# An output that nobody used gets a gradient of zeros, made for the occasion. For a large output that is a wasted tensor. `ctx.set_materialize_grads(False)` in forward says: give me `None` instead. (Then backward has to cope with `None`.)
-#
-# Each output is a tensor of its own in the tuple. Tensors hidden inside a list or a dict are not tracked.
+# An output that nobody used gets a gradient of zeros, made for the occasion. (`ctx.set_materialize_grads(False)` in forward says: give me `None` instead.) Indices are integers and have no gradient; backward receives zeros for them. `ctx.mark_non_differentiable(indices)` tells the reader so.
+
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### Outputs without a gradient
 
 # %% [markdown]
-# ### Outputs without a gradient
-#
-# Some outputs are information: a mask, a count, an index. Say so with `ctx.mark_non_differentiable`. Here is what happens without it, for a mask of floats:
+# A mask of *floats* needs that mark. Unmarked, it claims to be differentiable, and a gradient that flows into it **vanishes without a word**. Marked, it is honest: a loss made of the mask alone raises an error. Tensors hidden inside a list or a dict are not tracked at all.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-mark", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -882,14 +757,12 @@ for mark in (False, True):
     print(f"marked: {mark!s:5}  mask.requires_grad = {mask.requires_grad}")
 
 # %% [markdown]
-# Unmarked, the mask claims to be differentiable, and a gradient that flows into it **vanishes without a word**. Marked, it is honest: a loss made of the mask alone raises an error.
-#
-# **Integers need no mark.** A tensor of integers cannot require grad, and torch sees that by itself: an output of indices is as good unmarked. Marking it tells the reader what you mean. Either way backward receives one entry for each output, zeros for the indices: count on it.
-
-# %% [markdown]
 # ### Ties
 #
-# When two elements share the maximum, who gets the gradient? torch has two conventions:
+# When two elements share the maximum, who gets the gradient?
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-ties", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("ties")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-ties", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for words, function in (
@@ -900,13 +773,16 @@ for words, function in (
     function(x).backward()
     print(f"{words:28} {x.grad.tolist()}")
 
-# %% [markdown]
-# Both are fair: at a tie there is no derivative, only a choice. With indices the choice has been made in forward, so everything goes to the element that the index names.
+outcome("ties")
 
 # %% [markdown]
+# Both conventions are fair: at a tie there is no derivative, only a choice. With indices the choice has been made in forward.
+
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### Writing into an input
-#
-# There is one more mark. A Function may write into its input, to save memory, if it says so with `ctx.mark_dirty(x)` and returns that tensor. Then torch knows that the output is the input, edited.
+
+# %% [markdown]
+# There is one more mark. A Function may write into its input, to save memory, if it says so with `ctx.mark_dirty(x)` and returns that tensor. In the cell below the first error is the version counter at work: `sin` had saved the old `h`. The second says that a leaf which requires a gradient may not be overwritten at all. Without the mark, that edit passes in silence. No exercise of this course writes into its inputs.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-dirty", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -935,16 +811,17 @@ attempt(waves.sum().backward)
 attempt(TripleInPlace.apply, x)
 
 # %% [markdown]
-# The first error is the version counter at work: `sin` had saved the old `h`. The second says that a leaf which requires a gradient may not be overwritten at all. Without the mark, that second edit passes in silence and the caller's leaf is changed. No exercise of this course writes into its inputs.
-
-# %% [markdown]
 # ## Exercise 6: Max
 #
-# **Contract.** `Max.apply(x, dim)` returns `(values, indices)` as `torch.max(x, dim)` does.
+# **Contract.** `Max.apply(x, dim)` promises
 #
-# * The gradient goes to the chosen element only, at ties too. The indices have none; mark them to say so, though as integers they would do without.
-# * Keep the indices, nothing larger.
-# * Right in every dtype: a `torch.zeros(shape)` is float32, whatever `x` is. `grad_values.new_zeros(shape)` is not.
+# * **values**: `(values, indices)` as `torch.max(x, dim)` gives them
+# * **gradients**: for the chosen element only. The indices have none; mark them to say so, though as integers they would do without
+# * **second derivatives** right
+# * **special points**: at ties too the gradient goes to the one element that was chosen; right for inputs of ±1000 and with $-\infty$ among them
+# * **memory**: the indices, nothing larger
+# * **shapes, strides, dtypes**: a `torch.zeros(shape)` is float32, whatever `x` is. `grad_values.new_zeros(shape)` is not
+# * **nothing else is touched** · **your own work**: as for every Function
 #
 # `zeros.scatter(dim, index, src)` gives a copy of `zeros` in which `src` stands at the places `index`; both have the reduced dimension, with size 1.
 
@@ -976,8 +853,8 @@ class Max(Function):
 check(Max)
 
 # %% nbgrader={"grade": true, "grade_id": "max-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Max run here when this notebook is graded.
-# You can run them now: check(Max, hidden=True)
+# When this notebook is graded, the same promises of Max are checked here with other numbers.
+# You can run it now: check(Max, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Max, hidden=True)
 ### END HIDDEN TESTS
@@ -1011,24 +888,7 @@ xray(Max)
 # A hard maximum gives the whole gradient to one element. The soft one shares it out.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-soft-maximum", "locked": true, "schema_version": 3, "solution": false, "task": false}
-t = torch.linspace(-5, 5, 201, dtype=torch.float64, requires_grad=True)
-pair = torch.stack([t, torch.zeros_like(t)], dim=1)
-soft, hard = pair.logsumexp(1), pair.max(1).values
-(soft_slope,) = torch.autograd.grad(soft.sum(), t, retain_graph=True)
-(hard_slope,) = torch.autograd.grad(hard.sum(), t)
-fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
-for axis, smooth, sharp in ((left, soft, hard), (right, soft_slope, hard_slope)):
-    axis.plot(t.detach(), smooth.detach(), color=palette["blue"], label="log(eᵗ + e⁰)")
-    axis.plot(t.detach(), sharp.detach(), "--", color=palette["vermillion"], label="max(t, 0)")
-    axis.set(xlabel="t")
-    axis.legend()
-left.set(title="Value", ylabel="value of (t, 0)")
-right.set(title="Share of the gradient that t gets", ylabel="slope in t")
-show(
-    fig,
-    alt="Left: the logarithm of the sum of exponentials of t and 0 is a rounded version of max(t, 0). "
-    "Right: its slope in t rises smoothly from 0 to 1, where that of the maximum jumps at 0.",
-)
+figures.soft_maximum()
 
 # %% [markdown]
 # Written as it stands, the formula overflows. The cure is to shift by the maximum $m$ before exponentiating, which changes nothing on paper:
@@ -1044,7 +904,10 @@ print("shifted:     ", (m + torch.log(torch.exp(x - m).sum())).item())
 # %% [markdown]
 # ### A row of −∞
 #
-# Masks set forbidden entries to $-\infty$, so that $e^{-\infty} = 0$. What if a whole row is forbidden? The sum is 0, its logarithm $-\infty$. And the shift computes $-\infty - (-\infty)$, which is NaN. `torch.logsumexp` knows that trap in forward. In backward it does not:
+# Masks set forbidden entries to $-\infty$, so that $e^{-\infty} = 0$. What if a whole row is forbidden? The sum is 0, its logarithm $-\infty$. And the shift computes $-\infty - (-\infty)$, which is NaN. `torch.logsumexp` knows that trap in forward. And in backward?
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-infinite-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("infinite-row")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-infinite-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.full((2, 3), -torch.inf)
@@ -1058,18 +921,24 @@ x.grad = None
 y.sum().backward()
 print("gradient, both rows:    ", x.grad.tolist())
 
+outcome("infinite-row")
+
 # %% [markdown]
-# A NaN for a row that cannot learn anything. Worse, in the first line of gradients nobody even asked about the second row: an upstream gradient of 0 times NaN is NaN. **Your** version will do better than torch's: a row that is $-\infty$ everywhere gets the gradient 0.
+# A NaN for a row that cannot learn anything, and that nobody asked about. **Your** version will do better than torch's: a row that is $-\infty$ everywhere gets the gradient 0.
 
 # %% [markdown]
 # ## Exercise 7: LogSumExp
 #
-# **Contract.** `LogSumExp.apply(x, dim)`; the reference is `torch.logsumexp` over one dimension.
+# **Contract.** `LogSumExp.apply(x, dim)` promises
 #
-# * Finite value and gradient at ±1000 in float32; second derivatives right.
-# * A row of $-\infty$ gives the value $-\infty$, the gradient **0** and the second derivatives 0. (Rows with $+\infty$ are not judged.)
-# * Replace the infinity *before* you subtract, not the NaN after it. Putting a 0 over a finished NaN leaves $0 \cdot \mathrm{NaN}$ to the second derivative, and a NaN that arrives from upstream is somebody's mistake: it must stay a NaN.
-# * Keep `x` and the output, nothing else. (The softmax itself would be an intermediate. Lesson 02!)
+# * **values** of `torch.logsumexp` over one dimension
+# * **gradients** right. A NaN that arrives from upstream is somebody's mistake: it stays a NaN
+# * **second derivatives** right
+# * **special points**: finite and right in float32 at ±1000, value and gradient. A row of $-\infty$ gives the value $-\infty$, the gradient **0** and the second derivatives 0. (Rows with $+\infty$ are not judged.)
+# * **memory**: `x` and the output, nothing else. (The softmax itself would be an intermediate. Lesson 02!)
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
+#
+# Replace the infinity *before* you subtract, not the NaN after it: putting a 0 over a finished NaN leaves $0 \cdot \mathrm{NaN}$ to the second derivative.
 #
 # Forward may call `torch.logsumexp`, or be your own shift. In backward: how do you get the softmax from `x` and the output?
 
@@ -1103,8 +972,8 @@ class LogSumExp(Function):
 check(LogSumExp)
 
 # %% nbgrader={"grade": true, "grade_id": "log-sum-exp-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of LogSumExp run here when this notebook is graded.
-# You can run them now: check(LogSumExp, hidden=True)
+# When this notebook is graded, the same promises of LogSumExp are checked here with other numbers.
+# You can run it now: check(LogSumExp, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(LogSumExp, hidden=True)
 ### END HIDDEN TESTS
@@ -1125,46 +994,35 @@ check(LogSumExp, hidden=True)
 # %% [markdown]
 # ## Two steps in one Function
 #
-# A layer is nearly always followed by an activation. Put both into one Function, and backward can choose what to keep. ReLU needs to know one thing about each element: was it positive? That is a **bool**.
+# A layer is nearly always followed by an activation. Put both into one Function, and backward can choose what to keep. ReLU needs to know one thing about each element: was it positive? That is a **bool**, and a bool takes **one byte, not one bit**: a quarter of a float32 number. (Texts that promise 1/32 are wrong.)
 #
-# How large is a bool?
-
-# %% nbgrader={"grade": false, "grade_id": "demo-bool", "locked": true, "schema_version": 3, "solution": false, "task": false}
-mask = torch.rand(1000) > 0.5
-print("1000 bools: ", mask.nbytes, "bytes, that is", mask.element_size(), "byte each")
-print("1000 floats:", torch.rand(1000).nbytes, "bytes")
-
-# %% [markdown]
-# **One byte, not one bit.** A mask is a quarter of a float32 tensor (and half of a bfloat16 one). Texts that promise 1/32 are wrong.
-
-# %% [markdown]
 # ### Two traps of masks
 #
-# The first is the dtype. `mask.float()` is float32; times a bfloat16 gradient it gives float32, and the matrix product after it stops. `grad * mask` keeps the dtype.
+# The first is the dtype. `mask.float()` is float32; times a bfloat16 gradient it gives float32, and the matrix product after it stops. The second is infinity. A gradient that overflowed to `inf` should stop at a closed ReLU; multiplied by 0 it becomes NaN.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-mask-dtype", "locked": true, "schema_version": 3, "solution": false, "task": false}
+mask = torch.tensor([False, True, True])
 g, weight = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(3, 4, dtype=torch.bfloat16)
-mask = torch.tensor([True, False, True])
 print("g * mask:        ", (g * mask).dtype)
 print("g * mask.float():", (g * mask.float()).dtype, end=", and then: ")
 attempt(lambda: (g * mask.float()) @ weight)
 
-# %% [markdown]
-# The second is infinity. A gradient that overflowed to `inf` should stop at a closed ReLU. Multiplied by 0 it becomes NaN; `torch.where` stops it.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-mask-inf", "locked": true, "schema_version": 3, "solution": false, "task": false}
-g, mask = torch.tensor([torch.inf, 2.0]), torch.tensor([False, True])
-print("g * mask:              ", (g * mask).tolist())
+g = torch.tensor([torch.inf, 2.0, 3.0])
+print("\ng * mask:              ", (g * mask).tolist())
 print("torch.where(mask, g, 0):", torch.where(mask, g, 0.0).tolist())
 
 # %% [markdown]
 # ## Exercise 8: LinearReLU
 #
-# **Contract.** `LinearReLU.apply(x, weight, bias)` is `relu(F.linear(x, weight, bias))`, with `x` of any number of batch dimensions as in `MyLinear`; the bias is required.
+# **Contract.** `LinearReLU.apply(x, weight, bias)` promises
 #
-# * Keep `x`, `weight` and a **bool mask**, by `save_for_backward`: one byte an output element instead of the pre-activation's four or eight.
-# * Gradient 0 where the pre-activation is exactly 0, as `torch.relu` has it.
-# * Works in bfloat16. `None` for inputs that need no gradient.
+# * **values** of `relu(F.linear(x, weight, bias))`; the bias is required
+# * **gradients** of all three, `None` for inputs that need none
+# * **second derivatives** right
+# * **special points**: gradient 0 where the pre-activation is exactly 0, as `torch.relu` has it; right for inputs of ±1000
+# * **memory**: `x`, `weight` and a **bool mask**, by `save_for_backward`: one byte an output element instead of the pre-activation's four or eight
+# * **shapes, strides, dtypes**: any number of batch dimensions as in `MyLinear`; bfloat16 as well
+# * **nothing else is touched** · **your own work**: as for every Function
 #
 # Backward goes through the two steps in reverse.
 
@@ -1202,8 +1060,8 @@ class LinearReLU(Function):
 check(LinearReLU)
 
 # %% nbgrader={"grade": true, "grade_id": "linear-relu-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of LinearReLU run here when this notebook is graded.
-# You can run them now: check(LinearReLU, hidden=True)
+# When this notebook is graded, the same promises of LinearReLU are checked here with other numbers.
+# You can run it now: check(LinearReLU, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(LinearReLU, hidden=True)
 ### END HIDDEN TESTS
@@ -1220,9 +1078,9 @@ check(LinearReLU, hidden=True)
 # %% [markdown]
 # ### Is it faster? Does it save memory?
 #
-# You will read that such a Function is *fused*. Let us list the operations that really run in forward.
+# You will read that such a Function is *fused*. Here are the operations that really run in forward. (The cell is folded: click on it to see how they were listed.)
 
-# %% nbgrader={"grade": false, "grade_id": "demo-nothing-fused", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-nothing-fused", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -1249,7 +1107,7 @@ print("torch's:", ", ".join(torchs.names))
 # %% [markdown]
 # (`t` and `detach` are views: they compute nothing.) **Nothing is fused.** A Function in Python runs the operations you call, one after the other; yours has at least one more, for the mask. Fusing needs a kernel of its own (C++, CUDA, Triton) or `torch.compile`.
 #
-# And the memory? Look at the column *kept besides*. One layer alone: your mask against the output that `torch.relu` keeps.
+# And the memory? Look at the column *extra*. One layer alone: your mask against the output that `torch.relu` keeps.
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-linear-relu", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x, weight, bias = torch.randn(32, 64), torch.randn(64, 64), torch.zeros(64)
@@ -1264,10 +1122,28 @@ def torchs_layer(x, weight, bias):
 saved_ledger(torchs_layer, x, weight, bias)
 
 # %% [markdown]
-# A quarter. But in a stack of layers that output is the next layer's input and is kept anyway, so it costs nothing. The mask comes on top. Count again:
+# A quarter, for one layer. Now sixteen of them.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-sixteen-masks", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("sixteen-masks")
 
 
-# %% nbgrader={"grade": false, "grade_id": "demo-mask-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-mask-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def kept_bytes(function, *inputs, free=()):
+    """Bytes of the distinct tensors kept for backward; those in ``free`` exist anyway."""
+    kept, known = {}, {tensor.data_ptr() for tensor in free}
+
+    def put_aside(tensor):
+        if tensor.data_ptr() not in known:
+            kept[tensor.data_ptr()] = tensor.nbytes
+        return tensor.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(put_aside, lambda tensor: tensor):
+        result = function(*inputs)
+    del result
+    return sum(kept.values())
+
+
 def stack(layer, depth, width=64, batch=32):
     """Kibibytes kept for backward by ``depth`` layers, without the data and the parameters."""
     x, weights = torch.randn(batch, width), []
@@ -1287,30 +1163,12 @@ def stack(layer, depth, width=64, batch=32):
 depths = [1, 2, 4, 8, 12, 16]
 with_mask = [stack(LinearReLU.apply, n) for n in depths]
 with_output = [stack(torchs_layer, n) for n in depths]
-print("layers      ", *(f"{n:6}" for n in depths))
-print("LinearReLU  ", *(f"{k:6.0f}" for k in with_mask), " KiB")
-print("F.linear+relu", *(f"{k:5.0f}" for k in with_output), " KiB")
+figures.kept_by_stacks(depths, with_mask, with_output)
 
-# %% nbgrader={"grade": false, "grade_id": "demo-mask-memory-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axis = plt.subplots(figsize=(7, 3))
-axis.plot(depths, with_mask, "o-", color=palette["blue"], label="LinearReLU, keeps a mask")
-axis.plot(depths, with_output, "s--", color=palette["vermillion"], label="F.linear and torch.relu")
-axis.set(title="A mask pays only at the end of the chain", xlabel="layers in the stack")
-axis.set(ylabel="kept for backward (KiB)")
-axis.legend()
-show(
-    fig,
-    alt="Kept memory over the number of stacked layers. The mask is cheaper for one and two layers, "
-    "equal at four, and dearer from there on: "
-    + "; ".join(
-        f"{n} layers {a:.0f} against {b:.0f} KiB" for n, a, b in zip(depths, with_mask, with_output)
-    ),
-)
+outcome("sixteen-masks")
 
 # %% [markdown]
-# The mask wins where **nothing else keeps the output**: in the last layer, or before an operation that does not save its input. In a plain stack of more than four layers it loses.
-#
-# The lesson is not that masks are bad. It is that memory is *measured*, for the whole network, not argued for one Function.
+# The mask wins where **nothing else keeps the output**: in the last layer, or before an operation that does not save its input. The lesson is not that masks are bad. It is that memory is *measured*, for the whole network, not argued for one Function.
 
 # %% [markdown]
 # ## Finale: read handwriting with your own gradients
@@ -1329,12 +1187,10 @@ order = torch.randperm(len(digits.target), generator=torch.Generator().manual_se
 pixels = torch.tensor(digits.data / 16, dtype=torch.float64)[order]  # from 0 (paper) to 1 (ink)
 labels = torch.tensor(digits.target, dtype=torch.int64)[order]
 train_x, train_y, test_x, test_y = pixels[:1300], labels[:1300], pixels[1300:], labels[1300:]
-fig, axes = plt.subplots(1, 10, figsize=(9, 1.3))
-for digit, axis in enumerate(axes):
-    axis.imshow(train_x[train_y == digit][0].reshape(8, 8), cmap="gray_r")
-    axis.set_title(str(digit))
-    axis.axis("off")
-show(fig, alt="One handwritten example of each digit from 0 to 9, eight by eight pixels.")
+
+examples = [train_x[train_y == digit][0].reshape(8, 8) for digit in range(10)]
+alt = "One handwritten example of each digit from 0 to 9, eight by eight pixels."
+figures.digits(examples, "0123456789", "What it learns to read", alt)
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-networks", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1387,7 +1243,6 @@ gradient_flow(example, layers)
 # %% [markdown]
 # Nothing: its gradient is 0. Now the training, with `torch.nn` beside it.
 
-
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
 STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else round(400 * SCALE)  # few while grading
@@ -1426,30 +1281,8 @@ for dtype in (torch.float32, torch.float64):
 # The same losses, and even the same weights. What is left is rounding: in float64 the differences are smaller by about the factor that the numbers are more precise. **A bug would not shrink with the dtype.** That makes this comparison one of the best tests there are.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-losses-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.4))
-yours, torchs, _ = results[torch.float32]
-every = max(1, STEPS // 25)
-left.semilogy(torchs, color=palette["orange"], label="torch.nn")
-left.semilogy(
-    range(0, STEPS, every), yours[::every], "o", mfc="none", color=palette["blue"], label="yours"
-)
-left.set(title="Training loss", xlabel="step", ylabel="cross-entropy (nats)")
-left.legend()
-for (dtype, (mine, theirs, _)), style in zip(results.items(), (("o", "blue"), ("x", "vermillion"))):
-    gap = (mine - theirs).abs()
-    gap[gap == 0] = torch.nan  # exactly equal: no place on a log scale
-    name = str(dtype).removeprefix("torch.")
-    right.semilogy(gap, style[0], markersize=3, color=palette[style[1]], label=name)
-right.set(
-    title="Yours minus torch.nn, where not equal", xlabel="step", ylabel="|difference| (nats)"
-)
-right.legend()
-show(
-    fig,
-    alt="Left: the training loss falls; the circles of your network lie on the line of torch.nn. "
-    "Right: the difference of the two losses on a log scale, small in float32 and far smaller "
-    "in float64.",
-)
+names = {"float32": torch.float32, "float64": torch.float64}
+figures.losses_and_their_gaps({name: results[dtype][:2] for name, dtype in names.items()})
 
 # %% [markdown]
 # Now let it read. `Max` gives the highest score and, in its second output, the digit it belongs to.
@@ -1464,41 +1297,41 @@ right_ones = (answer == test_y).double().mean().item()
 print(f"{right_ones:.1%} of {len(test_y)} digits it has never seen are read correctly")
 
 hardest = certainty.argsort()[:8]
-fig, axes = plt.subplots(1, 8, figsize=(9.5, 1.8))
-told = []
-for axis, i in zip(axes, hardest.tolist()):
-    axis.imshow(test_x[i].reshape(8, 8), cmap="gray_r")
-    told.append(f"{test_y[i]} read as {answer[i]} ({certainty[i]:.0%})")
-    axis.set_title(told[-1].replace(" read", "\nread"), fontsize=8)
-    axis.axis("off")
-fig.suptitle("The eight it is least certain of")
-show(fig, alt="The eight test digits with the least certain answers: " + "; ".join(told) + ".")
+told = [f"{test_y[i]} read\nas {answer[i]} ({certainty[i]:.0%})" for i in hardest]
+alt = "The eight test digits with the least certain answers: " + "; ".join(told)
+figures.digits(test_x[hardest].reshape(-1, 8, 8), told, "The eight it is least certain of", alt)
 
 # %% [markdown]
 # And the gain per pixel, the parameter that was broadcast over every batch and whose gradient your `unbroadcast` summed:
 
 # %% nbgrader={"grade": false, "grade_id": "finale-gain", "locked": true, "schema_version": 3, "solution": false, "task": false}
-gain = network.gain.detach().reshape(8, 8)
-ink = train_x.mean(0).reshape(8, 8)
-fig, axes = plt.subplots(1, 2, figsize=(7, 2.9), layout="constrained")
-for axis, values, title in zip(axes, (ink, gain), ("mean ink", "learned gain (start: 1)")):
-    image = axis.imshow(values, cmap="cividis")
-    axis.set(title=title, xlabel="column", ylabel="row")
-    fig.colorbar(image, ax=axis)
+gain, ink = network.gain.detach().reshape(8, 8), train_x.mean(0).reshape(8, 8)
 print("pixels that are never inked keep the gain 1 exactly:", bool((gain[ink == 0] == 1).all()))
-show(
-    fig,
-    alt="Left: the mean ink of each of the 64 pixels, highest in the middle columns. Right: the "
-    "learned gain of each pixel, 1 where there never is ink and different from 1 elsewhere.",
-)
+figures.ink_and_gain(ink, gain)
 
 # %% [markdown]
 # Where there never is ink, the gradient of the gain is a sum of zeros: it cannot learn, and stays at exactly 1. A gradient is a statement about the data, too.
-
-# %% [markdown]
+#
 # ### An honest word
 #
 # `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them. You wrote your own so that on the day when your operation is *not* there, with four inputs, two of them broadcast and one of them optional, you know what to do: write the indices, sum what was repeated, and check with sizes that are all different.
+
+# %% [markdown]
+# ## Find the bug
+#
+# Two answers to `Max`. Both give the right values, and on random numbers the right gradients. One of them is wrong on pictures, where many pixels are equally black.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug", "locked": true, "schema_version": 3, "solution": false, "task": false}
+A, B = suspects("linear")
+
+# %% nbgrader={"grade": false, "grade_id": "try-bug", "locked": false, "schema_version": 3, "solution": false, "task": false}
+# A and B are here to be tried: on random numbers, along dimension 0, on whole numbers …
+x = torch.tensor([[1.0, 3.0], [2.0, 0.5]], requires_grad=True)
+A.apply(x, 1)[0].sum().backward()
+x.grad
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug-verdict", "locked": true, "schema_version": 3, "solution": false, "task": false}
+verdict("linear")
 
 # %% [markdown]
 # ## Quiz
@@ -1532,6 +1365,16 @@ quiz_answers("linear")
 
 # %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
 progress()
+
+# %% [markdown]
+# ## Sources
+#
+# - Mike Giles (2008): [*Collected matrix derivative results for forward and reverse mode algorithmic differentiation*](https://doi.org/10.1007/978-3-540-68942-3_4). Products, inverses and factorisations, all by the indices.
+# - Pierre Blanchard, Desmond Higham and Nicholas Higham (2021): [*Accurately computing the log-sum-exp and softmax functions*](https://doi.org/10.1093/imanum/draa038). What the shift costs in digits, and when it is needed.
+# - Paulius Micikevicius and others (2018): [*Mixed precision training*](https://arxiv.org/abs/1710.03740). What autocast is for.
+# - PyTorch (torch 2.13): [*Broadcasting semantics*](https://docs.pytorch.org/docs/stable/notes/broadcasting.html). The rules that your `unbroadcast` reverses.
+# - PyTorch (torch 2.13): [*Extending PyTorch*](https://docs.pytorch.org/docs/stable/notes/extending.html). `mark_dirty`, `mark_non_differentiable` and `set_materialize_grads`, with a linear layer as the example.
+# - PyTorch (torch 2.13): [*Automatic mixed precision*](https://docs.pytorch.org/docs/stable/amp.html). `custom_fwd` and `custom_bwd`.
 
 # %% [markdown]
 # ## Where to go next

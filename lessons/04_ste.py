@@ -13,48 +13,42 @@
 # %% [markdown]
 # # Gradients that are not derivatives
 #
-# **Lesson 04 · about 60 minutes** · 30 minutes of reading and running, 30 minutes for seven exercises · before this one: 01_template and 02_sigmoid
+# **Lesson 04 · about 100 minutes** · 50 minutes of reading and running, 50 minutes for eight exercises · before this one: 01_template and 02_sigmoid
 #
 # So far backward returned the derivative of forward. Nothing in torch demands that.
 #
-# Today backward returns **another** gradient on purpose, because the true one is useless (a step has slope 0) or because training needs something else.
+# Today backward returns **another** gradient on purpose: because the true one is useless (a step has slope 0), or because training needs something else. With it you will train a network whose weights are all +1 or −1.
 #
 # After this lesson you can
 #
 # * say why `torch.sign` and `torch.round` stop all learning without an error,
-# * write straight-through estimators, plain and clipped, and fake quantisation,
-# * give a random choice a gradient (Gumbel-softmax),
-# * reverse and clip gradients on their way back,
-# * test such Functions, although gradcheck rejects them **by design**,
-# * train a network whose weights are all +1 or −1.
+# * write straight-through estimators, plain and clipped, and say why they learn,
+# * quantise a network while it trains, and learn the step size as well,
+# * give a random choice a gradient, and make a feature forget where it came from,
+# * test such Functions, although gradcheck rejects them **by design**.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import os
 
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
 from autograder import check, hint, progress
-from widgets import palette, quiz, show, ste_explorer, xray
+from widgets import figures, outcome, predict, quiz, ste_explorer, suspects, verdict, xray
 
 torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
+GRADING = bool(os.environ.get("NBGRADER_EXECUTION"))  # then everything trains for a few steps only
 
 # %% [markdown]
 # ## Why it matters
 #
-# A weight of one bit takes 1/32 of the memory of a float32. An 8-bit integer takes a quarter, and integer arithmetic is cheap on phones.
+# A weight of one bit takes 1/32 of the memory of a float32. To *use* such a network, rounding its weights is enough.
 #
-# To *use* such a network, rounding is enough. To *train* one, gradients must get through the rounding. Do they?
+# To *train* it, gradients must get through the rounding. Do they?
 
-# %% [markdown]
-# Try it. Pick a step function and slide `x`: forward gives the step, and three gradients stand side by side.
-#
-# The first is autograd's own. The other two are what this lesson is about: they pretend that forward had been something smoother, the *surrogate*.
-
-# %% nbgrader={"grade": false, "grade_id": "see-ste-explorer", "locked": true, "schema_version": 3, "solution": false, "task": false}
-ste_explorer()
+# %% nbgrader={"grade": false, "grade_id": "quiz-which-learn", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("which-learn")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-zero-gradient", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([-1.5, -0.2, 0.0, 0.7, 2.6], requires_grad=True)
@@ -62,34 +56,68 @@ for function in (torch.sign, torch.round, torch.floor, torch.ceil):
     y = function(x)
     (gradient,) = torch.autograd.grad(y.sum(), x)
     print(f"{function.__name__:6}", y.tolist(), "  gradient", gradient.tolist())
+outcome("which-learn")
 
 # %% [markdown]
-# No error, no warning: these operations *are* differentiable to torch. Their gradient is zero.
+# A staircase is flat between its jumps, so its slope is 0 almost everywhere. That is the honest answer, and nothing can learn from it. (And `sign` has three values: at 0 it is 0.)
 #
-# That is the honest answer. A staircase is flat between its jumps, so its slope is 0 almost everywhere. (And note the third value of `sign`: at 0 it is 0, so `sign` has three values, not two.)
+# ## Exercise 1 · RoundSTE
+#
+# A warm-up of one minute. Keep the staircase in forward. In backward, pretend that forward had been $y = x$, whose slope is 1.
+#
+# **Contract.** `RoundSTE.apply(x)` promises
+#
+# * **values** of `torch.round(x)`
+# * **gradients**: `grad_output` passes unchanged, everywhere
+# * **second derivatives** are those of backward as written: zero in `x`, and differentiable in `grad_output` (no `.data`, no `detach`)
+# * **special points**: halves go to the even neighbour (0.5 → 0, 1.5 → 2); right for very large inputs
+# * **memory**: nothing is kept
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
-# %% nbgrader={"grade": false, "grade_id": "demo-steps-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.linspace(-2.5, 2.5, 1001)
-fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.2))
-for axis, step, name in (
-    (axes[0], torch.sign(x), "sign(x)"),
-    (axes[1], torch.round(x), "round(x)"),
-):
-    for piece in step.unique():  # one flat piece at a time, so that jumps are not drawn
-        here = step == piece
-        axis.plot(x[here], step[here], color=palette.blue, lw=2.5, label=name)
-    stand_in = x if name == "round(x)" else x.clamp(-1, 1)
-    words = "x" if name == "round(x)" else "clamp(x, −1, 1)"
-    axis.plot(x, stand_in, "--", color=palette.vermillion, label=f"stand-in {words}")
-    axis.set(title=name, xlabel="x", ylabel="value")
-    handles, labels = axis.get_legend_handles_labels()
-    unique = dict(zip(labels, handles))
-    axis.legend(unique.values(), unique.keys(), loc="upper left")
-show(
-    fig,
-    alt="Two step functions with smooth stand-ins. sign jumps from -1 to 1 at 0, and the clamped "
-    "line from (-1, -1) to (1, 1) follows it. round is a staircase along the diagonal y = x.",
-)
+
+# %% nbgrader={"grade": false, "grade_id": "round-ste", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class RoundSTE(Function):
+    """round(x), element by element; the gradient passes straight through. Keeps nothing."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ### BEGIN SOLUTION
+        return torch.round(x)
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        return grad_output
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "round-ste-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(RoundSTE)
+
+# %% nbgrader={"grade": true, "grade_id": "round-ste-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# When this notebook is graded, the same promises of RoundSTE are checked here with other numbers.
+# You can run it now: check(RoundSTE, hidden=True)
+### BEGIN HIDDEN TESTS
+check(RoundSTE, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# **Solution note · RoundSTE**
+#
+# *Derivation.* None: the gradient of the surrogate $s(x) = x$ is stated, not derived.
+#
+# *What is saved.* Nothing. A saved `x` would keep a tensor alive that nobody reads.
+#
+# *Common mistakes.* `torch.floor(x + 0.5)`, which rounds halves up; `x.int()`, which cuts off towards zero; rounding the gradient too.
+
+# %% [markdown]
+# ### See it
+#
+# Pick a step function and slide `x`. Forward gives the step. Three gradients stand side by side: autograd's own, yours, and one that stops outside a window.
+
+# %% nbgrader={"grade": false, "grade_id": "see-ste-explorer", "locked": true, "schema_version": 3, "solution": false, "task": false}
+ste_explorer()
 
 # %% [markdown]
 # ## The mathematics
@@ -101,11 +129,8 @@ show(
 # A **straight-through estimator** keeps $f$ in forward and puts the slope of another function $s$, the **surrogate**, into backward:
 #
 # $$\text{forward: } y = f(x), \qquad \text{backward: } \frac{\partial L}{\partial y}\cdot s'(x).$$
-
-# %% [markdown]
-# Plain: $s(x) = x$, so the gradient passes *straight through*. Clipped: $s(x) = \operatorname{clamp}(x, -1, 1)$, so it passes only where $|x| \le 1$.
 #
-# The result is **not** the gradient of the loss that was computed: it is biased. Why does it work nevertheless? The surrogate rises where the step rises, so its direction is usually a downhill direction of a smoothed loss; and the real-valued $x$ behind the step collects many small pushes until it crosses the jump.
+# Plain: $s(x) = x$, and the gradient passes *straight through*. Clipped: $s(x) = \operatorname{clamp}(x, -1, 1)$, and it passes only where $|x| \le 1$.
 
 # %% [markdown]
 # ## A worked example: rounding down
@@ -135,79 +160,124 @@ loss.backward()
 print("x.grad    ", x.grad.tolist())
 
 # %% [markdown]
-# Read the trace. The first output is 0 where 1 is wanted: the gradient $2(0-1) = -2$ says "more". The second is 2: it says "less". Both arrive at `x`, as if nothing had been rounded.
+# The first output is 0 where 1 is wanted: the gradient $2(0-1) = -2$ says "more". The second is 2: it says "less". Both arrive at `x`, as if nothing had been rounded.
 #
 # Nothing was saved. Backward needs neither $x$ nor $y$.
 
-
-# %% nbgrader={"grade": false, "grade_id": "demo-floor-descent", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class FloorQuiet(FloorSTE):
-    """FloorSTE without the prints."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return torch.floor(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-
-
-for name, floor in (("torch.floor", torch.floor), ("FloorQuiet ", FloorQuiet.apply)):
+# %% nbgrader={"grade": false, "grade_id": "demo-descent", "locked": true, "schema_version": 3, "solution": false, "task": false}
+for name, rounded in (("torch.round", torch.round), ("RoundSTE   ", RoundSTE.apply)):
     x, path = torch.tensor(0.3, requires_grad=True), []
     for _ in range(14):
-        loss = (floor(x) - 4.0) ** 2
+        loss = (rounded(x) - 4.0) ** 2
         (gradient,) = torch.autograd.grad(loss, x)
-        path.append(f"{floor(x).item():.0f}")
+        path.append(f"{rounded(x).item():.0f}")
         x = (x - 0.1 * gradient).detach().requires_grad_()
     print(name, "of x, step by step:", " ".join(path))
 
 # %% [markdown]
-# Gradient descent towards $\lfloor x \rfloor = 4$: torch's own `floor` never moves, the straight-through version arrives.
+# Descent towards round(x) = 4: torch's own `round` never moves, yours arrives.
+
+# %% [markdown]
+# ## Why a surrogate learns
+#
+# Look at the loss from afar. Each piece is flat, but the pieces form a valley. Average the loss over a window one step wide, and the valley has a slope: the difference between two neighbouring pieces,
+#
+# $$\bar L(x) = \int_{-1/2}^{1/2} L(\operatorname{round}(x+u))\,du, \qquad \bar L'(x) = L(k+1) - L(k) \quad\text{for } k < x < k+1 .$$
+#
+# The surrogate takes the slope of $L$ at the nearest piece instead, $L'(\operatorname{round}(x))$. These are two ways to measure one valley. They differ in size. But they point the same way, unless the bottom lies between the same two whole numbers as $x$. So the surrogate is **biased**: it is not the gradient of the loss you computed. Yet it points downhill.
+
+# %% [markdown]
+# And why is a direction enough, where the output does not move? Because $x$ itself is not rounded. It is kept in full precision, behind the step, and it remembers every push. Pushes that agree add up until $x$ crosses a jump; pushes that contradict each other cancel. The number behind the step is a counter of votes, and the step is the decision.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-pushes", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.linspace(-0.995, 5.995, 1399, requires_grad=True)
+loss = (RoundSTE.apply(x) - 2.4) ** 2
+(surrogate,) = torch.autograd.grad(loss.sum(), x)
+
+window = torch.linspace(-0.5, 0.5, 101)
+averaged = ((torch.round(x.detach()[:, None] + window) - 2.4) ** 2).mean(1)
+below = torch.floor(x.detach())
+slope = (below + 1 - 2.4) ** 2 - (below - 2.4) ** 2  # of the averaged loss
+apart = x.detach()[slope.sign() != surrogate.sign()]
+print(f"same direction at {(slope.sign() == surrogate.sign()).float().mean():.1%} of the places")
+print(f"another direction only between {apart.min():.1f} and {apart.max():.1f}")
+places = slice(50, None, 100)
+figures.pushes(x.detach(), loss.detach(), averaged, x.detach()[places], -surrogate[places])
+
+# %% [markdown]
+# Wherever the bottom is not between the same two whole numbers, both agree. Close to it they need not, and that has a price.
+#
+# ### The price of the bias: it does not settle
+#
+# Here is descent on this loss with your `RoundSTE`. The wanted value, 2.4, lies between two steps.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-round-settles", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("round-settles")
+
+# %% nbgrader={"grade": false, "grade_id": "demo-does-not-settle", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x, values, rounded = torch.tensor(0.0, requires_grad=True), [], []
+for _ in range(150):
+    loss = (RoundSTE.apply(x) - 2.4) ** 2
+    (gradient,) = torch.autograd.grad(loss, x)
+    values.append(x.item())
+    rounded.append(RoundSTE.apply(x).item())
+    x = (x - 0.04 * gradient).detach().requires_grad_()
+print("mean of round(x) over the last 100 steps:", round(sum(rounded[-100:]) / 100, 2))
+figures.descent(values[:90], rounded[:90], wanted=2.4)
+outcome("round-settles")
+
+# %% [markdown]
+# It hovers at the jump at 2.5, and the *average* of the rounded values is near 2.4. The remedies are those of all noisy training: smaller steps towards the end, or averages.
 
 # %% [markdown]
 # ## gradcheck must fail, and gradgradcheck passes
 #
-# gradcheck compares backward with central differences of forward. Those are 0 here. So it accepts the useless gradient and rejects the useful one:
+# gradcheck compares backward with central differences of forward. gradgradcheck asks something else: is *backward as written* differentiated rightly?
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-surrogate-checked", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("surrogate-checked")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-gradcheck-by-design", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([-1.3, 0.4, 2.2], dtype=torch.float64, requires_grad=True)
-print("torch.floor  gradcheck    ", gradcheck(torch.floor, x))
-print("FloorQuiet   gradcheck    ", gradcheck(FloorQuiet.apply, x, raise_exception=False))
-print("FloorQuiet   gradgradcheck", gradgradcheck(FloorQuiet.apply, x, raise_exception=False))
+print("torch.round  gradcheck    ", gradcheck(torch.round, x))
+print("RoundSTE     gradcheck    ", gradcheck(RoundSTE.apply, x, raise_exception=False))
+print("RoundSTE     gradgradcheck", gradgradcheck(RoundSTE.apply, x, raise_exception=False))
+outcome("surrogate-checked")
 
 # %% [markdown]
-# gradgradcheck asks something else: is *backward as written* differentiated rightly? Backward is $g \mapsto g$, which torch differentiates without trouble: 1 in $g$, and 0 in $x$.
-#
-# A red gradcheck that everybody is used to is dangerous. Test a surrogate against **what you state**: a composition whose autograd gradient is the surrogate.
+# gradcheck accepts the useless gradient and rejects the useful one. A red test that everybody is used to is dangerous, so test a surrogate against **what you state**: a composition whose autograd gradient is the surrogate.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-stated-surrogate", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def stated(x):
-    """floor(x) in value; the derivatives of x."""
-    return x + (torch.floor(x) - x).detach()
+    """round(x) in value; the derivatives of x."""
+    return x + (torch.round(x) - x).detach()
 
 
 upstream = torch.randn(3, dtype=torch.float64)
-(mine,) = torch.autograd.grad(FloorQuiet.apply(x), x, upstream)
+(mine,) = torch.autograd.grad(RoundSTE.apply(x), x, upstream)
 (wanted,) = torch.autograd.grad(stated(x), x, upstream)
-print("same value:   ", torch.equal(FloorQuiet.apply(x), torch.floor(x)))
+print("same value:   ", torch.equal(RoundSTE.apply(x), torch.round(x)))
 print("same gradient:", torch.equal(mine, wanted))
 
 # %% [markdown]
-# The checks of this lesson do just that: same value as the step function, same gradient as the stated surrogate, for upstream gradients of both signs.
+# The checks of this lesson do just that, for upstream gradients of both signs.
 #
 # So write down, for every gradient that is not a derivative: **what** it is, **why** you want it, and **how** you tested it.
 
 # %% [markdown]
-# ## Exercise 1 · SignSTE
+# ## Exercise 2 · SignSTE
 #
-# The smallest of all, and the start of binary networks.
+# The same for one bit a number, and the start of binary networks.
 #
-# **Contract.** `SignSTE.apply(x)` gives `torch.sign(x)` (0 at 0). The gradient passes unchanged.
+# **Contract.** `SignSTE.apply(x)` promises
 #
-# * Keep nothing for backward.
-# * Second derivatives are those of backward as written: zero in `x`, and differentiable in `grad_output` (no `.data`, no `detach`).
+# * **values** of `torch.sign(x)`
+# * **gradients**: `grad_output` passes unchanged
+# * **second derivatives** of backward as written
+# * **special points**: 0 at 0; right for very large inputs
+# * **memory**: nothing is kept
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "sign-ste", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -231,8 +301,8 @@ class SignSTE(Function):
 check(SignSTE)
 
 # %% nbgrader={"grade": true, "grade_id": "sign-ste-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of SignSTE run here when this notebook is graded.
-# You can run them now: check(SignSTE, hidden=True)
+# When this notebook is graded, the same promises of SignSTE are checked here with other numbers.
+# You can run it now: check(SignSTE, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(SignSTE, hidden=True)
 ### END HIDDEN TESTS
@@ -240,16 +310,16 @@ check(SignSTE, hidden=True)
 # %% [markdown] tags=["solution-note"]
 # **Solution note · SignSTE**
 #
-# *Derivation.* None: the gradient of the surrogate $s(x) = x$ is stated, not derived.
+# *Derivation.* None: surrogate $s(x) = x$, slope 1.
 #
-# *What is saved.* Nothing. A saved `x` would keep a tensor alive that nobody reads.
+# *What is saved.* Nothing.
 #
 # *Common mistakes.* Returning zeros (the true derivative); multiplying by the output, which turns the gradient round for negative $x$; `torch.where(x >= 0, 1.0, -1.0)`, which is +1 at 0 and float32 whatever `x` is.
 
 # %% [markdown]
 # ### Without a Function
 #
-# The line `x + (torch.sign(x) - x).detach()` does the same without a class. Is it the same? Almost: it computes the value by a detour, and where `x` is large the detour rounds.
+# The line `x + (torch.sign(x) - x).detach()` does the same without a class. Almost: it computes the value by a detour, and where `x` is large the detour rounds.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-one-liner", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for dtype in (torch.float32, torch.bfloat16):
@@ -257,28 +327,6 @@ for dtype in (torch.float32, torch.bfloat16):
     detour = x + (torch.sign(x) - x).detach()
     wrong = (detour != torch.sign(x)).sum().item()
     print(f"{dtype!s:15} {wrong:4d} of {x.numel()} values are not sign(x)")
-
-# %% [markdown]
-# And it works only where autograd is watching. Inside `forward` of a Function it does nothing, because grad mode is off there: what counts is `backward`.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-trick-inside-forward", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class TrickInForward(Function):
-    """The detach trick inside forward, with a backward that says zero."""
-
-    @staticmethod
-    def forward(ctx, x):
-        print("grad mode inside forward:", torch.is_grad_enabled())
-        return x + (torch.sign(x) - x).detach()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.zeros_like(grad_output)
-
-
-x = torch.tensor([-1.0, 2.0], requires_grad=True)
-TrickInForward.apply(x).sum().backward()
-print("x.grad", x.grad.tolist())
 
 # %% [markdown]
 # ## Where should it stop?
@@ -314,38 +362,26 @@ paths = {
 }
 
 # %% nbgrader={"grade": false, "grade_id": "demo-drift", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axis = plt.subplots(figsize=(7.5, 3.2))
-looks = (("blue", "-"), ("vermillion", "--"), ("green", "-."))
-for (name, path), (colour, dashes) in zip(paths.items(), looks):
-    axis.plot(path, dashes, color=palette[colour], label=name)
+for name, path in paths.items():
     turned = [step for step, w in enumerate(path) if step > 50 and w < -1e-9]
     told = f"changes its sign {turned[0] - 50} steps after the turn" if turned else "is stuck"
     print(f"{name:26} {told}, at {path[-1]:5.2f} in the end")
-axis.axhline(0, color=palette.black, lw=0.8)
-axis.axvline(50, color=palette.black, lw=0.8, ls=":", label="the gradient turns")
-axis.set(title="One latent weight, pushed up and then down", xlabel="training step", ylabel="w")
-axis.legend()
-show(
-    fig,
-    alt="The plain latent weight climbs to 5 and needs 51 steps to come back and change its sign; "
-    "the one kept within plus or minus 1 needs 11. The clipped one that is not kept stops at 1.05 "
-    "and stays there, also after the turn.",
-)
+figures.latent_weights(paths, turn=50)
 
 # %% [markdown]
-# The third line is a warning. The **clipped** estimator stops a push on a value beyond ±1, in *both* directions: one step too far, and a weight that nobody brings back is stuck for good.
-#
-# So binary networks clamp the latent weights to ±1 after each step. Then the two estimators are the same for them.
-#
-# The clipped one is made for *activations*, which nobody clamps: where $|x| > 1$ the identity is a bad stand-in for a step, and the clipped one says 0.
+# The clipped surrogate alone is stuck outside: there its slope is 0. So a clipped surrogate and latent weights kept within ±1 belong together. They say the same: a weight that is sure enough need not be surer.
 
 # %% [markdown]
-# ## Exercise 2 · Binarize
+# ## Exercise 3 · Binarize
 #
-# **Contract.** `Binarize.apply(x)` gives +1 where $x \ge 0$ and −1 elsewhere, in x's dtype: two values, not three. The gradient passes where $|x| \le 1$, bounds included, and is 0 elsewhere.
+# **Contract.** `Binarize.apply(x)` promises
 #
-# * Keep at most one tensor as large as `x`. (A bool mask is enough: one byte an element.)
-# * Look at `x`, not at `grad_output`, to decide where it passes.
+# * **values**: +1 where $x \ge 0$ and −1 elsewhere, in x's dtype: two values, not three
+# * **gradients** pass where $|x| \le 1$, and are 0 elsewhere. Look at `x`, not at `grad_output`, to decide where
+# * **second derivatives** of backward as written
+# * **special points**: x = 0; the bounds ±1, where the gradient still passes; very large inputs
+# * **memory**: at most one tensor as large as `x`. (A bool mask is enough: one byte an element.)
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "binarize", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -371,8 +407,8 @@ class Binarize(Function):
 check(Binarize)
 
 # %% nbgrader={"grade": true, "grade_id": "binarize-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Binarize run here when this notebook is graded.
-# You can run them now: check(Binarize, hidden=True)
+# When this notebook is graded, the same promises of Binarize are checked here with other numbers.
+# You can run it now: check(Binarize, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Binarize, hidden=True)
 ### END HIDDEN TESTS
@@ -395,125 +431,49 @@ check(Binarize, hidden=True)
 xray(Binarize)
 
 # %% [markdown]
-# ## The price of the bias: it does not settle
-#
-# What happens when the wanted value lies between two steps? Minimise $(\operatorname{round}(x) - 2.4)^2$ with the identity as surrogate. Neither 2 nor 3 gives a zero gradient, so $x$ is pushed to and fro for ever.
-#
-# You will see it with your own `RoundSTE`.
-
-# %% [markdown]
-# ## Exercise 3 · RoundSTE
-#
-# **Contract.** `RoundSTE.apply(x)` gives `torch.round(x)` (halves go to the even neighbour: 0.5 → 0, 1.5 → 2). The gradient passes unchanged, everywhere. Keep nothing.
-
-
-# %% nbgrader={"grade": false, "grade_id": "round-ste", "locked": false, "schema_version": 3, "solution": true, "task": false}
-class RoundSTE(Function):
-    """round(x), element by element; the gradient passes straight through. Keeps nothing."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ### BEGIN SOLUTION
-        return torch.round(x)
-        ### END SOLUTION
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        ### BEGIN SOLUTION
-        return grad_output
-        ### END SOLUTION
-
-
-# %% nbgrader={"grade": true, "grade_id": "round-ste-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-check(RoundSTE)
-
-# %% nbgrader={"grade": true, "grade_id": "round-ste-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of RoundSTE run here when this notebook is graded.
-# You can run them now: check(RoundSTE, hidden=True)
-### BEGIN HIDDEN TESTS
-check(RoundSTE, hidden=True)
-### END HIDDEN TESTS
-
-# %% [markdown] tags=["solution-note"]
-# **Solution note · RoundSTE**
-#
-# *Derivation.* Surrogate $s(x) = x$, slope 1. Unlike sign, rounding follows $x$ without end: there is no range to clip to.
-#
-# *What is saved.* Nothing.
-#
-# *Common mistakes.* `torch.floor(x + 0.5)`, which rounds halves up; `x.int()`, which cuts off towards zero; rounding the gradient too.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-does-not-settle", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x, values, rounded = torch.tensor(0.0, requires_grad=True), [], []
-for _ in range(150):
-    loss = (RoundSTE.apply(x) - 2.4) ** 2
-    (gradient,) = torch.autograd.grad(loss, x)
-    values.append(x.item())
-    rounded.append(RoundSTE.apply(x).item())
-    x = (x - 0.04 * gradient).detach().requires_grad_()
-fig, axis = plt.subplots(figsize=(7, 3))
-axis.plot(values, color=palette.blue, label="x")
-axis.step(range(150), rounded, "--", where="post", color=palette.vermillion, label="round(x)")
-axis.axhline(2.4, color=palette.black, lw=0.8, label="wanted: 2.4")
-axis.set(
-    title="Straight-through descent on (round(x) − 2.4)²",
-    xlabel="step",
-    ylabel="value",
-    xlim=(0, 90),
-)
-axis.legend(loc="lower right")
-print("mean of round(x) over the last 100 steps:", round(sum(rounded[-100:]) / 100, 2))
-show(
-    fig,
-    alt="x climbs from 0 and then swings around 2.5, so that round(x) jumps between 2 and 3; "
-    "neither value equals the wanted 2.4.",
-)
-
-# %% [markdown]
-# It hovers at the jump at 2.5, and the *average* of the rounded values is near 2.4. The remedies are those of all noisy training: a smaller step towards the end, or averages.
-
-# %% [markdown]
 # ## Fake quantisation
 #
-# An 8-bit network stores integers $q$ and two numbers a tensor: the width of a step, `scale`, and the integer that stands for 0, `zero_point`:
+# Between one bit and 32 lie the integers. An 8-bit network stores integers $q$ and two numbers a tensor: the width of a step, `scale`, and the integer that stands for 0, `zero_point`:
 #
 # $$q = \operatorname{clamp}\Bigl(\operatorname{round}\frac{x}{\text{scale}} + \text{zero\_point},\; q_\min, q_\max\Bigr), \qquad \hat x = (q - \text{zero\_point})\cdot\text{scale}.$$
 #
-# **Fake** quantisation computes $\hat x$ in floating point during training, so that the network learns to live with the grid (quantisation-aware training).
+# **Fake** quantisation computes $\hat x$ in floating point during training, so that the network learns to live with the grid.
 
 # %% [markdown]
 # Two things happen to $x$: it is rounded, and it is clamped. The surrogate treats them differently. Rounding: straight through. Clamp: its true slope, 1 inside and 0 outside.
 #
 # And the factors? Forward divides by scale and multiplies by scale again: $\tfrac{1}{\text{scale}} \cdot \text{scale} = 1$.
 
+# %% nbgrader={"grade": false, "grade_id": "quiz-beyond-the-end", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("beyond-the-end")
+
 # %% nbgrader={"grade": false, "grade_id": "demo-torch-fake-quantize", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.linspace(-3, 3, 601, requires_grad=True)
+x = torch.linspace(-3, 3, 1201, requires_grad=True)
 y = torch.fake_quantize_per_tensor_affine(x, scale=0.5, zero_point=0, quant_min=-4, quant_max=3)
 (gradient,) = torch.autograd.grad(y.sum(), x)
-fig, axes = plt.subplots(2, 1, figsize=(7, 4.2), sharex=True)
-axes[0].plot(x.detach(), y.detach(), color=palette.blue)
-axes[0].set(title="3 bits: eight steps of 0.5 from −2 to 1.5", ylabel="value")
-axes[1].plot(x.detach(), gradient, color=palette.vermillion)
-axes[1].set(title="its surrogate slope", xlabel="x", ylabel="slope")
-show(
-    fig,
-    alt="Above: a staircase from -2 to 1.5 in steps of 0.5, flat outside. Below: the "
-    "surrogate slope, 1 between -2.25 and 1.75 and 0 outside.",
-)
+passing = x.detach()[gradient == 1]
+print(f"levels from {y.min():.1f} to {y.max():.1f}")
+print(f"gradient 1 from {passing.min():.2f} to {passing.max():.2f}")
+figures.staircase(x, y, {"slope for x": gradient}, "3 bits: eight steps of 0.5")
+outcome("beyond-the-end")
 
 # %% [markdown]
-# The slope is 1 from −2.25 to 1.75, *half a step beyond* the end values −2 and 1.5: those inputs still round to an end without being clamped. The mask looks at the **rounded** value.
+# The slope is 1 up to *half a step beyond* the end values: those inputs still round to an end without being clamped. The mask looks at the **rounded** value. `ste_explorer` above shows the same grid, under "quantise".
 #
-# (torch's own operation computes the rounding in float32, whatever it is given. At exact ties the two may differ, so they are compared away from ties.)
+# (torch's own operation rounds in float32, whatever it is given. At exact ties the two may differ, so they are compared away from ties.)
 
 # %% [markdown]
 # ## Exercise 4 · FakeQuantize
 #
-# **Contract.** `FakeQuantize.apply(x, scale, zero_point, qmin, qmax)` gives $\hat x$ as above, computed in x's dtype. `scale` is a float above 0, the other three are ints.
+# **Contract.** `FakeQuantize.apply(x, scale, zero_point, qmin, qmax)` promises
 #
-# * The gradient passes where $\operatorname{round}(x/\text{scale}) + \text{zero\_point}$ lies in $[q_\min, q_\max]$, ends included; elsewhere it is 0.
-# * Keep at most one tensor as large as `x`. Five arguments, five answers.
-# * `torch.fake_quantize_per_tensor_affine` is what you build: do not call it.
+# * **values** of $\hat x$ as above, computed in x's dtype. `scale` is a float above 0, the other three are ints
+# * **gradients** pass where $\operatorname{round}(x/\text{scale}) + \text{zero\_point}$ lies in $[q_\min, q_\max]$; elsewhere they are 0. Five arguments, five answers
+# * **second derivatives** of backward as written
+# * **special points**: the gradient passes on both ends of the range; ties go to the even step; right for very large inputs
+# * **memory**: at most one tensor as large as `x`
+# * **shapes, strides, dtypes** · **nothing else is touched**: as for every Function
+# * **your own work**: as for every Function, and `torch.fake_quantize_per_tensor_affine` is what you build: do not call it
 
 
 # %% nbgrader={"grade": false, "grade_id": "fake-quantize", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -540,8 +500,8 @@ class FakeQuantize(Function):
 check(FakeQuantize)
 
 # %% nbgrader={"grade": true, "grade_id": "fake-quantize-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of FakeQuantize run here when this notebook is graded.
-# You can run them now: check(FakeQuantize, hidden=True)
+# When this notebook is graded, the same promises of FakeQuantize are checked here with other numbers.
+# You can run it now: check(FakeQuantize, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(FakeQuantize, hidden=True)
 ### END HIDDEN TESTS
@@ -567,9 +527,382 @@ print("largest difference, backward:", (my_gradient - their_gradient).abs().max(
 print("different values in 3 bits:  ", mine.unique().numel())
 
 # %% [markdown]
+# ## A gradient for the scale
+#
+# Who chooses `scale`? Too large, and small values become 0. Too small, and large values are cut off.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-scale-matters", "locked": true, "schema_version": 3, "solution": false, "task": false}
+sample = torch.randn(4000, generator=torch.Generator().manual_seed(0))
+for scale in (0.25, 0.5, 1.0, 2.0, 4.0):
+    rounded = FakeQuantize.apply(sample, scale, 0, -2, 1)
+    error = ((rounded - sample) ** 2).mean().item()
+    print(f"2 bits, scale {scale:4}: mean squared error {error:.3f}")
+
+# %% [markdown]
+# The number matters, so learn it. **Learned step size quantisation** (LSQ) gives `scale` a gradient by the same two rules: round straight through, clamp truly. Write $s$ for the scale. Inside the range $\hat x = s \cdot \operatorname{round}(x/s)$ is a product, and $s$ stands in both factors:
+#
+# $$\frac{\partial \hat x}{\partial s} = \operatorname{round}\frac{x}{s} + s\cdot\underbrace{1}_{\text{rounding}}\cdot\Bigl(-\frac{x}{s^2}\Bigr) = \operatorname{round}\frac{x}{s} - \frac{x}{s}.$$
+#
+# Outside, $\hat x = s\,q_\min$ or $\hat x = s\,q_\max$, so the slope is $q_\min$ or $q_\max$.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-scale-slope", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def stated_scale(x, scale, qmin, qmax):
+    """The value and the slopes of LSQ, by autograd: clamp truly, round straight through."""
+    steps = (x / scale).clamp(qmin, qmax)
+    return scale * (steps + (torch.round(steps) - steps).detach())
+
+
+x = torch.linspace(-3, 3, 1200, requires_grad=True)
+scales = torch.full_like(x, 0.5, requires_grad=True)  # one for each x, to see each slope alone
+y = stated_scale(x, scales, -4, 3)
+slope_x, slope_scale = torch.autograd.grad(y.sum(), (x, scales))
+print("slopes for scale from", slope_scale.min().item(), "to", slope_scale.max().item())
+figures.staircase(
+    x, y, {"slope for x": slope_x, "slope for scale": slope_scale}, "eight steps of a learned scale"
+)
+
+# %% [markdown]
+# Read the last curve. Inside it is a saw between $-\tfrac12$ and $\tfrac12$: the rounding error, in steps. Outside it is $q_\min$ or $q_\max$: a value that was cut off asks for wider steps. The two pull against each other, and $s$ settles in between.
+#
+# LSQ lets $x$ pass where $q_\min < x/s < q_\max$, **before** rounding: half a step less at each end than `FakeQuantize`. Both masks are in use; a contract has to say which.
+
+# %% [markdown]
+# ### One scale, many elements
+#
+# All $n$ elements that share a scale push it, and their slopes are as large as $q_\max$. So its gradient is much larger, for its size, than that of a single weight. LSQ divides the sum by $\sqrt{n\,q_\max}$.
+#
+# Does that balance them? Compare relative gradients: $\left|\partial L/\partial s\right| / s$ over $\|\partial L/\partial x\| / \|x\|$.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-scale-balance", "locked": true, "schema_version": 3, "solution": false, "task": false}
+print("   n   bits   as it is   divided by √(n · qmax)")
+for n, bits in ((100, 3), (10_000, 3), (100, 8), (10_000, 8)):
+    qmin, qmax = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    x = torch.randn(200, n, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    scale = torch.full((200, 1), 2 * 0.8 / qmax**0.5, requires_grad=True)  # where LSQ starts
+    upstream = torch.randn(200, n, generator=torch.Generator().manual_seed(1))
+    y = stated_scale(x, scale, qmin, qmax)
+    for_x, for_scale = torch.autograd.grad(y, (x, scale), upstream)
+    sizes = for_x.norm(dim=1) / x.detach().norm(dim=1)
+    ratio = ((for_scale / scale).abs().squeeze(1) / sizes).mean().item()
+    print(f"{n:6} {bits:4} {ratio:10.1f} {ratio / (n * qmax) ** 0.5:15.2f}")
+
+# %% [markdown]
+# As it is, the ratio grows with $n$ and with the number of levels. Divided, it stays of one size.
+#
+# A matrix may have **one scale for each row** (for a layer: for each output channel), because rows differ in size. Then $n$ is the length of a row.
+
+# %% [markdown]
+# ## Exercise 5 · LearnedScale
+#
+# **Contract.** `LearnedScale.apply(x, scale, qmin, qmax)` promises, for a positive tensor `scale`, 0-d or with one element for each channel (dim 0 of `x`), and ints `qmin` and `qmax` > 0:
+#
+# * **values**: $\operatorname{round}(x/\text{scale})$, clamped to $[q_\min, q_\max]$, times scale
+# * **gradients** for `x` pass where $q_\min < x/\text{scale} < q_\max$ (unrounded), and are 0 elsewhere. For `scale` each element of `grad_output` is multiplied by $\operatorname{round}(x/\text{scale}) - x/\text{scale}$ inside, by $q_\min$ at or below, by $q_\max$ at or above; then summed over the $n$ elements that share a scale, and divided by $\sqrt{n\,q_\max}$
+# * **special points**: x on an end of the range is not inside; ties go to the even step; right for very large inputs
+# * **memory**: at most `x` and `scale`
+# * **shapes, strides, dtypes**: as for every Function. A sum over no elements is 0: an empty `x` gives scale the gradient 0
+# * **nothing else is touched**: as for every Function
+# * **your own work**: as for every Function, and torch's own fake quantisation is not called
+#
+# Second derivatives are not asked for.
+
+
+# %% nbgrader={"grade": false, "grade_id": "learned-scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
+class LearnedScale(Function):
+    """x in steps of a learned scale, 0-d or one a channel; both get a gradient. Keeps x and scale."""
+
+    @staticmethod
+    def forward(ctx, x, scale, qmin, qmax):
+        ### BEGIN SOLUTION
+        ctx.save_for_backward(x, scale)
+        ctx.qmin, ctx.qmax = qmin, qmax
+        step = scale.reshape(-1, *[1] * (x.dim() - 1)) if scale.dim() else scale
+        return torch.round(x / step).clamp(qmin, qmax) * step
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        ### BEGIN SOLUTION
+        x, scale = ctx.saved_tensors
+        step = scale.reshape(-1, *[1] * (x.dim() - 1)) if scale.dim() else scale
+        exact = x / step
+        inside = (exact > ctx.qmin) & (exact < ctx.qmax)
+        grad_x = torch.where(inside, grad_output, 0) if ctx.needs_input_grad[0] else None
+        if not ctx.needs_input_grad[1]:
+            return grad_x, None, None, None
+        slope = torch.where(inside, torch.round(exact) - exact, exact.clamp(ctx.qmin, ctx.qmax))
+        total = (grad_output * slope).sum_to_size(step.shape).reshape(scale.shape)
+        n = max(x.numel() // scale.numel(), 1)
+        return grad_x, total / (n * ctx.qmax) ** 0.5, None, None
+        ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "learned-scale-check", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+check(LearnedScale)
+
+# %% nbgrader={"grade": true, "grade_id": "learned-scale-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+# When this notebook is graded, the same promises of LearnedScale are checked here with other numbers.
+# You can run it now: check(LearnedScale, hidden=True)
+### BEGIN HIDDEN TESTS
+check(LearnedScale, hidden=True)
+### END HIDDEN TESTS
+
+# %% [markdown] tags=["solution-note"]
+# **Solution note · LearnedScale**
+#
+# *Derivation.* Inside, $\hat x = s\,r$ with $r = \operatorname{round}(x/s)$. The product rule gives $r + s\,\partial r/\partial s$. Straight through, $\partial r/\partial s$ is the derivative of $x/s$, which is $-x/s^2$: together $r - x/s$. Outside $r$ is a constant, $q_\min$ or $q_\max$, and only the first term is left. One line says both: `exact.clamp(qmin, qmax)` is $q_\min$ below and $q_\max$ above.
+#
+# *One a channel.* A scale of shape (C,) becomes (C, 1, …, 1), which broadcasts along dim 0; backward undoes the broadcast by a sum (lesson 03).
+#
+# *What is saved.* The two inputs. A mask and the slopes would be larger, and constants to a second derivative.
+#
+# *Common mistakes.* The mask of `FakeQuantize`; $\operatorname{round}(x/s)$ alone; 0 outside; $n$ as the size of all of `x` although each channel has a scale; the root forgotten; slopes and upstream gradients summed before they are multiplied; 0/0 for an empty batch.
+
+# %% [markdown]
+# ### Learn a scale
+#
+# A scale has to stay positive, so we train its logarithm. Whatever the start, the same scale comes out. Is it the best one?
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-learn-scale", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def quantisation_error(x, scale, bits, dims=None):
+    """Mean squared error of x on the grid of a scale, over all elements or over some dims."""
+    rounded = LearnedScale.apply(x, scale, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return ((rounded - x) ** 2).mean(dims)
+
+
+def learned(x, start, bits, steps=400):
+    """The scale that descent arrives at."""
+    log_scale = start.log().requires_grad_()
+    optimiser = torch.optim.Adam([log_scale], lr=0.03)
+    for _ in range(5 if GRADING else steps):
+        optimiser.zero_grad()
+        quantisation_error(x, log_scale.exp(), bits).backward()
+        optimiser.step()
+    return log_scale.exp().detach()
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-best-scale", "locked": true, "schema_version": 3, "solution": false, "task": false}
+for bits in (2, 4):
+    for start in (0.3, 2.5):
+        scale = learned(sample, torch.tensor(start), bits)
+        error = quantisation_error(sample, scale, bits).item()
+        print(f"{bits} bits, started at {start}: scale {scale.item():.3f}   error {error:.4f}")
+    tried = torch.linspace(0.05, 3, 591)
+    errors = torch.stack([quantisation_error(sample, scale, bits) for scale in tried])
+    best = tried[errors.argmin()].item()
+    print(f"{bits} bits, the best of all tried: {best:.3f}   error {errors.min().item():.4f}")
+
+# %% [markdown]
+# Close, and not equal: at 2 bits the learned scale is a little too wide. Its gradient is no derivative of the error, so where it is 0 the error need not be smallest. With more bits the difference fades.
+#
+# Now four rows of very different size, one scale for all against a scale for each row.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-per-channel", "locked": true, "schema_version": 3, "solution": false, "task": false}
+sizes = torch.tensor([0.1, 0.5, 2.0, 10.0])
+rows = torch.randn(4, 400, generator=torch.Generator().manual_seed(1)) * sizes[:, None]
+for name, start in (("one scale", torch.tensor(1.0)), ("a scale a row", torch.ones(4))):
+    scale = learned(rows, start, bits=4, steps=600)
+    lost = quantisation_error(rows, scale, 4, dims=1) / (rows**2).mean(1)
+    print(f"{name:14} lost of each row: " + "  ".join(f"{share:6.1%}" for share in lost.tolist()))
+
+# %% [markdown]
+# One scale serves the largest row, and the two smallest are lost. A scale a row costs four numbers.
+
+# %% [markdown]
+# ## A network of plus and minus ones
+#
+# Two moons of points, interleaved. The network has 64 + 64 hidden units and 4288 weights. We train it with one bit a weight, and then with 8, 4 and 2.
+#
+# The offsets of the units (biases) are drawn once and stay: nothing but the weights can learn.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-data", "locked": true, "schema_version": 3, "solution": false, "task": false}
+from sklearn.datasets import make_moons
+
+SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
+STEPS = 5 if GRADING else round(300 * SCALE)
+points, moon = make_moons(1000, noise=0.1, random_state=0)
+points, moon = torch.tensor(points, dtype=torch.float32), torch.tensor(moon, dtype=torch.float32)
+points = (points - points[:500].mean(0)) / points[:500].std(0)
+train_x, train_y, test_x, test_y = points[:500], moon[:500], points[500:], moon[500:]
+print("training on", len(train_x), "points, testing on", len(test_x), "other points")
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-network", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def keep(w):
+    return w
+
+
+class MoonNet(torch.nn.Module):
+    """2 → 64 → 64 → 1. Weight i is used as quantisers[i](weight). The biases are fixed numbers."""
+
+    def __init__(self, seed, quantiser=keep):
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+
+        def uniform(*shape, bound):
+            return (2 * torch.rand(*shape, generator=generator) - 1) * bound
+
+        self.quantisers = [quantiser] * 3
+        latent = [uniform(64, 2, bound=0.5), uniform(64, 64, bound=0.5), uniform(1, 64, bound=0.5)]
+        self.weights = torch.nn.ParameterList(latent)
+        self.biases = [uniform(64, bound=2.0), uniform(64, bound=1.0), torch.zeros(1)]
+
+    def forward(self, x):
+        first, second, last = (q(w) for q, w in zip(self.quantisers, self.weights))
+        h = F.relu(F.linear(x, first) + self.biases[0])
+        h = F.relu(F.linear(h, second) / 8 + self.biases[1])  # 8 = √64 keeps the sums small
+        return (F.linear(h, last) / 8 + self.biases[2]).squeeze(1)
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def accuracy(network):
+    with torch.no_grad():
+        return ((network(test_x) > 0) == (test_y > 0.5)).float().mean().item()
+
+
+def train(network, parameters, steps, bound=None):
+    """Test accuracy before every tenth step and at the end; latent weights stay within ±bound."""
+    parameters, curve = list(parameters), []
+    optimiser = torch.optim.Adam(parameters, lr=0.01)
+    for step in range(steps):
+        if step % 10 == 0:
+            curve.append(accuracy(network))
+        loss = F.binary_cross_entropy_with_logits(network(train_x), train_y)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        if bound is not None:
+            with torch.no_grad():
+                for w in parameters:
+                    w.clamp_(-bound, bound)
+    return [*curve, accuracy(network)]
+
+
+# %% [markdown]
+# First the naive way, with `torch.sign`. Then your `Binarize`. Three random starts each.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
+binary, curves = {}, {}
+for name, quantiser in (("torch.sign", torch.sign), ("Binarize", Binarize.apply)):
+    binary[name] = [MoonNet(seed, quantiser) for seed in range(3)]
+    curves[name] = [train(net, net.parameters(), STEPS, bound=1.0) for net in binary[name]]
+    before = sum(curve[0] for curve in curves[name]) / 3
+    after = [curve[-1] for curve in curves[name]]
+    moved = sum(w.grad.abs().sum().item() for net in binary[name] for w in net.parameters())
+    print(
+        f"{name:11} before {before:6.1%}   after {sum(after) / 3:6.1%}   worst start {min(after):6.1%}"
+        f"   last gradients {'all exactly 0' if moved == 0 else 'alive'}"
+    )
+weights = sum(w.numel() for w in binary["Binarize"][0].parameters())
+print(f"{weights} weights, {weights // 8} bytes in one bit each, {4 * weights} in float32")
+figures.accuracies(curves, every=10)
+
+# %% [markdown]
+# With `torch.sign` every gradient is exactly zero: each line stays where the random draw put it, around chance. With the same forward and another backward, one bit a weight is enough.
+
+# %% nbgrader={"grade": false, "grade_id": "finale-boundaries", "locked": true, "schema_version": 3, "solution": false, "task": false}
+across, up = torch.meshgrid(
+    torch.linspace(-2.2, 2.2, 120), torch.linspace(-2.4, 2.4, 120), indexing="xy"
+)
+
+
+def sides(networks):
+    """What each network says in the plane, called by its name and its test accuracy."""
+    grid = torch.stack([across.flatten(), up.flatten()], 1)
+    with torch.no_grad():
+        return {
+            f"{name}: {accuracy(network):.1%}": (network(grid) > 0).float().reshape(across.shape)
+            for name, network in networks.items()
+        }
+
+
+shown = sides({name: networks[0] for name, networks in binary.items()})
+figures.boundaries(shown, across, up, test_x, test_y)
+
+# %% [markdown]
+# ### Rounding afterwards, or training with it?
+#
+# Now 8, 4 and 2 bits, and a fair race. All start from the same networks, trained in float32. All use your `LearnedScale`. Four ways to get to $b$ bits:
+#
+# * **afterwards, one scale** for each weight matrix: the scale with the smallest squared error, found by trying many;
+# * **afterwards, a scale a row**: the same, for each row;
+# * **only the scales** of the rows are trained, for 100 steps; the weights stay as they were;
+# * **weights and scales** are trained, for 100 steps.
+
+
+# %% nbgrader={"grade": false, "grade_id": "finale-scales", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def best_scales(w, bits):
+    """For each row of w the scale with the smallest squared error, of 116 tried; (rows,)."""
+    top = w.abs().amax(1) / (2 ** (bits - 1) - 1)
+    tried = torch.linspace(0.05, 1.2, 116)[:, None] * top
+    errors = torch.stack([quantisation_error(w, scale, bits, dims=1) for scale in tried])
+    return tried.gather(0, errors.argmin(0, keepdim=True)).squeeze(0)
+
+
+def quantised(network, bits, by_row):
+    """A copy that rounds its weights to b bits, and the logarithms of its scales."""
+    copy, logs = MoonNet(0), []
+    copy.load_state_dict(network.state_dict())
+    copy.biases, copy.quantisers = network.biases, []
+    for w in copy.weights:
+        found = best_scales(w.detach() if by_row else w.detach().reshape(1, -1), bits)
+        logs.append((found if by_row else found[0]).log().requires_grad_())
+        copy.quantisers.append(
+            lambda w, log=logs[-1]: LearnedScale.apply(
+                w, log.exp(), -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+            )
+        )
+    return copy, logs
+
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-two-bits", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("two-bits")
+
+# %% nbgrader={"grade": false, "grade_id": "finale-bits", "locked": true, "schema_version": 3, "solution": false, "task": false}
+floats = [MoonNet(seed) for seed in range(3)]
+for network in floats:
+    train(network, network.parameters(), STEPS)
+print(
+    f"float32: {sum(map(accuracy, floats)) / 3:.1%}   (means of three starts, the worst in brackets)"
+)
+
+results, more = {}, 5 if GRADING else 100
+for bits in (8, 4, 2):
+    for network in floats:
+        one, _ = quantised(network, bits, by_row=False)
+        row, _ = quantised(network, bits, by_row=True)
+        scaled, logs = quantised(network, bits, by_row=True)
+        train(scaled, logs, more)
+        trained, logs = quantised(network, bits, by_row=True)
+        train(trained, [*trained.weights, *logs], more)
+        results.setdefault(bits, []).append((one, row, scaled, trained))
+
+# %% nbgrader={"grade": false, "grade_id": "finale-table", "locked": true, "schema_version": 3, "solution": false, "task": false}
+print(
+    "bits   afterwards, one scale   afterwards, a scale a row   only the scales   weights and scales"
+)
+for bits, networks in results.items():
+    cells = []
+    for way in zip(*networks):
+        right = [accuracy(network) for network in way]
+        cells.append(f"{sum(right) / 3:.1%} ({min(right):.1%})")
+    print(f"{bits:4} {cells[0]:>23} {cells[1]:>27} {cells[2]:>17} {cells[3]:>20}")
+one, row, _, trained = results[2][0]
+shown = sides({"one scale": one, "a scale a row": row, "trained": trained})
+figures.boundaries(shown, across, up, test_x, test_y)
+outcome("two-bits")
+
+# %% [markdown]
+# At 8 and 4 bits rounding afterwards costs next to nothing here: the problem is small. At 2 bits the four columns part. A scale a row wins much back, training the scales alone still more, and training everything brings the network back to where float32 was.
+#
+# The forward pass is the same in all four columns. What differs is who was allowed to learn, through a gradient that is no derivative.
+
+# %% [markdown]
 # ## A gradient for a random choice
 #
-# A network shall *choose* one of $n$ options, with probabilities $\operatorname{softmax}(\text{logits})$. Sampling is a jump as well. Two ideas give it a gradient.
+# A network is to *choose* one of $n$ options, with probabilities $\operatorname{softmax}(\text{logits})$. Sampling is a jump as well. Two ideas give it a gradient.
 #
 # First, the **Gumbel-max trick**: add independent noise $G_i = -\log(-\log U_i)$ to the logits. The winner $\arg\max_i(\text{logit}_i + G_i)$ has exactly the softmax probabilities.
 
@@ -589,28 +922,7 @@ print("share of winners: ", [round(p, 3) for p in (winners.bincount() / len(winn
 # %% nbgrader={"grade": false, "grade_id": "demo-temperature", "locked": true, "schema_version": 3, "solution": false, "task": false}
 print("1e-10 in float16:", torch.tensor(1e-10, dtype=torch.float16).item())
 noisy = torch.tensor([1.3, 0.9, -0.4, 0.2])
-fig, axis = plt.subplots(figsize=(7, 2.8))
-for place, (tau, colour, hatch) in enumerate(
-    ((5.0, "sky", ""), (1.0, "blue", "//"), (0.1, "green", ".."))
-):
-    bars = torch.softmax(noisy / tau, -1)
-    axis.bar(
-        [i + 0.27 * (place - 1) for i in range(4)],
-        bars,
-        0.25,
-        color=palette[colour],
-        hatch=hatch,
-        ec="white",
-        label=f"τ = {tau:g}",
-    )
-axis.set(title="softmax((logits + G) / τ)", xlabel="option", ylabel="probability")
-axis.set_xticks(range(4))
-axis.legend()
-show(
-    fig,
-    alt="Bars for four options at three temperatures: almost equal at tau 5, graded at 1, "
-    "and nearly all on the first option at 0.1.",
-)
+figures.temperatures({tau: torch.softmax(noisy / tau, -1) for tau in (5.0, 1.0, 0.1)})
 
 # %% [markdown]
 # With `hard`, forward returns the one-hot vector of the winner, a real choice, and backward uses the gradient of the soft $p$: only this half is a straight-through estimator.
@@ -620,7 +932,7 @@ show(
 # $$\frac{\partial p_i}{\partial z_j} = p_i(\delta_{ij} - p_j) \;\Rightarrow\; \frac{\partial L}{\partial \text{logits}_j} = \frac{1}{\tau}\; p_j\Bigl(g_j - \sum_i g_i p_i\Bigr).$$
 
 # %% [markdown]
-# A version one meets in print returns `grad_output` unchanged, with the comment "gradient flows through the soft version". It does not:
+# A version found in print returns `grad_output` unchanged, with the comment "gradient flows through the soft version". It does not:
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-printed-gumbel", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -648,12 +960,16 @@ for name, y in (("torch", theirs), ("printed", PrintedGumbel.apply(logits, gumbe
     print(f"{name:8}", [round(v, 4) for v in gradient.tolist()])
 
 # %% [markdown]
-# ## Exercise 5 · GumbelSoftmax
+# ## Exercise 6 · GumbelSoftmax
 #
-# **Contract.** `GumbelSoftmax.apply(logits, gumbels, tau, hard)`: $p = \operatorname{softmax}((\text{logits}+\text{gumbels})/\tau)$ over the last dimension; with `hard=True` its one-hot version, in the same dtype.
+# **Contract.** `GumbelSoftmax.apply(logits, gumbels, tau, hard)` promises
 #
-# * The gradient for the logits is that of the soft version either way. `gumbels` (noise of the logits' shape, passed in so that the function is deterministic) gets `None`, always.
-# * Second derivatives are those of the soft version. So keep `logits` and `gumbels`, nothing more: neither $p$ nor $(\text{logits}+\text{gumbels})/\tau$. Both are intermediates, and constants to a second derivative; compute them again.
+# * **values** of $p = \operatorname{softmax}((\text{logits}+\text{gumbels})/\tau)$ over the last dimension; with `hard=True` its one-hot version, in the same dtype
+# * **gradients** for the logits are those of the soft version either way. `gumbels` (noise of the logits' shape, passed in so that the function is deterministic) gets `None`, always
+# * **second derivatives** are those of the soft version
+# * **special points**: a tie has one winner; finite and right for logits of ±1000, and with $-\infty$ among them (a choice that is forbidden)
+# * **memory**: `logits` and `gumbels`, nothing more: neither $p$ nor $(\text{logits}+\text{gumbels})/\tau$. Both are intermediates, and constants to a second derivative; compute them again
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "gumbel-softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -685,8 +1001,8 @@ class GumbelSoftmax(Function):
 check(GumbelSoftmax)
 
 # %% nbgrader={"grade": true, "grade_id": "gumbel-softmax-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of GumbelSoftmax run here when this notebook is graded.
-# You can run them now: check(GumbelSoftmax, hidden=True)
+# When this notebook is graded, the same promises of GumbelSoftmax are checked here with other numbers.
+# You can run it now: check(GumbelSoftmax, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(GumbelSoftmax, hidden=True)
 ### END HIDDEN TESTS
@@ -715,13 +1031,41 @@ for hard in (False, True):
 
 # %% [markdown]
 # Soft: a true derivative, and both checks pass. Hard: gradcheck fails by design.
+#
+# ### A choice that learns
+#
+# Somebody measured a curve. Which of four formulas made it? The model draws **one** formula in each step, and learns from how well that one fits. Nothing but four logits is trained.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-choice", "locked": true, "schema_version": 3, "solution": false, "task": false}
+t = torch.linspace(-2, 2, 200)
+formulas = {"t": t, "t²": t**2, "sin 3t": torch.sin(3 * t), "|t|": t.abs()}
+table = torch.stack(list(formulas.values()), -1)
+generator = torch.Generator().manual_seed(0)
+measured = t.abs() + 0.1 * torch.randn(200, generator=generator)
+
+logits, history = torch.zeros(4, requires_grad=True), []
+optimiser = torch.optim.Adam([logits], lr=0.1)
+for _ in range(5 if GRADING else 150):
+    noise = -torch.log(-torch.log(torch.rand(4, generator=generator)))
+    choice = GumbelSoftmax.apply(logits, noise, 1.0, True)  # one-hot: a single formula
+    loss = ((table @ choice - measured) ** 2).mean()
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+    history.append(torch.softmax(logits.detach(), -1))
+for name, share in zip(formulas, history[-1].tolist()):
+    print(f"{name:7} {share:6.1%}")
+figures.choosing(list(formulas), torch.stack(history))
+
+# %% [markdown]
+# A step draws one formula, yet all four logits learn: the soft gradient says what the others would have changed.
 
 # %% [markdown]
 # ## The identity with another gradient
 #
 # Two more Functions do *nothing* in forward. All they are for is what happens on the way back.
 #
-# **Gradient reversal** makes two parts of a network play against each other. A classifier shall tell from features whether a photo was taken by day or by night; the features shall make that impossible. One backward pass trains both, if the gradient changes its sign between them (domain-adversarial training).
+# **Gradient reversal** makes two parts of a network play against each other. A classifier tries to tell from a feature whether a photo was taken by day or by night; the feature tries to make that impossible. One backward pass trains both, if the gradient changes its sign between them (domain-adversarial training).
 
 # %% [markdown]
 # A forward that returns its input gives a **view** of it. That costs nothing, and it has one consequence: nobody may write into the output.
@@ -752,9 +1096,16 @@ except RuntimeError as error:
 # If your users write in place, return `x.clone()`: it costs a copy and lifts the ban.
 
 # %% [markdown]
-# ## Exercise 6 · GradientReversal
+# ## Exercise 7 · GradientReversal
 #
-# **Contract.** `GradientReversal.apply(x, alpha)` gives `x` unchanged; the gradient is $-\alpha\,g$. `alpha` is a Python number, 0 included (then nothing passes). Keep no tensor.
+# **Contract.** `GradientReversal.apply(x, alpha)` with a Python number `alpha` promises
+#
+# * **values**: `x` unchanged
+# * **gradients**: $-\alpha\,g$
+# * **second derivatives** of backward as written
+# * **special points**: alpha = 0 (then nothing passes); right for inputs of ±1000
+# * **memory**: no tensor is kept
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "gradient-reversal", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -779,8 +1130,8 @@ class GradientReversal(Function):
 check(GradientReversal)
 
 # %% nbgrader={"grade": true, "grade_id": "gradient-reversal-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of GradientReversal run here when this notebook is graded.
-# You can run them now: check(GradientReversal, hidden=True)
+# When this notebook is graded, the same promises of GradientReversal are checked here with other numbers.
+# You can run it now: check(GradientReversal, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(GradientReversal, hidden=True)
 ### END HIDDEN TESTS
@@ -806,11 +1157,99 @@ for alpha in (0.5, 1.0, -1.0):
 # Its relative with a gradient of nothing at all needs no Function: it is `x.detach()`.
 
 # %% [markdown]
-# ## Exercise 7 · ClipGradient
+# ### A feature that forgets
+#
+# Each photo has two numbers: the *shape* of the thing on it, and its *brightness*. By day both tell what it is. By night everything is dark, so brightness tells nothing. We have labels for the day only.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-day-and-night", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def photos(night, generator, n=500):
+    """(n, 2) with shape and brightness, and the true label of each."""
+    label = torch.randint(0, 2, (n,), generator=generator).float()
+    sign = 2 * label - 1
+    shape = sign + 0.6 * torch.randn(n, generator=generator)
+    brightness = (-2.0 if night else sign) + 0.5 * torch.randn(n, generator=generator)
+    return torch.stack([shape, brightness], 1), label
+
+
+def head():
+    """From one feature to one logit."""
+    return torch.nn.Sequential(torch.nn.Linear(1, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+
+
+def share_right(logits, label):
+    return ((logits.squeeze(1) > 0) == (label > 0.5)).float().mean().item()
+
+
+generator = torch.Generator().manual_seed(0)
+day_x, day_y = photos(False, generator)
+night_x, night_y = photos(True, generator)
+both, is_night = torch.cat([day_x, night_x]), (torch.arange(1000) >= 500).float()
+
+# %% [markdown]
+# One feature $h = w_1\cdot\text{shape} + w_2\cdot\text{brightness} + b$ feeds two heads: one learns the label, by day alone; the other learns day or night, and its gradient comes back through your `GradientReversal`.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-forgetting", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def descend(loss_of, modules, steps=300):
+    """Adam on the parameters of some modules."""
+    optimiser = torch.optim.Adam([p for m in modules for p in m.parameters()], lr=0.02)
+    for _ in range(5 if GRADING else steps):
+        optimiser.zero_grad()
+        loss_of().backward()
+        optimiser.step()
+
+
+def adversarial(alpha, seed=0):
+    """(feature, label head) trained with a reversal of strength alpha."""
+    torch.manual_seed(seed)
+    feature, label, domain = torch.nn.Linear(2, 1), torch.nn.Linear(1, 1), head()
+
+    def loss():
+        h = feature(both)
+        of_label = F.binary_cross_entropy_with_logits(label(h[:500]).squeeze(1), day_y)
+        night = domain(GradientReversal.apply(h, alpha)).squeeze(1)
+        return of_label + F.binary_cross_entropy_with_logits(night, is_night)
+
+    descend(loss, (feature, label, domain))
+    return feature, label
+
+
+# %% [markdown]
+# Afterwards the feature is frozen, and a **new** classifier tries to tell day from night by it. Chance is 50 %. That is the test of forgetting: the old classifier might just be bad.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-forgotten", "locked": true, "schema_version": 3, "solution": false, "task": false}
+by_day, by_night = {}, {}
+for alpha in (0.0, 1.0, 3.0):
+    feature, label = adversarial(alpha)
+    h, spy = feature(both).detach(), head()
+    descend(lambda: F.binary_cross_entropy_with_logits(spy(h).squeeze(1), is_night), (spy,))
+    by_day[alpha], by_night[alpha] = h[:500, 0], h[500:, 0]
+    w = [round(v, 2) for v in feature.weight[0].tolist()]
+    print(
+        f"α = {alpha}   labels by day {share_right(label(h[:500]), day_y):6.1%}   by night "
+        f"{share_right(label(h[500:]), night_y):6.1%}   day or night? {share_right(spy(h), is_night):6.1%}"
+        f"   weights of shape and brightness {w}"
+    )
+figures.features(by_day, by_night)
+
+# %% [markdown]
+# Without reversal the feature uses brightness, and by night the labels are no better than chance. With reversal, brightness all but disappears from the feature. By day that costs a little. By night the labels come out right, and nobody labelled a single photo of the night.
+
+# %% [markdown]
+# ## Exercise 8 · ClipGradient
 #
 # Recurrent networks multiply gradients by the same matrix again and again; some explode. One cure clamps them *on the way back*, inside the network.
 #
-# **Contract.** `ClipGradient.apply(x, limit)` gives `x` unchanged; the gradient is $g$ clamped to $[-\text{limit}, \text{limit}]$, element by element. `limit` is a Python number, 0 or more. Keep no tensor, and do not write into `grad_output`.
+# **Contract.** `ClipGradient.apply(x, limit)` with a Python number `limit`, 0 or more, promises
+#
+# * **values**: `x` unchanged
+# * **gradients**: $g$ clamped to $[-\text{limit}, \text{limit}]$, element by element
+# * **second derivatives** of backward as written
+# * **special points**: limit = 0, and a $g$ on the limit; right for inputs of ±1000
+# * **memory**: no tensor is kept
+# * **nothing else is touched**: do not write into `grad_output`
+# * **shapes, strides, dtypes** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "clip-gradient", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -835,8 +1274,8 @@ class ClipGradient(Function):
 check(ClipGradient)
 
 # %% nbgrader={"grade": true, "grade_id": "clip-gradient-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of ClipGradient run here when this notebook is graded.
-# You can run them now: check(ClipGradient, hidden=True)
+# When this notebook is graded, the same promises of ClipGradient are checked here with other numbers.
+# You can run it now: check(ClipGradient, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(ClipGradient, hidden=True)
 ### END HIDDEN TESTS
@@ -890,7 +1329,10 @@ print("hook:    ", by_hook.tolist())
 # %% [markdown]
 # ## What survives
 #
-# `torch.compile` keeps a hand-made gradient. `torch.export` traces *through* forward and drops it:
+# A model is compiled, or exported. Does your gradient come along?
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-exported", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("exported")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-compile-export", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -907,199 +1349,24 @@ exported = torch.export.export(Signs(), (x,)).module()
 for name, model in (("eager", Signs()), ("torch.compile", compiled), ("torch.export", exported)):
     (gradient,) = torch.autograd.grad(model(x).sum(), x)
     print(f"{name:14} {gradient.tolist()}")
+outcome("exported")
 
 # %% [markdown]
-# For inference that is fine. Whoever trains an exported program gets zeros.
+# For inference that is fine. But if you train an exported program, you get zeros.
 
 # %% [markdown]
-# ## Finale: a network of plus and minus ones
+# ## Find the bug
 #
-# Two moons of points, interleaved. The network has 64 + 64 hidden units and **4288 weights, each +1 or −1**.
-#
-# The offsets of the units (biases) are drawn once and stay: nothing but the binary weights can learn.
+# Two people wrote a `LearnedScale`. One of the two trains networks a little worse than it should, and never raises an error. Read both, say which, and why. Then let the check speak.
 
-# %% nbgrader={"grade": false, "grade_id": "finale-data", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from sklearn.datasets import make_moons
+# %% nbgrader={"grade": false, "grade_id": "quiz-suspects", "locked": true, "schema_version": 3, "solution": false, "task": false}
+A, B = suspects("ste")
 
-SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
-STEPS = 5 if os.environ.get("NBGRADER_EXECUTION") else round(300 * SCALE)  # few while grading
-points, moon = make_moons(1000, noise=0.1, random_state=0)
-points, moon = torch.tensor(points, dtype=torch.float32), torch.tensor(moon, dtype=torch.float32)
-points = (points - points[:500].mean(0)) / points[:500].std(0)
-train_x, train_y, test_x, test_y = points[:500], moon[:500], points[500:], moon[500:]
-print("training on", len(train_x), "points, testing on", len(test_x), "other points")
+# %% nbgrader={"grade": false, "grade_id": "try-suspects", "locked": false, "schema_version": 3, "solution": false, "task": false}
+# Try A.apply(x, scale, qmin, qmax) and B.apply(…) here: where do their gradients differ?
 
-
-# %% nbgrader={"grade": false, "grade_id": "finale-network", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class MoonNet(torch.nn.Module):
-    """2 → 64 → 64 → 1; every weight w is used as quantise(w). The biases are fixed numbers."""
-
-    def __init__(self, quantise, seed):
-        super().__init__()
-        generator = torch.Generator().manual_seed(seed)
-
-        def uniform(*shape, bound):
-            return (2 * torch.rand(*shape, generator=generator) - 1) * bound
-
-        self.quantise = quantise
-        latent = [uniform(64, 2, bound=0.5), uniform(64, 64, bound=0.5), uniform(1, 64, bound=0.5)]
-        self.weights = torch.nn.ParameterList(latent)
-        self.biases = [uniform(64, bound=2.0), uniform(64, bound=1.0), torch.zeros(1)]
-
-    def forward(self, x):
-        first, second, last = (self.quantise(w) for w in self.weights)
-        h = F.relu(F.linear(x, first) + self.biases[0])
-        h = F.relu(F.linear(h, second) / 8 + self.biases[1])  # 8 = √64 keeps the sums small
-        return (F.linear(h, last) / 8 + self.biases[2]).squeeze(1)
-
-
-# %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def accuracy(network):
-    with torch.no_grad():
-        return ((network(test_x) > 0) == (test_y > 0.5)).float().mean().item()
-
-
-def train(quantise, seed, rate=0.01, bound=None):
-    """(network, test accuracy after every step); latent weights stay within ±bound."""
-    network, curve = MoonNet(quantise, seed), []
-    optimiser = torch.optim.Adam(network.parameters(), lr=rate)
-    for _ in range(STEPS):
-        curve.append(accuracy(network))
-        loss = F.binary_cross_entropy_with_logits(network(train_x), train_y)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        if bound is not None:
-            with torch.no_grad():
-                for w in network.parameters():
-                    w.clamp_(-bound, bound)
-    return network, [*curve, accuracy(network)]
-
-
-# %% [markdown]
-# First the naive way, with `torch.sign`. Then your `Binarize`. Five random starts each.
-
-# %% nbgrader={"grade": false, "grade_id": "finale-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
-runs = {}
-for name, quantise in (("torch.sign", torch.sign), ("Binarize", Binarize.apply)):
-    runs[name] = [train(quantise, seed, bound=1.0) for seed in range(5)]
-    first = [curve[0] for _, curve in runs[name]]
-    last = [curve[-1] for _, curve in runs[name]]
-    moved = sum(w.grad.abs().sum().item() for net, _ in runs[name] for w in net.parameters())
-    print(
-        f"{name:11} before: {sum(first) / 5:6.1%}   after: {sum(last) / 5:6.1%}   worst start after: "
-        f"{min(last):6.1%}   last gradients: {'all exactly 0' if moved == 0 else 'alive'}"
-    )
-
-# %% nbgrader={"grade": false, "grade_id": "finale-curves-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axis = plt.subplots(figsize=(7.5, 3.4))
-for name, colour, style in (("Binarize", "blue", "-"), ("torch.sign", "vermillion", "--")):
-    for number, (_, curve) in enumerate(runs[name]):
-        label = name if number == 0 else None
-        axis.plot([100 * a for a in curve], style, color=palette[colour], lw=1.5, label=label)
-axis.axhline(95, color=palette.black, lw=0.8, ls=":", label="95 %")
-axis.set(
-    title="Two moons with binary weights, five starts each",
-    xlabel="training step",
-    ylabel="test accuracy (%)",
-    ylim=(20, 102),
-)
-axis.legend(loc="center right")
-show(
-    fig,
-    alt="Test accuracy over the training steps. With torch.sign five flat dashed lines near "
-    "chance; with Binarize five curves that rise above 95 percent.",
-)
-
-# %% [markdown]
-# With `torch.sign` every gradient is exactly zero: each line stays where the random draw put it, around chance. With the same forward and another backward, one bit a weight is enough.
-
-# %% nbgrader={"grade": false, "grade_id": "finale-boundaries", "locked": true, "schema_version": 3, "solution": false, "task": false}
-across, up = torch.meshgrid(
-    torch.linspace(-2.2, 2.2, 120), torch.linspace(-2.4, 2.4, 120), indexing="xy"
-)
-grid = torch.stack([across.flatten(), up.flatten()], 1)
-
-
-def draw(axis, network, title):
-    """The half-planes a network decides for, and the test points with their true moon."""
-    with torch.no_grad():
-        side = (network(grid) > 0).float().reshape(across.shape)
-    axis.contourf(
-        across, up, side, levels=[-0.5, 0.5, 1.5], colors=[palette.orange, palette.sky], alpha=0.35
-    )
-    axis.contour(across, up, side, levels=[0.5], colors=[palette.black], linewidths=1)
-    for value, marker, colour in ((0, "o", palette.vermillion), (1, "^", palette.blue)):
-        here = test_x[test_y == value]
-        axis.plot(here[:, 0], here[:, 1], marker, color=colour, markersize=3, label=f"moon {value}")
-    axis.set(
-        title=f"{title}: {accuracy(network):.1%}", xlabel="first coordinate (standard deviations)"
-    )
-
-
-# %% nbgrader={"grade": false, "grade_id": "finale-boundaries-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True)
-draw(axes[0], runs["torch.sign"][0][0], "torch.sign")
-draw(axes[1], runs["Binarize"][0][0], "Binarize")
-axes[0].set_ylabel("second coordinate (standard deviations)")
-axes[0].legend(loc="lower left")
-show(
-    fig,
-    alt="Decision boundaries over the test points. With torch.sign the boundary ignores the "
-    "moons; with Binarize a bent line separates them, made of straight pieces.",
-)
-
-# %% [markdown]
-# ### 8, 4 and 2 bits
-#
-# Between one bit and 32 lies your `FakeQuantize`. We compare two ways to a network of $b$ bits:
-#
-# * **rounded afterwards**: train in float32, then round each weight matrix to $2^b$ levels between its own extremes;
-# * **trained for it**: `FakeQuantize` with $2^b$ levels from −2 to almost 2 from the first step on.
-
-
-# %% nbgrader={"grade": false, "grade_id": "finale-bits", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def quantiser(bits, reach):
-    """FakeQuantize with 2^bits levels from −reach; reach a number, or None for w's own extreme."""
-
-    def quantise(w):
-        bound = w.detach().abs().max().item() if reach is None else reach
-        return FakeQuantize.apply(w, 2 * bound / 2**bits, 2 ** (bits - 1), 0, 2**bits - 1)
-
-    return quantise
-
-
-def keep(w):
-    return w
-
-
-bits_of, table, trained = (8, 4, 2), {}, {}
-floats = [train(keep, seed, rate=0.02)[0] for seed in range(3)]
-print(f"float32: {sum(map(accuracy, floats)) / 3:.1%}    mean of three starts")
-for bits in bits_of:
-    for network in floats:
-        network.quantise = quantiser(bits, None)
-    after = sum(map(accuracy, floats)) / 3
-    trained[bits] = [train(quantiser(bits, 2.0), seed, rate=0.02)[0] for seed in range(3)]
-    table[bits] = (after, sum(map(accuracy, trained[bits])) / 3)
-    print(f"{bits} bits:  rounded afterwards {after:6.1%}   trained for it {table[bits][1]:6.1%}")
-
-# %% nbgrader={"grade": false, "grade_id": "finale-bits-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axes = plt.subplots(1, 3, figsize=(10, 3.6), sharey=True)
-for axis, bits in zip(axes, bits_of):
-    draw(axis, trained[bits][0], f"{bits} bits")
-axes[0].set_ylabel("second coordinate (standard deviations)")
-axes[0].legend(loc="lower left")
-show(
-    fig,
-    alt="Decision boundaries of three networks trained with fake quantisation: at 8 and 4 bits "
-    "a curve follows the moons; at 2 bits it is coarser.",
-)
-
-# %% [markdown]
-# At 8 and 4 bits rounding afterwards costs next to nothing on a problem as small as this. At 2 bits it ruins the network, and letting the network feel the grid while it learns wins much of it back.
-#
-# Why do four levels do worse than the two of `Binarize`? One suspect is the grid: the levels are −2, −1, 0 and 1, and all weights are drawn between ±0.5, so at the start every one of them rounds to 0. The range was our guess; real tools choose or learn it for each matrix. Try another one.
+# %% nbgrader={"grade": false, "grade_id": "quiz-verdict", "locked": true, "schema_version": 3, "solution": false, "task": false}
+verdict("ste")
 
 # %% [markdown]
 # ## Quiz
@@ -1119,17 +1386,18 @@ quiz_answers("ste")
 #
 # | Function | forward | backward | keeps |
 # |---|---|---|---|
-# | SignSTE, RoundSTE | sign, round | $g$ | nothing |
+# | RoundSTE, SignSTE | round, sign | $g$ | nothing |
 # | Binarize | ±1 | $g$ where $\lvert x\rvert \le 1$ | a mask |
 # | FakeQuantize | the nearest of the levels | $g$ where nothing was clamped | a mask |
+# | LearnedScale | the nearest of the levels | $g$ inside; for scale the rounding error, $q_\min$, $q_\max$ | its inputs |
 # | GumbelSoftmax | a choice | that of the soft version | its inputs |
 # | GradientReversal | $x$ | $-\alpha g$ | a number |
 # | ClipGradient | $x$ | $g$ clamped | a number |
 #
 # * A step function has gradient zero, and torch says so without an error.
-# * A surrogate gradient is biased: not the gradient of any loss you computed. It works because it points uphill where the step goes up.
+# * A surrogate gradient is biased: not the gradient of any loss you computed. It points downhill in the averaged loss, and the latent number behind the step adds up its pushes.
+# * The step size of a quantiser can be learned as well, one for each channel.
 # * gradcheck fails **by design**, and accepts useless zeros. Test against the surrogate you state.
-# * gradgradcheck passes: it looks at backward as written.
 # * A gradient that is no derivative belongs into the documentation: what, why, how tested.
 
 # %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1139,3 +1407,17 @@ progress()
 # ## Where to go next
 #
 # **05_double_backward** asks for gradients of gradients. There a saved mask is no longer always harmless, and a silent wrong number is the main danger.
+
+# %% [markdown]
+# ## Sources
+#
+# - Yoshua Bengio and others (2013): [*Estimating or Propagating Gradients Through Stochastic Neurons for Conditional Computation*](https://arxiv.org/abs/1308.3432). Where the name "straight-through" comes from.
+# - Itay Hubara and others (2016): [*Binarized Neural Networks*](https://arxiv.org/abs/1602.02830). Signs as weights, and the gradient that passes where |x| ≤ 1.
+# - Penghang Yin and others (2019): [*Understanding Straight-Through Estimator in Training Activation Quantized Neural Nets*](https://arxiv.org/abs/1903.05662). When a surrogate provably points downhill, and when it does not.
+# - Benoit Jacob and others (2018): [*Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference*](https://arxiv.org/abs/1712.05877). Scale, zero point and fake quantisation.
+# - Steven Esser and others (2020): [*Learned Step Size Quantization*](https://arxiv.org/abs/1902.08153). The gradient of `LearnedScale`, and the division by √(n · qmax).
+# - Eric Jang, Shixiang Gu and Ben Poole (2017): [*Categorical Reparameterization with Gumbel-Softmax*](https://arxiv.org/abs/1611.01144). Soft and hard samples with a gradient.
+# - Chris Maddison, Andriy Mnih and Yee Whye Teh (2017): [*The Concrete Distribution*](https://arxiv.org/abs/1611.00712). The same idea, found at the same time.
+# - Yaroslav Ganin and others (2016): [*Domain-Adversarial Training of Neural Networks*](https://arxiv.org/abs/1505.07818). Gradient reversal, and why features should forget.
+# - PyTorch (torch 2.13): [*torch.fake_quantize_per_tensor_affine*](https://docs.pytorch.org/docs/stable/generated/torch.fake_quantize_per_tensor_affine.html). The operation that `FakeQuantize` rebuilds.
+# - PyTorch (torch 2.13): [*Extending PyTorch*](https://docs.pytorch.org/docs/stable/notes/extending.html). What a Function may do, and how to test it.

@@ -13,7 +13,9 @@
 # %% [markdown]
 # # Trade compute for memory
 #
-# **Lesson 06 · about 60 minutes** · 30 minutes of reading and running, 30 minutes for four exercises · before this one: 03_linear and 05_double_backward
+# **Time:** about two hours: an hour to read, predict and run, an hour for four exercises, most of it for the second.
+#
+# **You need:** lessons 03 and 05.
 #
 # A network that does not fit into memory often fits if some of it is computed **twice**. Here you build the tools that do this: one that measures what a graph keeps, one that forgets and recomputes, one that rounds.
 #
@@ -21,25 +23,29 @@
 #
 # * measure the bytes that autograd keeps for backward, and say whose they are,
 # * checkpoint any function, with its parameters, its dropout and its second derivatives in order,
-# * cut a deep network into segments, and say why $\sqrt n$ of them,
-# * change what is kept through saved-tensor hooks,
-# * say when each of this is worth it.
+# * cut a deep network into segments, say why $\sqrt n$ of them, and go below that,
+# * change what is kept, and where, through saved-tensor hooks,
+# * say when each of this is worth it, from numbers of your own machine.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import gc
+import math
 import os
+import tempfile
 import time
 import weakref
+from collections import Counter
 
-import matplotlib.pyplot as plt
 import torch
 from torch import nn
 from torch.autograd import Function, gradcheck
-from torch.autograd.graph import saved_tensors_hooks
+from torch.autograd.graph import save_on_cpu, saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from autograder import check, hint, progress
-from widgets import memory_timeline, palette, quiz, saved_ledger, show, xray
+from widgets import figures, memory_timeline, outcome, predict, quiz
+from widgets import saved_ledger, suspects, verdict, xray
 
 torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # larger finales: 2, 5, …
@@ -49,66 +55,24 @@ SHORT = bool(os.environ.get("NBGRADER_EXECUTION"))  # shorter ones while grading
 # ## Why it matters
 #
 # When a network trains, its parameters are often the smaller part of the memory. The larger part are the **intermediates**: what forward computes and backward will need. They grow with the batch, with the length of the text, with the depth.
+#
+# There are three ways out.
+#
+# * **Checkpointing**: throw intermediates away, and compute them again when backward comes. It costs time.
+# * **Compression**: keep them in fewer bits. It costs accuracy.
+# * **Offloading**: keep them in another, slower memory. It costs time again.
+#
+# All three are ordinary tools of large models. And all three are easy to get wrong in silence.
 
 # %% [markdown]
-# Two ways out are built into this lesson.
+# ## What is kept
 #
-# * **Checkpointing**: throw the intermediates away, and compute them again when backward comes. Costs time: about one more forward.
-# * **Compression**: keep them, in fewer bits. Costs accuracy.
+# First a way to see it. Whenever autograd saves a tensor, it can ask a function of yours, **pack**: it gets the tensor, and what it returns is stored in its place.
 #
-# Both are ordinary tools of large models. And both are easy to get wrong in silence.
+# The memory behind a tensor is its **storage**; several tensors may look into one. Below, `exp` keeps its output and `sin` keeps its input, and both are the tensor $e^x$.
 
-# %% [markdown]
-# ## The mathematics
-#
-# A chain of $n$ layers, each of which keeps one tensor of $a$ bytes for backward.
-#
-# * Keep everything: $n\,a$ bytes, nothing is computed twice.
-# * Cut the chain into $s$ segments. Keep the $s$ inputs of the segments only. Backward takes one segment at a time, runs it again, and for that moment holds the $n/s$ intermediates of this one segment:
-#
-# $$m(s) = \Bigl(s + \frac ns\Bigr)\,a .$$
-
-# %% [markdown]
-# Where is it smallest? $m'(s) = 0$ gives $s = \sqrt n$, and there
-#
-# $$m = 2\sqrt n\; a .$$
-#
-# A hundred layers, for the memory of twenty, and **one** additional forward: every layer is recomputed once, however many segments there are. This is the $\sqrt n$ law. At the end you will measure it.
-
-# %% [markdown]
-# ## A worked example, traced
-#
-# First a way to *see* what is kept. Whenever autograd saves a tensor, it can ask two functions of yours: **pack** gets the tensor and returns what is stored in its place; **unpack** gets that, when backward needs the tensor, and gives it back.
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-traced-hooks", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def pack(tensor):
-    print(f"  pack    {tensor.tolist()}   leaf: {tensor.is_leaf}")
-    return tensor.detach()
-
-
-def unpack(kept):
-    print(f"  unpack  {kept.tolist()}")
-    return kept
-
-
-x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
-print("forward: y = exp(x), z = sin(y)")
-with saved_tensors_hooks(pack, unpack):
-    z = torch.sin(torch.exp(x))
-print("backward")
-z.sum().backward()
-print("x.grad =", x.grad.tolist())
-
-# %% [markdown]
-# `exp` keeps its output, `sin` keeps its input. These are two saves, of one and the same tensor: $e^x$.
-#
-# The hooks are asked for everything that is saved inside the block, by torch's own operations and by `ctx.save_for_backward`. What a Function puts on `ctx` as an attribute they do not see.
-
-# %% [markdown]
-# ### Kept alive, not copied
-#
-# Does the second save double the memory? No. A graph keeps **references**. The memory behind a tensor is its **storage**; several tensors may look into one. Here is where the bytes are:
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-two-saves", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("two-saves")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-references", "locked": true, "schema_version": 3, "solution": false, "task": false}
 found = []
@@ -127,53 +91,25 @@ with saved_tensors_hooks(note, lambda kept: kept):
 print("x itself lies at", x.data_ptr())
 for shape, address, size in found:
     print(f"saved: shape {shape!s:10} in the storage at {address}, {size} bytes")
+outcome("two-saves")
 
 # %% [markdown]
-# Read the last line: the saved *row* has 50 numbers, 400 bytes. But it is a view of `x`, and keeps all 40 000 bytes of `x` alive. (Here that costs nothing, because we hold `x` anyway.)
+# A graph keeps **references**, not copies. And look at the last line: the saved *row* has 50 numbers, 400 bytes. But it is a view of `x`, and keeps all 40 000 bytes of `x` alive. (Here that costs nothing, because we hold `x` anyway.)
 #
 # So an honest measurement counts **distinct storages**, each with all of its bytes.
-
-# %% [markdown]
-# ### A trap in every pack hook
-#
-# Both hooks above return `tensor.detach()`. Why not the tensor itself?
-#
-# The output $y$ of `exp` holds its node, and the node holds what pack returned. If that is $y$ itself, the two hold each other. Python's garbage collector cannot see through the node:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-pack-leak", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import gc
-
-
-def forgotten(pack):
-    """Whether the output of exp is freed once nobody holds it; no backward is run."""
-    with saved_tensors_hooks(pack, lambda kept: kept):
-        y = torch.exp(torch.ones(5, requires_grad=True))
-    watch = weakref.ref(y.untyped_storage())
-    del y
-    gc.collect()
-    return watch() is None
-
-
-print("pack returns tensor.detach():  freed", forgotten(lambda tensor: tensor.detach()))
-print("pack returns the tensor:       freed", forgotten(lambda tensor: tensor))
-
-# %% [markdown]
-# Not even `gc.collect()` helps. A backward would have freed it; a measurement runs none, so it would leak what it measures, each time.
-#
-# Second derivatives are safe with `detach()`: when the tensor comes back, torch puts its history on again.
 
 # %% [markdown]
 # ## Exercise 1 · saved_bytes
 #
 # Your measuring tool, for the rest of this lesson.
 #
-# **Contract.** `saved_bytes(f, *args)` calls `f(*args)` and returns, as an int, the bytes of **distinct storage** that autograd keeps for its backward.
+# **Contract.** `saved_bytes(f, *args)` calls `f(*args)` and promises
 #
-# * A tensor that is saved twice counts once. A view counts the whole storage that it keeps alive.
-# * Inputs and parameters count if they are saved, and so does what a branch saves that the result does not use: everything that torch hands to a pack hook while `f` runs.
-# * Nothing outlasts the call: no hook, no tensor.
+# * **values**: the bytes, as an int, of **distinct storage** that autograd keeps for the backward of `f`. A tensor that is saved twice counts once. A view counts the whole storage that it keeps alive. Inputs and parameters count if they are saved, and so does what a branch saves that the result does not use: everything that torch hands to a pack hook while `f` runs
+# * **memory**: no tensor outlasts the call
+# * **nothing else is touched**: no hook outlasts the call, no `.grad` is left behind
 #
-# `tensor.untyped_storage()` has `data_ptr()` and `nbytes()`.
+# `tensor.untyped_storage()` has `data_ptr()` and `nbytes()`. Let pack return `tensor.detach()`, never the tensor itself: you will see why.
 
 
 # %% nbgrader={"grade": false, "grade_id": "saved-bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -197,8 +133,8 @@ def saved_bytes(f, *args):
 check(saved_bytes)
 
 # %% nbgrader={"grade": true, "grade_id": "saved-bytes-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of saved_bytes run here when this notebook is graded.
-# You can run them now: check(saved_bytes, hidden=True)
+# When this notebook is graded, the same promises of saved_bytes are checked here with other numbers.
+# You can run it now: check(saved_bytes, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(saved_bytes, hidden=True)
 ### END HIDDEN TESTS
@@ -211,6 +147,35 @@ check(saved_bytes, hidden=True)
 # *What is kept.* Nothing, once `f` has returned: `pack` returns `tensor.detach()`, so no output holds its own node.
 #
 # *Common mistakes.* Adding up in `pack` without asking whether the storage is known. `tensor.numel() * tensor.element_size()`: a row of a matrix looks small, an expanded tensor looks large. Running `f` outside the `with` block, or under `no_grad`. Returning the tensor itself from `pack`: a leak.
+
+# %% [markdown]
+# ### A trap in every pack hook
+#
+# Why `tensor.detach()` and not the tensor itself? Try both: compute $y = e^x$ with such a hook, let go of $y$, and ask whether its memory is free.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-pack-leak", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("pack-leak")
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-pack-leak", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def forgotten(pack):
+    """Whether the output of exp is freed once nobody holds it; no backward is run."""
+    with saved_tensors_hooks(pack, lambda kept: kept):
+        y = torch.exp(torch.ones(5, requires_grad=True))
+    watch = weakref.ref(y.untyped_storage())
+    del y
+    gc.collect()
+    return watch() is None
+
+
+print("pack returns tensor.detach():  freed", forgotten(lambda tensor: tensor.detach()))
+print("pack returns the tensor:       freed", forgotten(lambda tensor: tensor))
+outcome("pack-leak")
+
+# %% [markdown]
+# The output $y$ of `exp` holds its node, and the node holds what pack returned. If that is $y$ itself, the two hold each other, and Python's garbage collector cannot see through the node. A backward would have freed it; a measurement runs none, so it would leak what it measures, each time.
+#
+# Second derivatives are safe with `detach()`: when the tensor comes back, torch puts its history on again.
 
 # %% [markdown]
 # ### Look at it
@@ -237,7 +202,7 @@ for name, f in {
 # Indexing with a mask keeps the mask: a bool has 1 byte. Sorting keeps the order, in int64: 8 bytes a number, twice as much as the values.
 
 # %% [markdown]
-# Who keeps what? `saved_ledger` is another measuring tool, entry by entry. Look at the column *kept besides*: two entries, one memory.
+# Who keeps what? `saved_ledger` is another measuring tool, entry by entry. Look at the column *extra*: two entries, one memory.
 
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-once", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -253,19 +218,10 @@ saved_ledger(sine_of_exp, torch.randn(1000))
 # %% nbgrader={"grade": false, "grade_id": "demo-batch-grows", "locked": true, "schema_version": 3, "solution": false, "task": false}
 torch.manual_seed(0)
 network = nn.Sequential(*[m for _ in range(8) for m in (nn.Linear(64, 64), nn.GELU())])
-parameters = sum(p.numel() * p.element_size() for p in network.parameters())
+parameters = sum(p.nbytes for p in network.parameters()) / 2**20
 batches = [16, 64, 256, 1024]
 kept = [saved_bytes(network, torch.randn(batch, 64)) / 2**20 for batch in batches]
-fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
-axis.plot(batches, kept, "o-", color=palette["blue"], label="kept for backward")
-axis.axhline(parameters / 2**20, ls="--", color=palette["vermillion"], label="all parameters")
-axis.set(title="Eight layers of width 64", xlabel="batch size (samples)", ylabel="memory (MiB)")
-axis.legend()
-show(
-    fig,
-    alt="Memory over the batch size. What is kept for backward grows in a straight line to about "
-    "four mebibytes at 1024 samples; the parameters need a small constant amount.",
-)
+figures.kept_over_batch(batches, kept, parameters)
 
 # %% [markdown]
 # ## Checkpointing, the naive way
@@ -310,7 +266,12 @@ print("gradcheck:   ", gradcheck(lambda t: NaiveCheckpoint.apply(torch.exp, t), 
 # Look closely at `backward`: grad mode is off there, as always, so the recomputation needs `torch.enable_grad()`. And `detach()` cuts the small new graph off from the large old one. Both are right. Now the four things that are not.
 
 # %% [markdown]
-# ### One: the parameters do not train
+# ### One: captured parameters
+#
+# `fn` may be a layer. Its weight is no argument of the Function: `fn` **captures** it.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-captured", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("captured")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-naive-parameters", "locked": true, "schema_version": 3, "solution": false, "task": false}
 layer = nn.Linear(3, 2)
@@ -318,9 +279,10 @@ x = torch.randn(4, 3, requires_grad=True)
 NaiveCheckpoint.apply(layer, x).sum().backward()
 print("x.grad is there:      ", x.grad is not None)
 print("layer.weight.grad is: ", layer.weight.grad)
+outcome("captured")
 
 # %% [markdown]
-# `layer.weight` is no argument of the Function. `fn` **captures** it. `torch.autograd.grad(output, leaf, …)` computes the gradients of what you name, and of nothing else. No error; the layer just never learns.
+# `torch.autograd.grad(output, leaf, …)` computes the gradients of what you name, and of nothing else. No error; the layer just never learns.
 #
 # `torch.autograd.backward(output, grad_output)` is the other tool: it adds to `.grad` of **every** leaf it reaches, captured parameters included.
 
@@ -373,43 +335,58 @@ print("one state is", before.numel(), "bytes")
 # %% [markdown]
 # ### Three: the memory is small only *between* forward and backward
 #
-# "O(1) memory", tutorials say. That is true until backward begins. Then `fn` runs again, with recording on, and **all** its intermediates are alive at once:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-alive-in-backward", "locked": true, "schema_version": 3, "solution": false, "task": false}
-alive, most = 0, 0
+# "O(1) memory", tutorials say. Let us look at the **peak**, the most that is alive at any moment. Hooks cannot see it, for they do not see what a recomputation makes. So we watch every operation: a dispatch mode, `LiveBytes`, notes each storage that is made, and a finalizer notes when it is freed. (Its code is folded; unfold it if you are curious.)
 
 
-def watched(t):
-    """sin(t), which counts the tensors of this kind that are alive."""
-    global alive, most
-    result = torch.sin(t)
-    alive, most = alive + 1, max(most, alive + 1)
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-live-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class LiveBytes(TorchDispatchMode):
+    """Bytes of the storages made inside the block that are alive, the peak, and what was run."""
 
-    def gone():
-        global alive
-        alive -= 1
+    def __init__(self):
+        super().__init__()
+        self.live = self.peak = 0
+        self.seen, self.operations = set(), Counter()
 
-    weakref.finalize(result.untyped_storage(), gone)
-    return result
+    def free(self, key, size):
+        self.live -= size
+        self.seen.discard(key)
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        self.operations[operation] += 1
+        for value in tree_iter(result):
+            storage = value.untyped_storage() if isinstance(value, torch.Tensor) else None
+            if storage is not None and storage.nbytes() and storage._cdata not in self.seen:
+                self.seen.add(storage._cdata)
+                self.live += storage.nbytes()
+                self.peak = max(self.peak, self.live)
+                weakref.finalize(storage, self.free, storage._cdata, storage.nbytes())
+        return result
 
 
-def chain(t):
-    for _ in range(32):
-        t = watched(t)
-    return t
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-alive-in-backward", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("alive-in-backward")
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-alive-counted", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.randn(10, requires_grad=True)
-alive = most = 0
-output = NaiveCheckpoint.apply(chain, x)
-print("after forward:   alive", alive, "(the output)")
-most = 0
-output.sum().backward()
-print("during backward: alive at most", most)
+def chain(t, count=32):
+    for _ in range(count):
+        t = torch.sin(t)
+    return t
+
+
+x = torch.randn(1000, requires_grad=True)
+for name, run in (("plain", chain), ("checkpointed", lambda t: NaiveCheckpoint.apply(chain, t))):
+    with LiveBytes() as memory:
+        output = run(x)
+        between = memory.live
+        output.sum().backward()
+    print(f"{name:12} alive between forward and backward: {between / x.nbytes:3.0f} × x", end=" ")
+    print(f"  at most: {memory.peak / x.nbytes:3.0f} × x")
+outcome("alive-in-backward")
 
 # %% [markdown]
-# One checkpoint around everything saves nothing at the **peak**, the most that is alive at any moment. The gain comes from **segments**: while one is recomputed, the others are still forgotten.
+# One checkpoint around everything saves nothing at the peak: in backward `fn` runs again, with recording on, and **all** its intermediates are alive at once. The gain comes from **segments**: while one is recomputed, the others are still forgotten.
 
 # %% [markdown]
 # ### Four: the second derivative
@@ -429,15 +406,18 @@ print("y = 2x³ at 2: first derivative", first.item(), "  second", second.item()
 # %% [markdown]
 # ## Exercise 2 · Checkpoint
 #
-# **Contract.** `Checkpoint.apply(fn, *args)` gives `fn(*args)`, one tensor. (`fn` is the first argument: `ctx.needs_input_grad[0]` and the first gradient belong to it.)
+# **Contract.** `Checkpoint.apply(fn, *args)` promises
 #
-# * Kept for backward: the tensors among `args`, and one random state. Inside `fn` nothing. Backward runs `fn` again, once.
-# * `args` may mix tensors with numbers, bools, strings. Those pass through and get `None`; so does a tensor that needs no gradient (whole numbers cannot have one).
-# * With `.backward()`, parameters that `fn` captures get their gradients.
-# * The recomputation draws the random numbers of forward. Forward moves the caller's random state as `fn` does, backward leaves it as it found it, also when `fn` raises.
-# * A second derivative is right, or raises RuntimeError. `.backward(create_graph=True)` may raise it too, but never leaves out a parameter.
+# * **values** of `fn(*args)`, one tensor. `args` may mix tensors with numbers, bools, strings
+# * **gradients**: right; `None` for what is no tensor, and for a tensor that needs none (whole numbers cannot have one). With `.backward()`, parameters that `fn` captures get theirs. (`fn` is the first argument: `ctx.needs_input_grad[0]` and the first gradient belong to it.)
+# * **second derivatives** right, or a RuntimeError. `.backward(create_graph=True)` may raise it too, but never leaves out a parameter
+# * **special points**: an argument that `fn` does not use is no obstacle
+# * **memory**: kept are the tensors among `args`, and one random state (which may be an attribute of `ctx`). Inside `fn` nothing: backward runs `fn` again
+# * **shapes, strides, dtypes**: as for every Function
+# * **nothing else is touched**: the recomputation draws the random numbers of forward. Forward moves the caller's random state as `fn` does, backward leaves it as it found it, also when `fn` raises
+# * **your own work**: `fn` runs once in forward and once in backward. `torch.utils.checkpoint` is what you rebuild, so it stays out
 #
-# This is the one place in the course where autograd *inside* backward is the point. `torch.utils.checkpoint` is what you rebuild, so it stays out.
+# This is the one place in the course where autograd *inside* backward is the point.
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -474,8 +454,8 @@ class Checkpoint(Function):
 check(Checkpoint)
 
 # %% nbgrader={"grade": true, "grade_id": "checkpoint-hidden", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Checkpoint run here when this notebook is graded.
-# You can run them now: check(Checkpoint, hidden=True)
+# When this notebook is graded, the same promises of Checkpoint are checked here with other numbers.
+# You can run it now: check(Checkpoint, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Checkpoint, hidden=True)
 ### END HIDDEN TESTS
@@ -547,9 +527,17 @@ saved_ledger(checkpointed, torch.randn(4, 6))
 # %% [markdown]
 # ## From one checkpoint to segments
 #
-# One checkpoint around $n$ layers: the peak comes back in backward. One around every layer: $n$ inputs are kept. In between lies $\sqrt n$.
+# A chain of $n$ layers, each of which keeps one tensor of $a$ bytes for backward. Cut it into $s$ segments, and keep the inputs of the segments only. Backward takes one segment at a time, runs it again, and for that moment holds the $n/s$ intermediates of this one segment:
 #
-# A segment is a function of one tensor, so the tool is there. But a loop that makes functions has a trap, and it is a silent one in forward:
+# $$m(s) = \Bigl(s + \frac ns\Bigr)\,a .$$
+#
+# Where is it smallest? $m'(s) = 0$ gives $s = \sqrt n$, and there $m = 2\sqrt n\; a$: a hundred layers, for the memory of twenty. And every layer is recomputed **once**, however many segments there are. At the end you will measure this law.
+
+# %% [markdown]
+# A segment is a function of one tensor, so the tool is there. But a loop that makes functions has a trap, and forward does not show it:
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-late-binding", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("late-binding")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-late-binding", "locked": true, "schema_version": 3, "solution": false, "task": false}
 parts = [lambda t: t + 1, lambda t: t * 10, lambda t: t**2]
@@ -558,6 +546,7 @@ for part in parts:
     segments.append(lambda t: part(t))
     print("while the loop runs:", segments[-1](torch.tensor(3.0)).item())
 print("once it is over:    ", [segment(torch.tensor(3.0)).item() for segment in segments])
+outcome("late-binding")
 
 # %% [markdown]
 # A Python function looks its variables up when it is **called**. In forward that is inside the loop, and everything is right. The recomputation calls it in backward. Then the loop is over, and all segments are the last one.
@@ -567,11 +556,14 @@ print("once it is over:    ", [segment(torch.tensor(3.0)).item() for segment in 
 # %% [markdown]
 # ## Exercise 3 · checkpoint_sequential
 #
-# **Contract.** `checkpoint_sequential(layers, segments, x)` runs the layers one after another, cut into `segments` segments, each through **your** `Checkpoint`.
+# **Contract.** `checkpoint_sequential(layers, segments, x)` promises
 #
-# * `layers` is a list of functions or modules, or an `nn.Sequential`; `segments` is between 1 and `len(layers)`; `x` requires grad.
-# * Exactly that many segments, none of them empty. They need not be equally long.
-# * **Every** segment is checkpointed, the last one too. (`torch.utils.checkpoint.checkpoint_sequential` leaves the last one out: it would be recomputed at once. But while its intermediates are alive, so are the inputs of all others.)
+# * **values** of the layers, run one after another. `layers` is a list of functions or modules, or an `nn.Sequential`; `x` requires grad
+# * **gradients** of `x` and of the layers' parameters
+# * **memory**: `segments` segments, between 1 and `len(layers)`: exactly that many, none of them empty. They need not be equally long. **Every** one is checkpointed, the last one too. (`torch.utils.checkpoint.checkpoint_sequential` leaves the last one out: it would be recomputed at once. But while its intermediates are alive, so are the inputs of all others.)
+# * **shapes, strides, dtypes**: transposed and empty inputs too
+# * **nothing else is touched**: the caller's layers are left as they were
+# * **your own work**: each segment goes through **your** `Checkpoint`
 
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint-sequential", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -598,8 +590,8 @@ def checkpoint_sequential(layers, segments, x):
 check(checkpoint_sequential)
 
 # %% nbgrader={"grade": true, "grade_id": "checkpoint-sequential-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of checkpoint_sequential run here when this notebook is graded.
-# You can run them now: check(checkpoint_sequential, hidden=True)
+# When this notebook is graded, the same promises of checkpoint_sequential are checked here with other numbers.
+# You can run it now: check(checkpoint_sequential, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(checkpoint_sequential, hidden=True)
 ### END HIDDEN TESTS
@@ -632,11 +624,76 @@ for segments in (1, 2, 4, 8, 16):
 memory_timeline(layers, x, by=checkpoint_sequential)
 
 # %% [markdown]
+# ## Less than $\sqrt n$: halves of halves
+#
+# A checkpoint may contain checkpoints. Cut the chain into two halves, checkpoint both, and do the same inside each half, until one layer is left. Then at any moment two inputs a level are kept, for $\log_2 n$ levels.
+#
+# Nothing is free: each level runs its layers once more.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-halves", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("halves")
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-halves", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def in_halves(layers):
+    """A function of x: both halves checkpointed, and each of them again in halves."""
+    if len(layers) == 1:
+        return layers[0]
+    half = len(layers) // 2
+    first, second = in_halves(layers[:half]), in_halves(layers[half:])
+    return lambda x: Checkpoint.apply(second, Checkpoint.apply(first, x))
+
+
+x = torch.randn(20_000, requires_grad=True)
+for n in (16, 64, 256):
+    sines = [torch.sin] * n
+    root = math.isqrt(n)
+    for name, run in {
+        "all kept": lambda x: chain(x, n),
+        "√n segments": lambda x: checkpoint_sequential(sines, root, x),
+        "in halves": in_halves(sines),
+    }.items():
+        with LiveBytes() as memory:
+            run(x).sum().backward()
+        runs = memory.operations[torch.ops.aten.sin.default] / n
+        print(f"{n:3} layers, {name:12} peak {memory.peak / x.nbytes:6.1f} × x", end="")
+        print(f"   each layer runs {runs:.0f} times")
+outcome("halves")
+
+# %% [markdown]
+# From one group to the next there are four times as many layers. The first line grows four times, and the second doubles: $2\sqrt n$. The third grows by four inputs, two for each of two more levels: $2\log_2 n$, and a constant. So halves need depth before they pay. And each layer runs $1 + \log_2 n$ times.
+#
+# With a better plan than halves one recomputes much less for the same memory; Griewank and Walther (2000) have the best one. What all of them share is this exchange.
+
+# %% [markdown]
 # ## Hooks that change what is kept
 #
-# Pack may return whatever it likes: a smaller tensor, the name of a file, a copy in another memory (`torch.autograd.graph.save_on_cpu` does that for GPUs). Unpack has to make a tensor of it again.
+# Pack may return whatever it likes: a smaller tensor, the name of a file, a copy in another memory. A second hook, **unpack**, gets that when backward needs the tensor, and has to make a tensor of it again. Here both speak:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traced-hooks", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def pack(tensor):
+    print(f"  pack    {tensor.tolist()}   leaf: {tensor.is_leaf}")
+    return tensor.detach()
+
+
+def unpack(kept):
+    print(f"  unpack  {kept.tolist()}")
+    return kept
+
+
+x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+print("forward: y = exp(x), z = sin(y)")
+with saved_tensors_hooks(pack, unpack):
+    z = torch.sin(torch.exp(x))
+print("backward")
+z.sum().backward()
+print("x.grad =", x.grad.tolist())
+
+# %% [markdown]
+# The hooks are asked for everything that is saved inside the block, by torch's own operations and by `ctx.save_for_backward`. What a Function puts on `ctx` as an attribute they do not see.
 #
-# An obvious thought: bfloat16 has the range of float32 in half of the bytes, with 8 bits of precision. Gradients are noisy anyway.
+# Now an obvious thought: bfloat16 has the range of float32 in half of the bytes, with 8 bits of precision. Gradients are noisy anyway.
 
 # %% [markdown]
 # But **which** tensors? A parameter or an input is there anyway: the caller holds it. A bfloat16 copy of it would be *additional* memory. What can be told about a tensor in pack?
@@ -668,11 +725,12 @@ with saved_tensors_hooks(describe, lambda kept: kept):
 # %% [markdown]
 # ## Exercise 4 · save_in_bfloat16
 #
-# **Contract.** Inside `with save_in_bfloat16():` the **float32 intermediates** (views of them too) are kept as bfloat16, and backward gets them as float32.
+# **Contract.** `with save_in_bfloat16():` promises
 #
-# * Leaves and views of leaves are left as they are: the caller holds them.
-# * Other dtypes are left as they are. A tensor that was bfloat16 all along comes back as bfloat16.
-# * After the block, also after an error in it, nothing is different; a result that is dropped without backward frees its memory (see the trap above).
+# * **values** of what is computed inside are as ever, and backward gets back what it needs: float32 for a float32 tensor, bfloat16 for one that was bfloat16 all along
+# * **gradients** are those of the rounded intermediates; other dtypes are left as they are
+# * **memory**: the **float32 intermediates** (views of them too) are kept as bfloat16. Leaves and views of leaves are left as they are: the caller holds them. A result that is dropped without backward frees its memory (see the trap above)
+# * **nothing else is touched**: after the block, also after an error in it, nothing is different
 #
 # How can unpack know which tensors pack has rounded? Pack may return a pair.
 
@@ -700,8 +758,8 @@ def save_in_bfloat16():
 check(save_in_bfloat16)
 
 # %% nbgrader={"grade": true, "grade_id": "save-in-bfloat16-hidden", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of save_in_bfloat16 run here when this notebook is graded.
-# You can run them now: check(save_in_bfloat16, hidden=True)
+# When this notebook is graded, the same promises of save_in_bfloat16 are checked here with other numbers.
+# You can run it now: check(save_in_bfloat16, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(save_in_bfloat16, hidden=True)
 ### END HIDDEN TESTS
@@ -759,12 +817,45 @@ def saves_of(activation):
 for activation in (nn.Tanh(), nn.ReLU(), nn.GELU(), nn.SiLU()):
     saves, tensors = saves_of(activation)
     half = saves * 2 / (tensors * 4)
-    print(
-        f"{activation}: {saves} saves of {tensors} tensor(s); rounding keeps {half:.0%} of the bytes"
-    )
+    print(f"{activation}: {saves} saves of {tensors} tensor(s);", end=" ")
+    print(f"rounding keeps {half:.0%} of the bytes")
 
 # %% [markdown]
 # Tanh and ReLU keep their *output*, which the next linear layer keeps as well. One tensor, two saves: rounding gains nothing. GELU and SiLU keep their *input*: rounding keeps half.
+
+# %% [markdown]
+# ### Elsewhere: offloading
+#
+# The third way keeps every bit, in a slower memory. `torch.autograd.graph.save_on_cpu` is a pair of hooks that sends what is saved from the GPU to the computer's own memory, and fetches it in backward. Without a GPU it changes nothing. But every computer has a next slower memory, the disk:
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-offload", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class SaveOnDisk(saved_tensors_hooks):
+    """Inside the block, intermediates are kept in files of a folder, until this object is gone."""
+
+    def __init__(self):
+        self.folder, self.count = tempfile.TemporaryDirectory(), 0
+        super().__init__(self.to_file, self.from_file)
+
+    def to_file(self, tensor):
+        if (tensor if tensor._base is None else tensor._base).is_leaf:
+            return tensor.detach()
+        self.count += 1
+        path = os.path.join(self.folder.name, f"{self.count}.pt")
+        torch.save(tensor.clone(), path)  # of a view, not all that it looks into
+        return path
+
+    def from_file(self, kept):
+        return torch.load(kept) if isinstance(kept, str) else kept
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-offload-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.randn(512, 64, requires_grad=True)
+for name, hooks in (("in memory", save_on_cpu()), ("on disk", SaveOnDisk())):
+    with LiveBytes() as memory:
+        with hooks:
+            output = layers(x)
+        print(f"{name:10} between forward and backward: {memory.live / x.nbytes:5.1f} × x")
 
 # %% [markdown]
 # ## Finale: the square-root law, measured
@@ -787,142 +878,112 @@ labels = torch.tensor(digits.target[:count]).repeat(repeat)
 UNIT = pixels.nbytes  # a: the bytes of one layer's input
 
 
-class Residual(nn.Module):
+class Residual(nn.Linear):
     """x + gelu(linear(x)) / 4, 64 wide."""
 
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(64, 64)
-
     def forward(self, x):
-        return x + nn.functional.gelu(self.linear(x)) / 4
+        return x + nn.functional.gelu(super().forward(x)) / 4
 
 
-deep = nn.Sequential(*[Residual() for _ in range(DEPTH)])
+deep = nn.Sequential(*[Residual(64, 64) for _ in range(DEPTH)])
 head = nn.Linear(64, 10)
 print(f"{count * repeat} digits: one layer's input has {UNIT / 2**20:.2f} MiB")
 
-# %% [markdown]
-# Hooks see what is saved, but not what a recomputation makes. For the **peak** we watch every operation: a dispatch mode notes each storage that is made, and a finalizer notes when it is freed.
 
-
-# %% nbgrader={"grade": false, "grade_id": "finale-live-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class LiveBytes(TorchDispatchMode):
-    """Bytes of the storages made inside the block that are alive, and the most there ever were."""
-
-    def __init__(self):
-        super().__init__()
-        self.live = self.peak = 0
-        self.seen = set()
-
-    def free(self, key, size):
-        self.live -= size
-        self.seen.discard(key)
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        for value in tree_iter(result):
-            if isinstance(value, torch.Tensor):
-                storage = value.untyped_storage()
-                key, size = storage._cdata, storage.nbytes()
-                if size and key not in self.seen:
-                    self.seen.add(key)
-                    self.live += size
-                    self.peak = max(self.peak, self.live)
-                    weakref.finalize(storage, self.free, key, size)
-        return result
+# %% nbgrader={"grade": false, "grade_id": "finale-step", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def step(run):
+    """A training step in which run takes the deep layers through: (its seconds, its forward's, loss)."""
+    for parameter in (*deep.parameters(), *head.parameters()):
+        parameter.grad = None
+    start = time.process_time()  # of this process alone, however busy the machine is
+    loss = nn.functional.cross_entropy(head(run(pixels.clone().requires_grad_())), labels)
+    forward = time.process_time() - start
+    loss.backward()
+    return time.process_time() - start, forward, loss.item()
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-measure", "locked": true, "schema_version": 3, "solution": false, "task": false}
-def step(run):
-    """Forward and backward of a training step; run takes the deep layers through."""
-    for parameter in (*deep.parameters(), *head.parameters()):
-        parameter.grad = None
-    hidden = run(pixels.clone().requires_grad_())
-    loss = nn.functional.cross_entropy(head(hidden), labels)
-    loss.backward()
-    return loss.item()
-
-
 def measure(runs, rounds=1 if SHORT else 7):
-    """For each run: (peak in units of a, seconds of its fastest step, the loss)."""
-    peaks, losses, seconds = [], [], [float("inf")] * len(runs)
+    """For each run: (peak in units of a, seconds of its fastest step, its forward's, layers run, loss)."""
+    seen, fastest = [], []
     for run in runs:
         with LiveBytes() as memory:
-            losses.append(step(run))
-        peaks.append(memory.peak / UNIT)
+            fastest.append(step(run))
+        layers_run = memory.operations[torch.ops.aten.addmm.default] - 1  # without the head
+        seen.append((memory.peak / UNIT, layers_run))
     for _ in range(rounds):  # in turns, so that a busy moment of the machine hits all alike
-        for i, run in enumerate(runs):
-            start = time.perf_counter()
-            step(run)
-            seconds[i] = min(seconds[i], time.perf_counter() - start)
-    return list(zip(peaks, seconds, losses))
+        fastest = [min(before, step(run)) for before, run in zip(fastest, runs)]
+    return [
+        (peak, seconds, forward, ran, loss)
+        for (peak, ran), (seconds, forward, loss) in zip(seen, fastest)
+    ]
 
 
 # %% nbgrader={"grade": false, "grade_id": "finale-segments", "locked": true, "schema_version": 3, "solution": false, "task": false}
 chosen = [1, 4, 8, 32] if SHORT else [1, 2, 3, 4, 6, 8, 11, 16, 23, 32]
 runs = [lambda x, s=s: checkpoint_sequential(deep, s, x) for s in chosen]
 plain, *mine = measure([deep, *runs])
-print(f"no checkpoint  peak {plain[0]:5.1f} a   {plain[1] * 1e3:6.1f} ms   loss {plain[2]:.6f}")
-for s, (peak, seconds, loss) in zip(chosen, mine):
-    print(f"{s:2} segments    peak {peak:5.1f} a   {seconds * 1e3:6.1f} ms   loss {loss:.6f}")
+names = ["no checkpoint", *(f"{s} segments" for s in chosen)]
+for name, (peak, seconds, _, ran, loss) in zip(names, [plain, *mine]):
+    print(f"{name:14} peak {peak:5.1f} a  {seconds * 1e3:6.1f} ms", end="")
+    print(f"  layers run {ran:3}  loss {loss:.6f}")
+fastest, slowest = (choose(row[1] for row in mine) / plain[1] for choose in (min, max))
+print(f"forward alone takes {plain[2] / plain[1]:.0%} of a plain step")
+print(f"a step with segments takes {fastest:.2f} to {slowest:.2f} times as long as a plain one")
 
 # %% nbgrader={"grade": false, "grade_id": "finale-square-root-law", "locked": true, "schema_version": 3, "solution": false, "task": false}
-s = torch.linspace(1, DEPTH, 200)
-offset = sum(m[0] - (k + 2 * DEPTH / k) for m, k in zip(mine, chosen)) / len(mine)
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.5), constrained_layout=True)
-curve = f"s + 2n/s + {offset:.1f}"
-axes[0].plot(s, s + 2 * DEPTH / s + offset, color=palette["black"], label=curve)
-for axis, place, factor in zip(axes, (0, 1), (1, 1e3)):
-    axis.plot(chosen, [m[place] * factor for m in mine], "o", color=palette["blue"], label="yours")
-    axis.axhline(plain[place] * factor, ls="--", color=palette["vermillion"], label="no checkpoint")
-    axis.set(xlabel="segments", xscale="log")
-    axis.set_xticks([1, 2, 4, 8, 16, 32], ["1", "2", "4", "8", "16", "32"])
-    axis.set_ylim(0, 1.2 * factor * max(m[place] for m in (*mine, plain)))
-    axis.minorticks_off()
-    axis.legend()
-axes[0].set(title="Peak memory", ylabel="peak (inputs of a layer)")
-axes[1].set(title="Time of a training step", ylabel="time (ms)")
-show(
-    fig,
-    alt="Left: the peak over the number of segments is a valley with its floor near 8 segments, "
-    "about a third of the peak without checkpoints, and the drawn curve s + 2n/s runs through "
-    "the points. Right: the time of a step hardly depends on the number of segments and lies "
-    "above the time without checkpoints.",
-)
+figures.square_root_law(chosen, mine, plain, DEPTH)
 
 # %% [markdown]
 # The points follow the curve. The additive constant holds what the simple count leaves out: the gradients on their way down, the output, a temporary or two.
 #
-# And the time hardly depends on the number of segments: every layer is recomputed once, whether in long segments or short ones.
+# In arithmetic the price is one more forward, the same for every number of segments: each layer runs twice, as the column says. A backward does about twice the arithmetic of a forward, so on paper that is a third of a step. In time it is what the last two lines say of your machine. (Asking for memory takes time as well, so the two need not agree.)
 
 # %% [markdown]
-# ### Beside it: torch's own, and fewer bits
+# ### Beside it: torch's own, selective, in bfloat16, on disk
 #
-# The same step with `torch.utils.checkpoint.checkpoint`, with your `save_in_bfloat16`, and with both of yours together.
+# The same step in other ways. One of them is new: **selective** checkpointing keeps what is expensive to compute, such as matrix products, and recomputes the cheap rest. A policy decides for each operation.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-beside-torch", "locked": true, "schema_version": 3, "solution": false, "task": false}
-from torch.utils.checkpoint import checkpoint
+from functools import partial
+
+from torch.utils.checkpoint import (
+    CheckpointPolicy,
+    checkpoint,
+    create_selective_checkpoint_contexts,
+)
 
 
-def torchs_own(x, segments=8):
+def keep_products(context, operation, *args, **kwargs):
+    product = operation is torch.ops.aten.addmm.default
+    return CheckpointPolicy.MUST_SAVE if product else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def torchs_own(x, segments=8, **options):
     for part in range(segments):
         first, last = part * DEPTH // segments, (part + 1) * DEPTH // segments
-        x = checkpoint(deep[first:last], x, use_reentrant=False)
+        x = checkpoint(deep[first:last], x, use_reentrant=False, **options)
     return x
 
 
-def in_bfloat16(x, run=deep):
-    with save_in_bfloat16():
+def inside(hooks, x, run=deep):
+    with hooks():
         return run(x)
 
 
+# %% nbgrader={"grade": false, "grade_id": "finale-rows", "locked": true, "schema_version": 3, "solution": false, "task": false}
+selective = partial(create_selective_checkpoint_contexts, keep_products)
+eight = partial(checkpoint_sequential, deep, 8)
 rows = {
     "no checkpoint": deep,
-    "yours, 8 segments": lambda x: checkpoint_sequential(deep, 8, x),
+    "yours, 8 segments": eight,
+    "yours, in halves": in_halves(list(deep)),
     "torch's, 8 segments": torchs_own,
-    "save_in_bfloat16": in_bfloat16,
-    "both of yours": lambda x: in_bfloat16(x, lambda h: checkpoint_sequential(deep, 8, h)),
+    "torch's, selective": partial(torchs_own, context_fn=selective),
+    "save_on_cpu": partial(inside, save_on_cpu),
+    "on disk": partial(inside, SaveOnDisk),
+    "save_in_bfloat16": partial(inside, save_in_bfloat16),
+    "both of yours": partial(inside, save_in_bfloat16, run=eight),
 }
 
 
@@ -933,16 +994,19 @@ def all_gradients():
 
 step(deep)
 exact = all_gradients()
-print(f"{'':20} {'peak':>8} {'time':>10} {'gradient off by':>18}")
-for (name, run), (peak, seconds, _) in zip(rows.items(), measure(list(rows.values()))):
+print(f"{'':20} {'peak':>8} {'time':>10} {'layers run':>11} {'gradient off by':>16}")
+measured = measure(list(rows.values()), rounds=1 if SHORT else 3)
+for (name, run), (peak, seconds, _, ran, _) in zip(rows.items(), measured):
     step(run)
     error = ((all_gradients() - exact).norm() / exact.norm()).item()
-    print(f"{name:20} {peak:6.1f} a {seconds * 1e3:7.1f} ms {error:18.1e}")
+    print(f"{name:20} {peak:6.1f} a {seconds * 1e3:7.1f} ms {ran:11} {error:16.1e}")
 
 # %% [markdown]
-# Yours and torch's need the same memory, up to a temporary, and give the gradients of the plain run, here to the last bit: the recomputation does the same arithmetic again.
-#
-# Rounding keeps half, without recomputing, and its gradients are approximate. Together with checkpoints there is little left to round: only the segments' inputs.
+# * Yours and torch's with 8 segments need the same memory, up to a temporary, and give the gradients of the plain run: the recomputation does the same arithmetic again.
+# * In halves the peak is lower still, and layers run many times.
+# * Selective: no product is computed twice, and the peak lies in between.
+# * On disk there is no peak to speak of, and nothing is computed twice. Look at the time. (`save_on_cpu` is the same for a GPU. Here it has nowhere else to go.)
+# * Rounding keeps half, and its gradients are approximate. Together with checkpoints there is little left to round: only the segments' inputs.
 
 # %% [markdown]
 # ### Does it train?
@@ -961,35 +1025,21 @@ def train(run, steps):
     optimiser = torch.optim.Adam([*deep.parameters(), *head.parameters()], lr=3e-3)
     losses = []
     for _ in range(steps):
-        losses.append(step(run))
+        losses.append(step(run)[-1])
         optimiser.step()
     return torch.tensor(losses)
 
 
 steps = 2 if SHORT else 30
-histories = {name: train(rows[name], steps) for name in rows if name != "torch's, 8 segments"}
+compared = ("no checkpoint", "yours, 8 segments", "save_in_bfloat16", "both of yours")
+histories = {name: train(rows[name], steps) for name in compared}
 truth = histories["no checkpoint"]
 for name, losses in histories.items():
     apart = (losses - truth).abs().max().item()
     print(f"{name:20} last loss {losses[-1]:.4f}   at most {apart:.1e} from no checkpoint")
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-fig, axis = plt.subplots(figsize=(7, 3), constrained_layout=True)
-styles = {
-    "no checkpoint": ("vermillion", "-", 4),
-    "yours, 8 segments": ("black", "--", 1.5),
-    "save_in_bfloat16": ("blue", ":", 2),
-}
-for name, (colour, style, width) in styles.items():
-    axis.plot(histories[name], style, color=palette[colour], lw=width, label=name)
-axis.set(title="32 layers on the digits", xlabel="training step", ylabel="loss (cross-entropy)")
-axis.legend()
-show(
-    fig,
-    alt="Loss over the training steps. The curve of your checkpoints lies exactly on the one "
-    "without checkpoints, and the one with bfloat16 follows so closely that it can hardly be told "
-    "apart; all fall from above 2 to near 0.",
-)
+figures.trainings(histories)
 
 # %% [markdown]
 # ### An honest word
@@ -1001,10 +1051,28 @@ show(
 # * restores the GPU's random state and autocast settings too,
 # * stops the recomputation as soon as all that backward needs is there.
 #
-# Always write `use_reentrant=False`: without it torch only warns, and takes the old form. `nn` libraries have switches for it. Selective checkpointing (`create_selective_checkpoint_contexts`) keeps what is expensive to compute, such as matrix products, and recomputes the rest.
+# Always write `use_reentrant=False`: without it torch only warns, and takes the old form. `nn` libraries have switches for it.
 
 # %% [markdown]
-# When is it worth it? If the memory is too small for the batch or the length that you want. If it is not, keep everything. One more forward, beside a forward and a backward of about twice its cost, makes a step longer by up to a third.
+# When is it worth it? When the memory is too small for the batch or the length that you want. If it is not, keep everything. What it costs, your own table says.
+
+# %% [markdown]
+# ## Find the bug
+#
+# Two people have handed in `Checkpoint`. Both train a network without dropout to the same losses as a plain run, and both refuse a second derivative. One of them is wrong in silence as soon as `fn` draws a random number. Read, decide, and only then have them judged.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug", "locked": true, "schema_version": 3, "solution": false, "task": false}
+A, B = suspects("checkpointing")
+
+# %% nbgrader={"grade": false, "grade_id": "try-bug", "locked": false, "schema_version": 3, "solution": false, "task": false}
+# A and B are here to be tried: the gradient should be 2 where dropout kept, 0 where it dropped.
+x = torch.ones(8, requires_grad=True)
+y = A.apply(lambda t: nn.functional.dropout(t, 0.5), x)
+y.sum().backward()
+y, x.grad
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug-verdict", "locked": true, "schema_version": 3, "solution": false, "task": false}
+verdict("checkpointing")
 
 # %% [markdown]
 # ## Quiz
@@ -1020,7 +1088,10 @@ quiz("checkpointing")
 # | everything kept | $n$ | $n$ | nothing |
 # | one checkpoint | 1 | $n$, in backward | one more forward |
 # | $s$ segments | $s$ | $s + n/s$, smallest at $\sqrt n$ | one more forward |
-# | bfloat16, each tensor saved once | $n/2$ | $n/2$ | precision |
+# | halves of halves | 2 | about $2\log_2 n$ | $\log_2 n$ more forwards |
+# | selective | the products | in between | the cheap part of a forward |
+# | offloaded | 0 here, $n$ there | a few | the way there and back |
+# | bfloat16, where each tensor is saved once | $n/2$ | $n/2$ | precision |
 #
 # * A graph keeps references. Count distinct storages, with all of their bytes.
 # * `torch.autograd.grad` gives what you name; `torch.autograd.backward` reaches captured parameters too.
@@ -1031,6 +1102,16 @@ quiz("checkpointing")
 
 # %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
 progress()
+
+# %% [markdown]
+# ## Sources
+#
+# - Andreas Griewank and Andrea Walther (2000): [*Algorithm 799: revolve*](https://doi.org/10.1145/347837.347846). The best plan of what to keep and when to recompute it, with a proof.
+# - Tianqi Chen and others (2016): [*Training deep nets with sublinear memory cost*](https://arxiv.org/abs/1604.06174). The √n law and the recursion, for neural networks.
+# - Jianfei Chen and others (2021): [*ActNN: reducing training memory footprint via 2-bit activation compressed training*](https://arxiv.org/abs/2104.14129). How far rounding what is saved can go.
+# - Vijay Korthikanti and others (2022): [*Reducing activation recomputation in large transformer models*](https://arxiv.org/abs/2205.05198). Selective checkpointing, where it matters most.
+# - PyTorch (torch 2.13): [*torch.utils.checkpoint*](https://docs.pytorch.org/docs/stable/checkpoint.html). Both forms, the random state, selective policies.
+# - PyTorch (torch 2.13): [*Hooks for saved tensors*](https://docs.pytorch.org/tutorials/intermediate/autograd_saved_tensors_hooks_tutorial.html). Pack, unpack, and files on disk.
 
 # %% [markdown]
 # ## Where to go next

@@ -13,9 +13,11 @@
 # %% [markdown]
 # # The challenge: attention
 #
-# **Lesson 07 · about 60 minutes** · 25 minutes of reading and running, 35 minutes for four exercises · before this one: 03_linear, 05_double_backward, 06_checkpointing
+# **Time:** two to three hours: an hour to read, predict and run, the rest for four exercises, from ten minutes for the first to an hour for the last. Two evenings are fine: your progress is kept.
 #
-# Everything so far comes together: products of matrices, saved outputs, recomputation, refusing a second derivative. You build the operation at the heart of every language model three times, each time with less memory.
+# **You need:** lessons 03, 05 and 06.
+#
+# Everything so far comes together: products of matrices, saved outputs, recomputation, refusing a second derivative. You build the operation at the heart of every language model three times. Each time it needs less memory, and in the end your own transformer trains on it.
 #
 # After this lesson you can
 #
@@ -23,14 +25,13 @@
 # * write the backward of attention, masks and empty rows included,
 # * replace a large saved tensor by a small one and a recomputation,
 # * compute attention in tiles, forward and backward, as FlashAttention does,
-# * train a small transformer on your own attention.
+# * count what travels between slow and fast memory, and say why tiles win.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 import os
 import time
 
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
@@ -40,7 +41,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 
 from autograder import check, hint, progress
-from widgets import attention_map, palette, quiz, saved_ledger, show, xray
+from widgets import attention_map, figures, outcome, predict, quiz
+from widgets import saved_ledger, suspects, verdict, xray
 from widgets.data import poems
 
 torch.set_num_threads(1)  # small tensors: several threads would mostly wait for each other
@@ -58,100 +60,54 @@ for length in (1_000, 4_000, 32_000, 128_000):
     print(f"L = S = {length:7}:  one matrix of one head in float32 {gigabytes:9.3f} GB")
 
 # %% [markdown]
-# A model with 32 heads in 32 layers keeps a thousand of those. Long texts became possible when people stopped keeping them: a hand-written backward, the one you are about to write.
+# A model with 32 heads in 32 layers keeps a thousand of those. Long texts became possible when people stopped keeping them: with a hand-written backward, the one that you are about to write.
 #
 # This is the best reason there is for a custom Function: autograd's derivative is right, but it **saves too much**.
-
-# %% [markdown]
-# ## The mathematics
 #
-# Queries $Q$ (L×E), keys $K$ (S×E), values $V$ (S×Ev); one row a token. With a number $c$, usually $1/\sqrt E$:
-#
-# $$Z = c\,Q K^\top, \qquad P = \operatorname{softmax}(Z), \qquad O = P\,V .$$
-#
-# The softmax runs over each row: row $i$ of $P$ says how much query $i$ takes of each key, and adds up to 1. The **scores** are $Z$, the **weights** $P$.
-
-# %% [markdown]
-# Backward goes through the three links in reverse. $G$ is `grad_output`, of $O$'s shape. You know the two products from lesson 03:
-#
-# $$\bar V = P^\top G, \qquad \bar P = G V^\top, \qquad \bar Q = c\,\bar Z K, \qquad \bar K = c\,\bar Z^\top Q .$$
-#
-# (A bar means: the gradient of the loss with respect to this.) What is missing is the step from $\bar P$ to $\bar Z$, through the softmax.
-
-# %% [markdown]
-# ## A worked example, traced
-#
-# Two queries, three keys. Autograd computes it, and we look at every link.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-traced-forward", "locked": true, "schema_version": 3, "solution": false, "task": false}
-q = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64, requires_grad=True)
-k = torch.tensor([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], dtype=torch.float64, requires_grad=True)
-v = torch.tensor([[1.0], [2.0], [4.0]], dtype=torch.float64, requires_grad=True)
-
-scores = q @ k.T / math.sqrt(2)
-weights = torch.softmax(scores, dim=-1)
-out = weights @ v
-for name, tensor in (("scores", scores), ("weights", weights), ("out", out)):
-    tensor.retain_grad()
-    print(
-        f"{name:8} {tuple(tensor.shape)}", [[round(x, 3) for x in row] for row in tensor.tolist()]
-    )
-
-# %% [markdown]
-# The first query points along the first axis, so it likes the third key best and takes mostly the value 4. Now backward, with $G$ all ones:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-traced-backward", "locked": true, "schema_version": 3, "solution": false, "task": false}
-out.backward(torch.ones_like(out))
-G = out.grad
-print("weights.grad = G Vᵀ       ", torch.equal(weights.grad, G @ v.T))
-print("v.grad       = Pᵀ G       ", torch.equal(v.grad, weights.T @ G))
-print("q.grad       = c · Z̄ K    ", torch.allclose(q.grad, scores.grad @ k / math.sqrt(2)))
-print("k.grad       = c · Z̄ᵀ Q   ", torch.allclose(k.grad, scores.grad.T @ q / math.sqrt(2)))
-print("scores.grad  =", [[round(x, 4) for x in row] for row in scores.grad.tolist()])
-print("its rows add up to", [round(x, 12) + 0.0 for x in scores.grad.sum(dim=1).tolist()])
-
-# %% [markdown]
-# The last line is no accident. Raising all scores of a row by the same number changes nothing, so a gradient in that direction must be 0.
+# The smallest piece comes first: the softmax.
 
 # %% [markdown]
 # ## The Jacobian that nobody forms
 #
-# For one row, $y = \operatorname{softmax}(x)$. Every output depends on every input:
+# A softmax turns a row $x$ of scores into positive numbers $y$ that add up to 1. Every output depends on every input:
 #
 # $$\frac{\partial y_i}{\partial x_j} = y_i\,(\delta_{ij} - y_j), \qquad J = \operatorname{diag}(y) - y\,y^\top .$$
 #
-# ($\delta_{ij}$ is 1 where $i = j$, else 0.) Let us see whether that is so.
-
-# %% nbgrader={"grade": false, "grade_id": "demo-jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
-y = torch.softmax(x, dim=0)
-measured = torch.autograd.functional.jacobian(lambda t: torch.softmax(t, dim=0), x)
-print("measured\n", measured)
-print("diag(y) − y yᵀ\n", torch.diag(y) - torch.outer(y, y))
-
-# %% [markdown]
-# The diagonal alone, $y(1-y)$, is what people remember of the sigmoid. For a softmax it is the most common mistake: the rest of the matrix is not zero.
-#
-# Backward needs the product with $g$, not the matrix:
+# ($\delta_{ij}$ is 1 where $i = j$, else 0.) Backward needs the product with $g$, not the matrix:
 #
 # $$(J^\top g)_j = \sum_i g_i\, y_i (\delta_{ij} - y_j) = y_j\Bigl(g_j - \sum_i g_i y_i\Bigr).$$
 #
-# One multiplication, one sum a row, one subtraction. And it contains $y$ only, not $x$: save the **output**.
+# One multiplication, one sum a row, one subtraction. It contains $y$ only, not $x$: save the **output**.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-softmax-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("softmax-sum")
+
+# %% nbgrader={"grade": false, "grade_id": "demo-jacobian", "locked": true, "schema_version": 3, "solution": false, "task": false}
+x = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64, requires_grad=True)
+y = torch.softmax(x, dim=0)
+measured = torch.autograd.functional.jacobian(lambda t: torch.softmax(t, dim=0), x)
+print("measured\n", measured)
+print("diag(y) − y yᵀ\n", (torch.diag(y) - torch.outer(y, y)).detach())
+y.sum().backward()
+print("after y.sum().backward():", [round(g, 12) + 0.0 for g in x.grad.tolist()])
+outcome("softmax-sum")
 
 # %% [markdown]
 # ## Exercise 1 · Softmax
 #
-# **Contract.** `Softmax.apply(x, dim)` gives the softmax of `x` along `dim`; `x` has at least one dimension.
+# **Contract.** `Softmax.apply(x, dim)` promises
 #
-# * Forward may call `torch.softmax`, or build it from `exp` and `sum`. Backward is your own arithmetic.
-# * Finite in float32 for inputs of ±1000, value and gradient. (Subtract something first. What may you subtract without changing the result?)
-# * Second derivatives are right.
-# * Keep one tensor as large as the output.
+# * **values** of the softmax of `x` along `dim`; `x` has at least one dimension
+# * **gradients** right
+# * **second derivatives** right
+# * **special points**: finite and right in float32 at ±1000 and with $-\infty$ among the scores, value and gradient. (Subtract something first. What may you subtract without changing the result?)
+# * **memory**: one tensor as large as the output. Output or input, either is fine
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function. Forward may call `torch.softmax`, or build it from `exp` and `sum`
 
 
 # %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class Softmax(Function):
-    """softmax of x along dim; keeps its output."""
+    """softmax of x along dim."""
 
     @staticmethod
     def forward(ctx, x, dim):
@@ -176,8 +132,8 @@ class Softmax(Function):
 check(Softmax)
 
 # %% nbgrader={"grade": true, "grade_id": "softmax-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of Softmax run here when this notebook is graded.
-# You can run them now: check(Softmax, hidden=True)
+# When this notebook is graded, the same promises of Softmax are checked here with other numbers.
+# You can run it now: check(Softmax, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(Softmax, hidden=True)
 ### END HIDDEN TESTS
@@ -191,9 +147,9 @@ check(Softmax, hidden=True)
 #
 # *Stability.* $e^{x-m} / \sum e^{x-m}$ is the same for every $m$; with the maximum no exponent is positive, and the sum is at least 1. The gradient needs nothing more: $y$ lies between 0 and 1.
 #
-# *Common mistakes.* The diagonal only, $y(1-y)g$. $\sum g$ in place of $\sum g y$. A sum over the last dimension whatever `dim` is. `keepdim` forgotten. Saving a clone of $y$, which breaks the second derivative.
+# *Common mistakes.* The diagonal only, $y(1-y)g$: that is the sigmoid's slope, and the rest of this matrix is not 0. $\sum g$ in place of $\sum g y$. A sum over the last dimension whatever `dim` is. `keepdim` forgotten. Saving a clone of $y$, which breaks the second derivative.
 #
-# *An aside.* With $G$ all ones the gradient is 0 everywhere: a row always adds up to 1. A test that uses `y.sum().backward()` therefore accepts anything that returns zeros.
+# *An aside.* With $g$ all ones the gradient is 0 everywhere: a row always adds up to 1. A test that uses `y.sum().backward()` therefore accepts anything that returns zeros.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-softmax-works", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
@@ -211,6 +167,56 @@ print("softmax of 1000, 999, −1000:", [round(p, 4) for p in Softmax.apply(huge
 xray(Softmax)
 
 # %% [markdown]
+# ## The mathematics of attention
+#
+# Queries $Q$ (L×E), keys $K$ (S×E), values $V$ (S×Ev); one row a token. With a number $c$, usually $1/\sqrt E$:
+#
+# $$Z = c\,Q K^\top, \qquad P = \operatorname{softmax}(Z), \qquad O = P\,V .$$
+#
+# The softmax runs over each row: row $i$ of $P$ says how much query $i$ takes of each key, and adds up to 1. The **scores** are $Z$, the **weights** $P$.
+
+# %% [markdown]
+# Backward goes through the three links in reverse. $G$ is `grad_output`, of $O$'s shape. You know the two products from lesson 03:
+#
+# $$\bar V = P^\top G, \qquad \bar P = G V^\top, \qquad \bar Q = c\,\bar Z K, \qquad \bar K = c\,\bar Z^\top Q .$$
+#
+# (A bar means: the gradient of the loss with respect to this.) The step from $\bar P$ to $\bar Z$ is the softmax that you have just written.
+
+# %% [markdown]
+# ## A worked example, traced
+#
+# Two queries, three keys. Autograd computes it, and we look at every link.
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traced-forward", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64, requires_grad=True)
+k = torch.tensor([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]], dtype=torch.float64, requires_grad=True)
+v = torch.tensor([[1.0], [2.0], [4.0]], dtype=torch.float64, requires_grad=True)
+
+scores = q @ k.T / math.sqrt(2)
+weights = torch.softmax(scores, dim=-1)
+out = weights @ v
+for name, tensor in (("scores", scores), ("weights", weights), ("out", out)):
+    tensor.retain_grad()
+    rows = [[round(x, 3) for x in row] for row in tensor.tolist()]
+    print(f"{name:8} {tuple(tensor.shape)}", rows)
+
+# %% [markdown]
+# The first query points along the first axis, so it likes the third key best and takes mostly the value 4. Now backward, with $G$ all ones:
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traced-backward", "locked": true, "schema_version": 3, "solution": false, "task": false}
+out.backward(torch.ones_like(out))
+G = out.grad
+print("weights.grad = G Vᵀ       ", torch.equal(weights.grad, G @ v.T))
+print("v.grad       = Pᵀ G       ", torch.equal(v.grad, weights.T @ G))
+print("q.grad       = c · Z̄ K    ", torch.allclose(q.grad, scores.grad @ k / math.sqrt(2)))
+print("k.grad       = c · Z̄ᵀ Q   ", torch.allclose(k.grad, scores.grad.T @ q / math.sqrt(2)))
+print("scores.grad  =", [[round(x, 4) for x in row] for row in scores.grad.tolist()])
+print("its rows add up to", [round(x, 12) + 0.0 for x in scores.grad.sum(dim=1).tolist()])
+
+# %% [markdown]
+# The last line is what you have seen above: raising all scores of a row by the same number changes nothing, so the gradient in that direction is 0.
+
+# %% [markdown]
 # ## Masks, and rows with nothing to attend to
 #
 # A **mask** says who may look at whom. In a language model token $i$ sees the tokens $0 \dots i$ only: a *causal* mask. Where a mask forbids, the score becomes $-\infty$ before the softmax, and the weight $e^{-\infty} = 0$.
@@ -221,7 +227,10 @@ xray(Softmax)
 attention_map(tokens=list("tokens"))
 
 # %% [markdown]
-# What if a row forbids everything? (Padding does that.)
+# What if a row forbids everything? Padding does that. Below, the second query may look at nothing, and the loss uses the output of the **first** query alone.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-empty-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("empty-row")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-empty-row", "locked": true, "schema_version": 3, "solution": false, "task": false}
 q, k, v = (torch.randn(n, 4, requires_grad=True) for n in (2, 3, 3))
@@ -229,11 +238,12 @@ mask = torch.tensor([[True, True, False], [False, False, False]])
 weights = torch.softmax((q @ k.T / 2).masked_fill(~mask, -torch.inf), dim=-1)
 out = weights @ v
 print("weights:", [[round(p, 3) for p in row] for row in weights.tolist()])
-(by_v,) = torch.autograd.grad(out[0].sum(), v)  # the loss does not even look at the empty row
+(by_v,) = torch.autograd.grad(out[0].sum(), v)
 print("gradient of the values, all of them:", by_v[:, 0].tolist())
+outcome("empty-row")
 
 # %% [markdown]
-# $0/0$. And the NaN does not stay in its row. The gradient of the values is $P^\top G$, a sum over **all** queries, and $0 \cdot \mathrm{NaN}$ is NaN: a row of padding that the loss ignores ruins every value, and with the next step every parameter behind it.
+# The gradient of the values is $P^\top G$, a sum over **all** queries. The empty row has the upstream gradient 0 and the weight $0/0$, and $0 \cdot \mathrm{NaN}$ is NaN. So a row of padding ruins every value, and with the next step every parameter behind it.
 #
 # `F.scaled_dot_product_attention` gives 0 for such a row, and so will you: an empty row has no weights, takes nothing, and has gradient 0.
 
@@ -244,36 +254,35 @@ print("output of the empty row:", out[1].tolist())
 print("all gradients finite:   ", all(bool(g.isfinite().all()) for g in grads))
 
 # %% [markdown]
-# A trap beside it. To torch a **bool** mask means "True: attend". A **float** mask is *added* to the scores. Pass a mask of ones and zeros as floats, and nothing is masked at all: no error, a model that peeks into the future.
+# A trap beside it. Somebody passes the causal mask to torch as **floats**: ones where a query may look, zeros where it may not.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-float-mask", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("float-mask")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-float-mask", "locked": true, "schema_version": 3, "solution": false, "task": false}
 q, k, v = (torch.randn(1, 4, 3, dtype=torch.float64) for _ in range(3))
 causal = torch.ones(4, 4, dtype=torch.bool).tril()
-allowed = F.scaled_dot_product_attention(q, k, v, attn_mask=causal)
-peeking = F.scaled_dot_product_attention(q, k, v, attn_mask=causal.double())
-print(
-    "bool and float mask of the same ones and zeros differ by",
-    (allowed - peeking).abs().max().item(),
-)
 changed = v.clone()
 changed[0, 3] += 100  # the last token, which the first may not see
-moved = F.scaled_dot_product_attention(q, k, changed, attn_mask=causal.double())
-print("the first token moves by", (moved - peeking)[0, 0].abs().max().item(), "with the float mask")
+for name, mask in (("bool", causal), ("float", causal.double())):
+    before, after = (F.scaled_dot_product_attention(q, k, t, attn_mask=mask) for t in (v, changed))
+    moved = (after - before)[0, 0].abs().max().item()
+    print(f"{name:5} mask: the last token changes, and the first output moves by {moved:.1f}")
+outcome("float-mask")
 
 # %% [markdown]
 # ## Exercise 2 · ScaledDotProductAttention
 #
-# **Contract.** `ScaledDotProductAttention.apply(q, k, v, mask, scale)` gives $\operatorname{softmax}(\text{scale}\; q\,k^\top)\,v$.
+# **Contract.** `ScaledDotProductAttention.apply(q, k, v, mask, scale)` promises
 #
-# * `q` (…, L, E), `k` (…, S, E), `v` (…, S, Ev) share any batch dimensions.
-# * `mask`: None, or bool, broadcastable to (…, L, S), True = attend. A row with nothing to attend to gives 0, with gradient 0; so does S = 0.
-# * `scale`: a float, or None for $1/\sqrt E$. 0.0 is a scale like any other.
-
-# %% [markdown]
-# * Keep `q`, `k`, `v`, the weights, and the mask if you need it.
-# * Build it yourself: `F.scaled_dot_product_attention` may not be called. `torch.softmax` may.
-# * Compute only the gradients that `ctx.needs_input_grad` asks for.
-# * Second derivatives: **right or refused**. The weights are an intermediate, so a backward that uses saved weights must refuse, as in lesson 05: `if torch.is_grad_enabled(): raise RuntimeError(…)`.
+# * **values** of $\operatorname{softmax}(\text{scale}\; q\,k^\top)\,v$. `mask`: None, or bool, broadcastable to (…, L, S), True = attend. `scale`: a float, or None for $1/\sqrt E$
+# * **gradients** of `q`, `k` and `v`, computed only where `ctx.needs_input_grad` asks for them
+# * **second derivatives**: **right or refused**. The weights are an intermediate, so a backward that uses saved weights must refuse, as in lesson 05: `if torch.is_grad_enabled(): raise RuntimeError(…)`
+# * **special points**: a row with nothing to attend to gives 0, with gradient 0. 0.0 is a scale like any other. Finite and right for scores of ±1000 in float32
+# * **memory**: `q`, `k`, `v`, the weights, and the mask if you need it
+# * **shapes, strides, dtypes**: `q` (…, L, E), `k` (…, S, E), `v` (…, S, Ev) share any batch dimensions. S = 0 gives 0, L = 0 an empty output
+# * **nothing else is touched**: as for every Function
+# * **your own work**: as for every Function, and `F.scaled_dot_product_attention` may not be called. `torch.softmax` may
 #
 # `mask` and `scale` have defaults. Backward may always return five values: torch tolerates extra `None`s at the end.
 
@@ -320,8 +329,8 @@ class ScaledDotProductAttention(Function):
 check(ScaledDotProductAttention)
 
 # %% nbgrader={"grade": true, "grade_id": "scaled-dot-product-attention-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of ScaledDotProductAttention run here when this notebook is graded.
-# You can run them now: check(ScaledDotProductAttention, hidden=True)
+# When this notebook is graded, the same promises of ScaledDotProductAttention are checked here with other numbers.
+# You can run it now: check(ScaledDotProductAttention, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(ScaledDotProductAttention, hidden=True)
 ### END HIDDEN TESTS
@@ -343,7 +352,10 @@ check(ScaledDotProductAttention, hidden=True)
 # %% [markdown]
 # ### Torch refuses as well
 #
-# Is refusing good enough? Ask torch for a second derivative of its own fused attention:
+# Is refusing good enough? What does torch do when it is asked for a second derivative of its own fused attention?
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-fused-twice", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("fused-twice")
 
 # %% nbgrader={"grade": false, "grade_id": "demo-torch-refuses", "locked": true, "schema_version": 3, "solution": false, "task": false}
 q, k, v = (torch.randn(1, 2, 4, 3, requires_grad=True) for _ in range(3))
@@ -358,6 +370,7 @@ for name, attention in (
         print(f"{name}: a second derivative")
     except RuntimeError as error:
         print(f"{name}: RuntimeError: {error}")
+outcome("fused-twice")
 
 # %% [markdown]
 # Fast **kernels** (a kernel is one compiled program for a whole operation) are first order only, and say so. (When somebody needs the second derivative, `torch.nn.attention.sdpa_kernel(SDPBackend.MATH)` picks the slow version, made of differentiable operations.)
@@ -405,7 +418,7 @@ for name, attention in (
     print(f"{name:30}", *[f"{size:9.0f}" for size in sizes])
 
 # %% [markdown]
-# Yours keeps what autograd keeps: four times the length, sixteen times the memory. Torch's grows with $L$ only. How?
+# Yours keeps what autograd keeps. As soon as the weights outweigh q, k and v, both grow with $L^2$. Torch's grows with $L$ only. How?
 
 # %% [markdown]
 # Before the answer a closer look, entry by entry, for six queries and keys of width 4. First torch's operations: which entries have the shape (6, 6)?
@@ -449,11 +462,15 @@ print("Σ over the width of G · O:     ", (G * (weights @ v)).sum(dim=1).tolist
 # %% [markdown]
 # ## Exercise 3 · LeanAttention
 #
-# **Contract.** The same attention: same arguments, same values, same rules about masks, empty rows and `scale`.
+# **Contract.** `LeanAttention.apply(q, k, v, mask, scale)`, the same attention with the same arguments, promises
 #
-# * Keep only `q`, `k`, `v`, the output, **one logsumexp a row**, and the mask. No floating-point tensor of L×S elements stays alive between forward and backward.
-# * In backward compute the weights again, and only the gradients that `ctx.needs_input_grad` asks for.
-# * Second derivatives: right or refused. The logsumexp is an intermediate.
+# * **values** as before
+# * **gradients** as before: in backward compute the weights again, and only the gradients that `ctx.needs_input_grad` asks for
+# * **second derivatives**: right or refused. The logsumexp is an intermediate
+# * **special points**: empty rows, `scale` and large scores as before
+# * **memory**: only `q`, `k`, `v`, the output, **one logsumexp a row**, and the mask. No floating-point tensor of L×S elements stays alive between forward and backward
+# * **shapes, strides, dtypes** · **nothing else is touched**: as before
+# * **your own work**: as before; on whole tensors, without a Python loop over rows
 
 # %% [markdown]
 # A row with nothing to attend to has only scores of $-\infty$, and so has its logsumexp. Then $Z - \ell = -\infty + \infty$ is NaN. Which number would you rather have in $\ell$ there, so that the weights come out 0?
@@ -506,8 +523,8 @@ class LeanAttention(Function):
 check(LeanAttention)
 
 # %% nbgrader={"grade": true, "grade_id": "lean-attention-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of LeanAttention run here when this notebook is graded.
-# You can run them now: check(LeanAttention, hidden=True)
+# When this notebook is graded, the same promises of LeanAttention are checked here with other numbers.
+# You can run it now: check(LeanAttention, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(LeanAttention, hidden=True)
 ### END HIDDEN TESTS
@@ -542,14 +559,15 @@ for name, attention in (
 # If you kept exactly what the contract lists, your line and torch's are the same, byte for byte: torch keeps the same five things.
 
 # %% [markdown]
-# Entry by entry again. Look for the shape (6, 6): there should be none, and one of (6, 1) in its place (or of (6)). The output counts here, but the next operation holds it anyway.
+# Entry by entry again. Look for the shape (6, 6): there should be none, and one of (6, 1) in its place (or of (6)). The output counts as *extra* here; in a network the next operation holds it anyway.
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-lean", "locked": true, "schema_version": 3, "solution": false, "task": false}
 saved_ledger(LeanAttention, *small)
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### Under autocast
+
 # %% [markdown]
-# ## Under autocast
-#
 # With `torch.autocast` products run in bfloat16. In forward, that is. Backward runs **outside** the `with` block, and there a Function written in float32 may meet its own bfloat16 tensors:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-autocast", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -591,7 +609,7 @@ print("output", out.dtype, "· off from float32 by", (by_q - right).abs().max().
 # Lean keeps no matrix. But for a moment, in forward and in backward, it still **makes** several. Count every byte alive while it runs, with a mode that sees the result of each operation:
 
 
-# %% nbgrader={"grade": false, "grade_id": "demo-peak", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-peak", "locked": true, "schema_version": 3, "solution": false, "task": false}
 class LiveBytes(TorchDispatchMode):
     """While it is on: `peak`, the most bytes alive at once in tensors made meanwhile."""
 
@@ -675,26 +693,7 @@ print("torch.logsumexp:    ", torch.logsumexp(row, dim=0).item())
 # Here $i$ and $j$ number blocks, not rows, and $\circ$ multiplies element by element.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-tiles-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-L, S, size = 12, 9, 4
-fig, axis = plt.subplots(figsize=(5.2, 3.6), constrained_layout=True)
-row, column = torch.arange(L)[:, None], torch.arange(S)
-axis.imshow((column <= row).double(), cmap="Blues", vmin=0, vmax=2, aspect="auto")
-for start in range(0, L + 1, size):
-    axis.axhline(start - 0.5, color="black")
-for start in range(0, S + 1, size):
-    axis.axvline(start - 0.5, color="black")
-for i in range(0, L, size):
-    for j in range(0, S, size):
-        words = "skipped" if j > i + size - 1 else "masked" if j + size - 1 > i else "whole"
-        axis.text(
-            j + min(size, S - j) / 2 - 0.5, i + size / 2 - 0.5, words, ha="center", va="center"
-        )
-axis.set(title="Tiles of 4 × 4, causal, L = 12, S = 9", xlabel="key", ylabel="query")
-show(
-    fig,
-    alt="A matrix of 12 queries by 9 keys cut into tiles of 4 by 4; the last column of tiles is "
-    "narrower. Tiles below the diagonal are whole, those on it are masked, those above are skipped.",
-)
+figures.tiles(L=12, S=9, size=4)
 
 # %% [markdown]
 # **Causal** means that query $i$ sees keys $0 \dots i$, both counted from the start, also where $L \ne S$. That is torch's convention (top-left). A tile needs the mask of its own rows and columns only, and tiles in the future can be left out: half the work saved.
@@ -706,16 +705,87 @@ print("2 queries, 4 keys, causal: the weights are")
 print(F.scaled_dot_product_attention(flat[:, :2], flat, wide, is_causal=True)[0])
 
 # %% [markdown]
+# ## What tiles are for: traffic
+#
+# A processor multiplies much faster than it reads. Beside its arithmetic it has a little **fast memory**; everything else lies in **slow memory**. On a GPU that is the difference between the chip itself and the gigabytes around it.
+#
+# Whole matrices go to slow memory and come back. The scores are written, then read by the softmax; the weights are written, then read by the product. A tile fits the fast memory: it is made there, used there, and forgotten there.
+#
+# So what travels? That depends on the order. Let us walk through three orders, and count every number that goes in or out.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traffic-orders", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def whole_matrix(L, E, size):
+    """Three steps, each of which reads what it needs and writes what it makes."""
+    yield from (L * E, L * E, L * L)  # q and k come in, the scores go out
+    yield from (L * L, L * L)  # the softmax: scores in, weights out
+    yield from (L * L, L * E, L * E)  # weights and v come in, the output goes out
+
+
+def queries_outside(L, E, size):
+    """A block of queries stays; all keys and values pass by."""
+    for _ in range(0, L, size):
+        yield size * E  # a block of q comes in
+        for _ in range(0, L, size):
+            yield 2 * size * E  # a block of k and one of v, for one tile
+        yield size * E  # the block of the output is finished, and goes out
+
+
+def keys_outside(L, E, size):
+    """A block of keys and values stays; all queries pass by, with their unfinished outputs."""
+    for _ in range(0, L, size):
+        yield 2 * size * E  # a block of k and one of v come in
+        for _ in range(0, L, size):
+            yield size * E  # a block of q
+            yield 2 * size * (E + 2)  # output, maximum and sum so far: in, and out again
+
+
+# %% [markdown]
+# With blocks of $B$ queries and $B$ keys, and $L = S$, $E = E_v$, one can also count on paper:
+#
+# | order | numbers that travel in forward |
+# |---|---|
+# | whole matrix | $4L^2 + 4LE$ |
+# | tiles, queries outside | $2L^2E/B + 2LE$ |
+# | tiles, keys outside | $(3E + 4)\,L^2/B + 2LE$ |
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-tile-traffic", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("tile-traffic")
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traffic-counted", "locked": true, "schema_version": 3, "solution": false, "task": false}
+L, E = 1024, 32
+print(f"L = {L}, E = {E}; in thousands      block   counted   on paper")
+for size in (32, 64, 128):
+    for name, order, paper in (
+        ("whole matrix", whole_matrix, 4 * L * L + 4 * L * E),
+        ("queries outside", queries_outside, 2 * L * L * E // size + 2 * L * E),
+        ("keys outside", keys_outside, (3 * E + 4) * L * L // size + 2 * L * E),
+    ):
+        counted = sum(order(L, E, size))
+        print(f"{name:30} {size:6} {counted / 1000:10.0f} {paper / 1000:10.0f}")
+outcome("tile-traffic")
+
+# %% [markdown]
+# Two things to take from the table.
+#
+# * **Larger tiles, less traffic**, in proportion to $1/B$. The size of the fast memory says where it ends. Small tiles save memory and little traffic; that is why $B$ is chosen as large as fits.
+# * **Queries outside** is better in forward: an unfinished output never leaves. The first FlashAttention (2022) had keys outside, the second (2023) turned the loops round.
+#
+# In backward three sums grow: $\bar Q$ over the keys, $\bar K$ and $\bar V$ over the queries. With keys outside, two of the three stay. For the check either order is right.
+
+# %% [markdown]
 # ## Exercise 4 · FlashAttention
 #
-# **Contract.** `FlashAttention.apply(q, k, v, causal, block_size)` gives the same attention with scale $1/\sqrt E$; `causal` a bool, aligned top-left; `block_size` a positive int.
+# **Contract.** `FlashAttention.apply(q, k, v, causal, block_size)` promises
 #
-# * **No tensor of L·S elements at any moment**, in forward and in backward, a causal mask included. (Measured with a `block_size` well below L and S.)
-# * `block_size` need not divide L or S, and may be larger than both. It changes nothing about the result.
-# * Keep `q`, `k`, `v`, the output and one logsumexp a row.
-# * First order only: every attempt at a second derivative raises `RuntimeError`.
-# * Compute only the gradients that `ctx.needs_input_grad` asks for.
-# * Batch dimensions as before; S = 0 gives 0, with gradient 0.
+# * **values** of the same attention with scale $1/\sqrt E$; `causal` a bool, aligned top-left; `block_size` a positive int, which need not divide L or S, may be larger than both, and changes nothing about the result
+# * **gradients** of `q`, `k` and `v`, computed only where `ctx.needs_input_grad` asks for them
+# * **second derivatives**: every attempt at one raises `RuntimeError`
+# * **special points**: finite and right for scores of ±500 in float32, and for a very negative one
+# * **memory**: tiles of queries **and** of keys, in forward and in backward. For one entry of the batch no tensor on the way has more than $\max(\texttt{block\_size}^2,\; \max(L, S) \cdot \max(E, E_v))$ elements: a tile, or as much as q, k, v or the output. Full rows of scores for a block of queries are too large, and so is a whole causal mask. (Measured where `block_size` is larger than $2\max(E, E_v)$ and well below L and S.) Kept are `q`, `k`, `v`, the output and one logsumexp a row
+# * **shapes, strides, dtypes**: batch dimensions as before. S = 0 (no keys) gives 0, with gradient 0; L = 0 (no queries) gives an empty output
+# * **nothing else is touched**: as before
+# * **your own work**: as before, but for the loops over blocks, which are the method
 
 # %% [markdown]
 # Two helpers are given. `blocks` cuts a length into slices, `tile_scores` computes the scores of one tile, masked where causal.
@@ -807,8 +877,8 @@ class FlashAttention(Function):
 check(FlashAttention)
 
 # %% nbgrader={"grade": true, "grade_id": "flash-attention-hidden", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
-# The hidden checks of FlashAttention run here when this notebook is graded.
-# You can run them now: check(FlashAttention, hidden=True)
+# When this notebook is graded, the same promises of FlashAttention are checked here with other numbers.
+# You can run it now: check(FlashAttention, hidden=True)
 ### BEGIN HIDDEN TESTS
 check(FlashAttention, hidden=True)
 ### END HIDDEN TESTS
@@ -846,6 +916,53 @@ for size in (200, 64, 7):
 
 # %% nbgrader={"grade": false, "grade_id": "see-flash-attention", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(FlashAttention)
+
+# %% [markdown]
+# ### The traffic of yours, measured
+#
+# The table above counted a plan. Now your three Functions themselves, on the same $L$ and $E$. The rule: a tensor that is larger than one tile of 128 × 128 lies in slow memory. Whenever an operation reads or writes it, or a part of it, those numbers travel.
+
+
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-traffic-mode", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class Traffic(TorchDispatchMode):
+    """While it is on: `moved`, how many numbers go to and from tensors larger than `fast` numbers."""
+
+    def __init__(self, fast):
+        super().__init__()
+        self.fast, self.moved = fast, 0
+
+    def is_slow(self, value):
+        if not isinstance(value, torch.Tensor):
+            return False
+        return value.untyped_storage().nbytes() > self.fast * value.element_size()
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        if not operation.is_view:  # a view moves nothing
+            touched = filter(self.is_slow, tree_iter((args, kwargs, result)))
+            self.moved += sum(tensor.numel() for tensor in touched)
+        return result
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-traffic-measured", "locked": true, "schema_version": 3, "solution": false, "task": false}
+q, k, v = heads(L, count=1, width=E)
+print("numbers that travel, in thousands    forward   backward")
+for name, attention in {
+    "your ScaledDotProductAttention": ScaledDotProductAttention.apply,
+    "your LeanAttention": LeanAttention.apply,
+    "your FlashAttention, tiles of 64": lambda q, k, v: FlashAttention.apply(q, k, v, False, 64),
+    "your FlashAttention, tiles of 128": lambda q, k, v: FlashAttention.apply(q, k, v, False, 128),
+}.items():
+    with Traffic(fast=128 * 128) as forward:
+        out = attention(q, k, v)
+    with Traffic(fast=128 * 128) as backward:
+        torch.autograd.grad(out, (q, k, v), torch.ones_like(out))
+    print(f"{name:34} {forward.moved / 1000:9.0f} {backward.moved / 1000:10.0f}")
+
+# %% [markdown]
+# Look at the columns in this order: Lean beside the first one, tiles of 64 beside Lean, 128 beside 64. Lean saves memory, not traffic: it makes its whole matrices once more. Tiles save both, larger tiles more.
+#
+# Your numbers are above those on paper, because each line of Python is an operation of its own and reads its block again. A real kernel reads it once for all of them.
 
 # %% [markdown]
 # ## Finale, part one: a transformer on your attention
@@ -960,27 +1077,7 @@ for name, losses in curves.items():
     print(f"{name:26} loss {losses[0]:.4f} → {losses[-1]:.4f}   largest difference {off:.1e}")
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
-looks = {
-    "ScaledDotProductAttention": ("vermillion", "--"),
-    "LeanAttention": ("blue", "-."),
-    "FlashAttention": ("green", ":"),
-}
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), constrained_layout=True)
-axes[0].plot(truth, color=palette["black"], linewidth=4, alpha=0.3, label="torch")
-for name, (colour, style) in looks.items():
-    axes[0].plot(curves[name], style, color=palette[colour], label=name)
-    apart = (curves[name] - truth).abs().cummax(dim=0).values.clamp(min=1e-17)
-    axes[1].semilogy(apart, style, color=palette[colour], label=name)
-step, unit = "training step", "nats/character"
-axes[0].set(title="Four attentions, one curve", xlabel=step, ylabel=f"loss ({unit})")
-axes[1].set(title="Largest difference from torch", xlabel=step, ylabel=f"so far ({unit})")
-axes[0].legend()
-show(
-    fig,
-    alt="Left: the loss falls from about 4.3 to below 2.5, the four curves on top of each other. "
-    "Right, on a log scale: the differences from torch's attention stay at rounding size, far "
-    "below a billionth of the loss.",
-)
+figures.four_attentions(curves)
 
 # %% [markdown]
 # Step by step the same losses, up to rounding. Your attention is attention.
@@ -989,7 +1086,7 @@ show(
 
 # %% nbgrader={"grade": false, "grade_id": "finale-learning-on", "locked": true, "schema_version": 3, "solution": false, "task": false}
 mine = models["FlashAttention"]
-later = learn(mine, 3 if SHORT else int(800 * SCALE), seed=2)
+later = learn(mine, 3 if SHORT else int(500 * SCALE), seed=2)
 print(f"loss {later[0]:.3f} → {later[-20:].mean():.3f} after {len(later)} more steps")
 
 
@@ -1008,9 +1105,7 @@ def write(model, start, count, generator):
 print(write(mine, "The ", 20 if SHORT else 260, torch.Generator().manual_seed(0)))
 
 # %% [markdown]
-# Lines, indents, quotation marks, whole words and half-remembered verses, after some seconds of training. (With `BACKWARD_BY_HAND_SCALE=5` in the environment before Jupyter starts it trains five times longer, and recites.)
-#
-# And where does it look? Here are the attention weights of the four heads of the first block, for one line.
+# It has learnt what verse looks like from afar: lines, spaces, quotation marks, the endings of words. Many of its words are its own. With `BACKWARD_BY_HAND_SCALE=5` in the environment before Jupyter starts it trains five times longer, and invents fewer.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-where-it-looks", "locked": true, "schema_version": 3, "solution": false, "task": false}
 line = '"The time has come," the Walrus'
@@ -1022,21 +1117,10 @@ with torch.no_grad():
         ~causal_mask(q), -torch.inf
     )
     weights = Softmax.apply(scores, -1)[0]
-fig, axes = plt.subplots(1, 4, figsize=(11, 3.2), constrained_layout=True)
-for number, (axis, matrix) in enumerate(zip(axes, weights), start=1):
-    drawn = axis.imshow(matrix, cmap="cividis", vmin=0, vmax=1)
-    axis.set_xticks(range(len(line)), [c.replace(" ", "·") for c in line], fontsize=5)
-    axis.set_yticks(range(len(line)), [c.replace(" ", "·") for c in line], fontsize=5)
-    axis.set(title=f"head {number}", xlabel="looks at", ylabel="character")
-fig.colorbar(drawn, ax=axes, label="attention weight", shrink=0.8)
-show(
-    fig,
-    alt="Four triangular matrices of attention weights over the characters of one line. The upper "
-    "right half is 0 in all of them; below, each head has a pattern of its own.",
-)
+figures.where_heads_look(weights, line)
 
 # %% [markdown]
-# Nobody told the heads what to look for. Often one of them learns to look at the character just before, the bright line beside the diagonal; the others gather from further back.
+# Nobody told the heads what to look for. Each row is one character, and the bright places of the row are the characters it takes from. Is there a head that looks at the character just before?
 
 # %% [markdown]
 # ## Finale, part two: time and memory over length
@@ -1044,7 +1128,7 @@ show(
 # One head of width 32, causal, float32, forward and backward. Memory is the peak of everything made on the way. On the CPU always, on one core; on a GPU where there is one.
 
 
-# %% nbgrader={"grade": false, "grade_id": "finale-measure", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "finale-measure", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def seconds(attention, q, k, v, repeats=5):
     """The shortest of a few runs of forward and backward."""
     times = []
@@ -1071,28 +1155,7 @@ for device in DEVICES:
             found.setdefault((device, name), []).append(measured)
 
 # %% nbgrader={"grade": false, "grade_id": "finale-time-and-memory", "locked": true, "schema_version": 3, "solution": false, "task": false}
-colours = {"torch": ("black", "s"), **{name: (look[0], "o") for name, look in looks.items()}}
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), constrained_layout=True)
-for (device, name), measured in found.items():
-    colour, marker = colours[name]
-    style = "-" if device == "cpu" else "--"
-    times, peaks = zip(*measured)
-    label = f"{name}, {device.upper()}"
-    axes[0].loglog(LENGTHS, [1000 * t for t in times], style, marker=marker, color=palette[colour])
-    peaks = [peak / 2**20 for peak in peaks]
-    axes[1].loglog(LENGTHS, peaks, style, marker=marker, color=palette[colour], label=label)
-axes[0].set(title="Time, forward and backward", xlabel="length L (tokens)", ylabel="time (ms)")
-axes[1].set(title="Peak memory", xlabel="length L (tokens)", ylabel="peak (MiB)")
-for axis in axes:
-    axis.set_xticks(LENGTHS, [str(length) for length in LENGTHS])
-    axis.minorticks_off()
-axes[1].legend(fontsize=8)
-show(
-    fig,
-    alt="Time and peak memory over the length, both axes logarithmic. The memory of "
-    "ScaledDotProductAttention and LeanAttention grows with the square of the length; that of "
-    "FlashAttention and of torch grows in proportion to the length and ends far lower.",
-)
+figures.time_and_memory(LENGTHS, found)
 
 # %% nbgrader={"grade": false, "grade_id": "finale-growth", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for (device, name), measured in found.items():
@@ -1108,10 +1171,10 @@ for (device, name), measured in found.items():
 # %% [markdown]
 # ## L = 4096
 #
-# Sixteen heads of width 32, a causal text of 4096 tokens. What would the whole matrices need? Take the peak measured above, which grows with the number of heads and with $L^2$. Then run yours.
+# Four heads of width 32, a causal text of 4096 tokens. What would the whole matrices need? Take the peak measured above, which grows with the number of heads and with $L^2$. Then run yours.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-long", "locked": true, "schema_version": 3, "solution": false, "task": false}
-length, count = (512, 2) if SHORT else (4096, 16)
+length, count = (512, 2) if SHORT else (4096, 4)
 naive_peak = found["cpu", "ScaledDotProductAttention"][-1][1]
 expected = naive_peak * count * (length / LENGTHS[-1]) ** 2
 print(f"ScaledDotProductAttention would need about {expected / 1e9:.1f} GB")
@@ -1125,7 +1188,7 @@ right = F.scaled_dot_product_attention(*qkv, is_causal=True)
 print(f"largest difference from torch: {(out - right).abs().max().item():.1e}")
 
 # %% [markdown]
-# Your own backward, on a length where the textbook formula no longer fits a laptop beside a browser.
+# Your own backward, on a length at which the textbook formula begins to fill a laptop: and it does so once for every layer.
 
 # %% [markdown]
 # ### An honest word
@@ -1133,6 +1196,25 @@ print(f"largest difference from torch: {(out - right).abs().max().item():.1e}")
 # Use `F.scaled_dot_product_attention`. It picks the best kernel for your device, and its tiles live in the fast memory of a GPU, inside **one** kernel. That is what FlashAttention means there, and where its speed comes from.
 #
 # Yours has the same mathematics and the same memory, but every line of its loop is a kernel of its own: a Python Function fuses nothing. What you own now is the derivation. When the next operation has no kernel yet, you know what one has to compute, and what it may forget.
+
+# %% [markdown]
+# ## Find the bug
+#
+# Two people have handed in `LeanAttention`. Both give the right output, and both give gradients that look reasonable: no error, no NaN. One model would learn a little worse than it should, and nobody would know why. Read, decide, and only then have them judged.
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug", "locked": true, "schema_version": 3, "solution": false, "task": false}
+A, B = suspects("attention")
+
+# %% nbgrader={"grade": false, "grade_id": "try-bug", "locked": false, "schema_version": 3, "solution": false, "task": false}
+# A and B are here to be tried: with ones as upstream gradient, with others, with gradcheck …
+q, k, v = (torch.randn(3, 2, dtype=torch.float64, requires_grad=True) for _ in range(3))
+(
+    torch.autograd.grad(A.apply(q, k, v, None, None).sum(), q),
+    torch.autograd.grad(B.apply(q, k, v, None, None).sum(), q),
+)
+
+# %% nbgrader={"grade": false, "grade_id": "quiz-bug-verdict", "locked": true, "schema_version": 3, "solution": false, "task": false}
+verdict("attention")
 
 # %% [markdown]
 # ## Quiz
@@ -1145,7 +1227,7 @@ quiz("attention")
 #
 # | | kept besides q, k, v and the output | largest scores or weights on the way | second derivative |
 # |---|---|---|---|
-# | plain torch operations | L×S, twice or more | L×S | right |
+# | plain torch operations | L×S | L×S | right |
 # | ScaledDotProductAttention | L×S | L×S | refused |
 # | LeanAttention | one number a row | L×S | refused |
 # | FlashAttention | one number a row | a tile | refused |
@@ -1155,6 +1237,7 @@ quiz("attention")
 # * bool masks say where to attend; float masks are added.
 # * One logsumexp a row turns scores back into weights; $\delta = \sum G\,O$ replaces a sum over the keys.
 # * Online softmax: when the maximum grows, rescale the sum **and** the output.
+# * A tile is made, used and forgotten in fast memory. What travels falls with $1/B$.
 # * Saved weights and logsumexps are intermediates: refuse second derivatives, out loud.
 
 # %% [markdown]
@@ -1167,6 +1250,16 @@ quiz("knowledge_check")
 
 # %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
 progress()
+
+# %% [markdown]
+# ## Sources
+#
+# - Ashish Vaswani and others (2017): [*Attention is all you need*](https://arxiv.org/abs/1706.03762). Where queries, keys, values and the factor 1/√E come from.
+# - Maxim Milakov and Natalia Gimelshein (2018): [*Online normalizer calculation for softmax*](https://arxiv.org/abs/1805.02867). The sum that is rescaled when the maximum grows.
+# - Markus Rabe and Charles Staats (2021): [*Self-attention does not need O(n²) memory*](https://arxiv.org/abs/2112.05682). Attention in pieces, with checkpoints for its backward.
+# - Tri Dao and others (2022): [*FlashAttention: fast and memory-efficient exact attention with IO-awareness*](https://arxiv.org/abs/2205.14135). The backward from one number a row, and the proof about traffic.
+# - Tri Dao (2023): [*FlashAttention-2: faster attention with better parallelism and work partitioning*](https://arxiv.org/abs/2307.08691). Queries outside, and what else a GPU wants.
+# - PyTorch (torch 2.13): [*scaled_dot_product_attention*](https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html). Masks, scales, kernels, in torch's own words.
 
 # %% [markdown]
 # ## Where to go next

@@ -2,7 +2,7 @@
 
     python lessons/build.py                what `make build` runs
     python lessons/build.py --check        say whether course/ and solutions/ match lessons/
-    python lessons/build.py --gradebook    put the lessons into gradebook.db, leave course/ alone
+    python lessons/build.py --gradebook    put the lessons into the gradebook, leave course/ alone
 
 Only notebooks are written, so notes and files that a learner keeps beside them stay. A notebook
 that somebody has worked in is not written over: --force does it, after a copy in backups/.
@@ -137,7 +137,10 @@ def main(arguments: list[str]) -> int:
     """The command line; gives the exit status."""
     parser = argparse.ArgumentParser(prog="lessons/build.py", description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="change nothing, compare only")
-    parser.add_argument("--gradebook", action="store_true", help="fill gradebook.db only")
+    parser.add_argument("--gradebook", action="store_true", help="fill the gradebook only")
+    parser.add_argument(
+        "--db", metavar="URL", help="with --gradebook: another one than gradebook.db"
+    )
     parser.add_argument("--force", action="store_true", help="replace notebooks with work in them")
     parser.add_argument("--execute-all", action="store_true", help="run unchanged solutions too")
     options = parser.parse_args(arguments)
@@ -151,8 +154,8 @@ def main(arguments: list[str]) -> int:
             )
             return 1 if wrong else 0
         if options.gradebook:
-            fill_gradebook(ROOT, write_sources(ROOT))
-            print("gradebook.db knows every lesson.")
+            fill_gradebook(ROOT, write_sources(ROOT), options.db)
+            print("The gradebook knows every lesson.")
             return 0
         done = build(ROOT, force=options.force, execute_all=options.execute_all)
         print("\n".join(done) if done else "Nothing to do: course/ and solutions/ match lessons/.")

@@ -73,9 +73,11 @@ def _refuse_errors(lesson: str, cell: NotebookNode) -> None:
         )
 
 
-def fill_gradebook(root: Path, lessons: list[Lesson]) -> None:
-    """Tell nbgrader's own gradebook about the lessons, and leave course/ alone."""
+def fill_gradebook(root: Path, lessons: list[Lesson], db_url: str | None = None) -> None:
+    """Tell nbgrader's own gradebook (or another one) about the lessons, and leave course/ alone."""
     config = _course_config(root)
+    if db_url:
+        config.CourseDirectory.db_url = db_url
     config.CourseDirectory.release_directory = "build/release"
     for lesson in lessons:
         if lesson.has_exercises:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from autograder.refusal import refusal
+from autograder.contract.friendly_error import refusal
 from widgets.explorer import Exploration, Explorer, Frame, Grid, Sweep, short
 from widgets.wording import number
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.refusal import refusal
+from autograder.contract.friendly_error import refusal
 from widgets.builder_functions import FUNCTIONS
 from widgets.explorer import (
     Curve,

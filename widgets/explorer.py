@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 import traitlets
 
-from autograder import markup
+from autograder.reporting import markup
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.steps import plain
 
@@ -196,11 +196,11 @@ def pieces(points: Sequence[Point], jump: float = float("inf")) -> tuple[tuple[P
     return tuple(tuple(piece) for piece in found if piece)
 
 
-def spanned(values: Sequence[float], least: float = 0.5) -> Point:
+def spanned(values: Sequence[float]) -> Point:
     """A range with a margin around the finite ones of the values."""
     finite = [v for v in values if v == v and abs(v) != float("inf")] or [0.0]
     low, high = min(finite), max(finite)
-    margin = max((high - low) * 0.08, least / 2 if high == low else 0.0)
+    margin = (high - low) * 0.08 or 0.25
     return short(low - margin), short(high + margin)
 
 

@@ -2,8 +2,8 @@
 
 JupyterLab gives a matplotlib figure no alternative text; only `<img alt>` inside HTML has it. So a
 figure is shown as HTML, with the same picture as image/png beside it for places that show no HTML.
-The picture keeps a white card behind it in dark themes: half of the Okabe–Ito colours are made for
-a light ground, and one picture serves both themes.
+One picture serves both themes: a dark one turns its lightness round and keeps its hues. Where style
+sheets are stripped it keeps its white card.
 """
 
 import base64
@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autograder.refusal import refusal
+from autograder.contract.friendly_error import refusal
 from widgets.png import png_of
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 DOTS_PER_INCH = 160  # sharp on dense screens; a CSS inch has 96 pixels
 CSS_PIXELS_PER_INCH = 96
+IN_THE_DARK = (
+    '<style>body[data-jp-theme-light="false"] .bbh-figure, body.vscode-dark .bbh-figure '
+    "{ filter: invert(0.92) hue-rotate(180deg); }</style>"
+)
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,38 @@ def show(fig: "Figure", alt: str, width: int | None = None) -> None:
         TypeError: if `fig` is not a figure.
         ValueError: if `alt` says nothing.
     """
-    import IPython
     import matplotlib.pyplot as plt
 
     bundle, metadata = mime_bundle(fig, alt, width)
     plt.close(fig)
+    _display(bundle, metadata)
+
+
+def show_drawing(svg: str, alt: str, width: int) -> None:
+    """Show an SVG drawing with alternative text, in both themes like a figure.
+
+    Args:
+        svg: the whole file, black and coloured on nothing.
+        alt: what it shows, in a sentence or two.
+        width: how wide it is shown, in CSS pixels.
+    """
+    encoded = base64.b64encode(svg.encode()).decode()
+    text = " ".join(alt.split())
+    tag = image_tag(f"image/svg+xml;base64,{encoded}", text, width)
+    _display({"text/html": tag, "text/plain": f"[Figure: {text}]"}, {})
+
+
+def image_tag(data: str, text: str, width: int) -> str:
+    """The HTML of a picture on a white card; in a dark theme light and dark change places."""
+    return (
+        f'{IN_THE_DARK}<img class="bbh-figure" src="data:{data}" alt="{html.escape(text)}" '
+        f'width="{width}" style="background:#fff;border-radius:6px;height:auto;max-width:100%">'
+    )
+
+
+def _display(bundle: dict[str, str], metadata: dict) -> None:
+    import IPython
+
     if IPython.get_ipython() is None:
         print(bundle["text/plain"])
     else:
@@ -82,11 +113,7 @@ def mime_bundle(
     text = " ".join(alt.split())
     picture = png(fig)
     encoded = base64.b64encode(picture).decode()
-    pixels = width or css_width(picture)
-    tag = (
-        f'<img src="data:image/png;base64,{encoded}" alt="{html.escape(text)}" width="{pixels}" '
-        'style="background:#fff;border-radius:6px;height:auto;max-width:100%">'
-    )
+    tag = image_tag(f"image/png;base64,{encoded}", text, width or css_width(picture))
     bundle = {"text/html": tag, "image/png": encoded, "text/plain": f"[Figure: {text}]"}
     return bundle, {"image/png": {"alt": text}}
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.refusal import refusal
-from autograder.trace import snapshot
+from autograder.contract.friendly_error import refusal
+from autograder.running.trace import snapshot
 from widgets.steps import LEAF, OWN, TORCH, Part, Step, StepThrough, Walk
 from widgets.wording import brief, numbers, stopped
 

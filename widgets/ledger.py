@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from autograder.trace import storage_of, tensors_within
+from autograder.running.trace import storage_of, tensors_within
 from widgets.runs import callable_and_name, copies, counting, parameters
 from widgets.wording import size, stopped
 from widgets.xray_graph import spoken_name
@@ -96,7 +96,7 @@ class Ledger:
         )
 
 
-HEAD = ("kept by", "as", "is", "shape", "dtype", "size", "kept besides", "until")
+HEAD = ("kept by", "as", "is", "shape", "dtype", "size", "extra", "until")
 
 
 def saved_ledger(fn: Any, *inputs: Any) -> Ledger:

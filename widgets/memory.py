@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
 from torch.utils.checkpoint import checkpoint
 
-from autograder.refusal import refusal
+from autograder.contract.friendly_error import refusal
 from widgets.explorer import Curve, Exploration, Explorer, Frame, Panel, Sweep, spanned
 from widgets.wording import size, stopped
 

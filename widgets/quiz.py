@@ -8,8 +8,8 @@ from string import ascii_lowercase
 
 import traitlets
 
-from autograder import markup
-from autograder.progress import load, record_quiz
+from autograder.learner.progress import load, record_quiz
+from autograder.reporting import markup
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.quiz_data import Choice, Question, load_questions
 
@@ -135,15 +135,17 @@ def as_text(questions: tuple[Question, ...]) -> str:
     )
 
 
-def as_html(questions: tuple[Question, ...]) -> str:
-    """The same as HTML that survives every sanitiser: lists and code, no style."""
+def as_html(
+    questions: tuple[Question, ...], lead: str = "Run this cell to answer the quiz."
+) -> str:
+    """The same as HTML that survives every sanitiser: lists and code, no style. `lead` is HTML."""
     items = "".join(
         f'<li>{_prompt_html(question)}<ol type="a">'
         + "".join(f"<li>{markup.as_html(choice.text)}</li>" for choice in question.choices)
         + "</ol></li>"
         for question in questions
     )
-    return f"<p>Run this cell to answer the quiz.</p><ol>{items}</ol>"
+    return f"<p>{lead}</p><ol>{items}</ol>"
 
 
 def _numbered(number: int, question: Question) -> str:

@@ -1,5 +1,7 @@
 """What a quiz is: questions with choices, each with its explanation. One module a quiz in quizzes/.
 
+A prediction is such a question too, asked before a demonstration: one module a lesson in predictions/.
+
 In every text, `…` marks code and *…* emphasis. Formulas are written in plain Unicode
 (∂L/∂x, x², σ′), so that a quiz needs no typesetting from anywhere.
 """
@@ -8,9 +10,11 @@ import difflib
 import importlib
 import pkgutil
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from autograder.refusal import refusal
-from widgets import quizzes
+from autograder.contract.friendly_error import refusal
+from widgets import predictions, quizzes
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,50 @@ def load_questions(quiz_id: str) -> tuple[Question, ...]:
         f"widgets.quizzes.{quiz_id}"
     ).QUESTIONS
     return questions
+
+
+def predictions_of(lesson: str) -> dict[str, Question]:
+    """What a lesson asks before it shows, by name; which of its two suspects is wrong among it."""
+    module = prediction_modules()[lesson]
+    bug = {bug_of(lesson): module.SUSPECTS.question()} if hasattr(module, "SUSPECTS") else {}
+    return {**module.PREDICTIONS, **bug}
+
+
+def suspects_of(lesson: str) -> Any:
+    """The two answers that a lesson ends with; ValueError where there is no such lesson."""
+    lesson_of(bug_of(lesson))
+    return prediction_modules()[lesson].SUSPECTS
+
+
+def bug_of(lesson: str) -> str:
+    """The name of the prediction that asks which of a lesson's two suspects is wrong."""
+    return f"bug-{lesson}"
+
+
+def lesson_of(name: str) -> str:
+    """The lesson that asks for this prediction; ValueError with the closest names where none does."""
+    known: dict[str, str] = {}
+    for lesson, module in prediction_modules().items():
+        bug = [bug_of(lesson)] if hasattr(module, "SUSPECTS") else []
+        known |= dict.fromkeys([*module.PREDICTIONS, *bug], lesson)
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or sorted(known)
+        raise refusal(f"There is no prediction called {name!r}. Closest names: {', '.join(close)}.")
+    return known[name]
+
+
+def load_prediction(name: str) -> Question:
+    """The prediction of that name; ValueError with the closest names where there is none."""
+    return predictions_of(lesson_of(name))[name]
+
+
+def kept_as(name: str) -> str:
+    """What a learner's progress calls the predictions of this one's lesson, in the place of a quiz."""
+    return f"{lesson_of(name)}: predictions"
+
+
+@cache
+def prediction_modules() -> dict[str, Any]:
+    """The modules in predictions/, called as the quizzes of their lessons."""
+    names = sorted(module.name for module in pkgutil.iter_modules(predictions.__path__))
+    return {name: importlib.import_module(f"widgets.predictions.{name}") for name in names}

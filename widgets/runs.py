@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.refusal import refusal
+from autograder.contract.friendly_error import refusal
 
 
 def callable_and_name(fn: Any) -> tuple[Callable[..., Any], str]:

@@ -9,56 +9,48 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
 
 from widgets.explorer import Curve, Exploration, Explorer, Frame, Panel, Sweep, pieces, short
 from widgets.wording import number
 
 PLACES = torch.arange(-60, 61, dtype=torch.float64) / 20
 START = 72  # x = 0.6: inside every window, away from jumps
-QUANTISE_SCALE, QUANTISE_LIMIT = 0.5, 3  # steps of 0.5, integers from −3 to 3
+SCALE, QMIN, QMAX = 0.5, -4, 3  # the 3-bit grid of lesson 04: eight steps of 0.5
 
 
 @dataclass(frozen=True)
 class StepFunction:
-    """A step function and half the width of the window in which the clipped surrogate rises."""
+    """A step function with its clipped surrogate: where a gradient passes, and between which bounds.
+
+    passes  gives for each x whether the clipped surrogate rises there
+    """
 
     name: str
     formula: str
     call: Callable[[Tensor], Tensor]
-    window: float
+    passes: Callable[[Tensor], Tensor]
+    bounds: tuple[float, float]
 
 
 def quantise(x: Tensor) -> Tensor:
-    """Fake quantisation to seven levels: round(x / 0.5), kept within ±3, times 0.5."""
-    return torch.round(x / QUANTISE_SCALE).clamp(-QUANTISE_LIMIT, QUANTISE_LIMIT) * QUANTISE_SCALE
+    """Fake quantisation to eight levels: round(x / 0.5), kept within −4 and 3, times 0.5."""
+    return torch.round(x / SCALE).clamp(QMIN, QMAX) * SCALE
+
+
+def not_clamped(x: Tensor) -> Tensor:
+    """Where quantise rounds to one of its levels without clamping, as FakeQuantize of lesson 04 has it."""
+    q = torch.round(x / SCALE)
+    return (q >= QMIN) & (q <= QMAX)
 
 
 STEPS = (
-    StepFunction("sign", "sign(x)", torch.sign, 1.0),
-    StepFunction("round", "round(x)", torch.round, 2.0),
+    StepFunction("sign", "sign(x)", torch.sign, lambda x: x.abs() <= 1, (-1.0, 1.0)),
+    StepFunction("round", "round(x)", torch.round, lambda x: x.abs() <= 2, (-2.0, 2.0)),
     StepFunction(
-        "quantise", "0.5 × clamp(round(x / 0.5), −3, 3)", quantise, QUANTISE_SCALE * QUANTISE_LIMIT
+        "quantise", "0.5 × clamp(round(x / 0.5), −4, 3)", quantise, not_clamped,
+        ((QMIN - 0.5) * SCALE, (QMAX + 0.5) * SCALE),
     ),
-)
-
-
-class Clamped(Function):
-    """clamp(x, −c, c) whose gradient passes where |x| ≤ c, the bounds included.
-
-    torch.clamp's own gradient on a bound differs between versions of torch.
-    """
-
-    @staticmethod
-    def forward(ctx: object, x: Tensor, bound: float) -> Tensor:
-        ctx.save_for_backward(x)  # type: ignore[attr-defined]
-        ctx.bound = bound  # type: ignore[attr-defined]
-        return x.clamp(-bound, bound)
-
-    @staticmethod
-    def backward(ctx: object, grad_output: Tensor) -> tuple[Tensor, None]:
-        (x,) = ctx.saved_tensors  # type: ignore[attr-defined]
-        return grad_output * (x.abs() <= ctx.bound), None  # type: ignore[attr-defined]
+)  # fmt: skip
 
 
 def ste_explorer() -> Explorer:
@@ -82,7 +74,7 @@ def gradients(step: StepFunction, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _straight_through(step: StepFunction, x: Tensor) -> Tensor:
-    surrogate = Clamped.apply(x, step.window)
+    surrogate = x * step.passes(x)
     return surrogate + (step.call(x) - surrogate).detach()
 
 
@@ -94,9 +86,9 @@ def _gradient(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
 
 def _sweep(step: StepFunction) -> Sweep:
-    window = number(step.window)
-    clipped_name = f"clamp(x, −{window}, {window})"
-    values, clamped = step.call(PLACES), PLACES.clamp(-step.window, step.window)
+    low, high = map(number, step.bounds)
+    clipped_name = f"clamp(x, {low}, {high})"
+    values, clamped = step.call(PLACES), PLACES.clamp(*step.bounds)
     found = gradients(step, PLACES)
     curves = (
         Curve(step.name, _drawn(values, jump=0.2)),

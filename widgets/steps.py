@@ -12,7 +12,7 @@ from typing import Any
 
 import traitlets
 
-from autograder import markup
+from autograder.reporting import markup
 from widgets.layout import lay_out
 from widgets.live import LiveWidget, script, stylesheet
 

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from autograder.name_help import unwritten
-from autograder.trace import Snapshot
+from autograder.learner.name_help import unwritten
+from autograder.running.trace import Snapshot
 
 SHOWN = 4  # values of a tensor that are written out
 BRIEF = 2  # … and where there is little room

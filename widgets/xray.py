@@ -2,7 +2,7 @@
 
 `xray(MySigmoid)` takes its inputs from the exercise of that name, `xray(MySigmoid, x)` those given;
 `with xray():` watches whatever runs in the block; `order=2` goes backward through the backward. The
-run is recorded by autograder.trace, which changes nothing about it.
+run is recorded by autograder.running.trace, which changes nothing about it.
 """
 
 import sys
@@ -12,8 +12,8 @@ from typing import Any
 
 from IPython.core.getipython import get_ipython
 
-from autograder.refusal import refusal
-from autograder.trace import record
+from autograder.contract.friendly_error import refusal
+from autograder.running.trace import record
 from widgets.runs import callable_and_name, copies
 from widgets.steps import StepThrough
 from widgets.xray_choice import walk_of_exercise
@@ -32,7 +32,7 @@ def xray(fn: Any = None, *inputs: Any, grad_output: Any = None, order: int | Non
         inputs: the arguments; they are copied, so your tensors keep their gradients. Where no
             tensor requires a gradient, all floating-point ones do. Without any, fn's name is that of
             an exercise: then those of its latest check, if that found something, else those of its
-            visible checks; it is the first run that goes wrong, and opens on the step that does.
+            check; it is the first run that goes wrong, and opens on the step that does.
         grad_output: the upstream gradient, or a tuple with one for each output; 1, 2, 3, … by default.
         order: 2 for a second backward through the recorded first one; with inputs of your own it
             opens where that one ends too early. 1 by default, or 2 where the latest check of the

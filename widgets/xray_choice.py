@@ -1,6 +1,6 @@
 """Which run of an exercise xray shows, and on which step it opens.
 
-Of the runs that the latest check asked for, if that found something, else of the visible checks: the
+Of the runs that the latest check asked for, if that found something, else of all that it asks: the
 first that goes wrong, or the first of all. All inputs come from the exercise, so the right values are
 known.
 """
@@ -14,15 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.exercise import Exercise
+from autograder.contract.exercise import Exercise
+from autograder.contract.friendly_error import refusal
+from autograder.contract.plan import make_plan
+from autograder.contract.references import expect
 from autograder.exercises import find
-from autograder.expected import expect
-from autograder.materials import fresh_arguments, fresh_upstream
-from autograder.observation import Question
-from autograder.plan import make_plan
-from autograder.refusal import refusal
-from autograder.seen import SAVED, Failed, failed
-from autograder.trace import snapshot
+from autograder.observation.observation import Question
+from autograder.reporting.walk_place import SAVED, Failed, failed
+from autograder.running.submission import fresh_arguments, fresh_upstream
+from autograder.running.trace import snapshot
 from widgets.steps import Walk
 from widgets.xray_expected import Expected
 from widgets.xray_run import Run
@@ -73,8 +73,7 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
     kinds = {"function"} if exercise.is_function else {"run", "needs"}
     if found is not None and found.rule == "shared-state":
         kinds.add("interleave")
-    # The visible check may not ask for second derivatives; whoever wants to see them may.
-    complete = make_plan(exercise, seed, hidden or order == 2)
+    complete = make_plan(exercise, seed, hidden)
     plan = [q for q in complete if q.args and q.device == "cpu"]
     if order == 2:
         asked = [q for q in plan if q.kind == "second"]

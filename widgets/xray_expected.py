@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from autograder.compare import first_difference
-from autograder.trace import Snapshot
+from autograder.observation.compare import first_difference
+from autograder.running.trace import Snapshot
 from widgets.wording import number, numbers, shape
 
 

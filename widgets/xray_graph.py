@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import networkx as nx
 from torch import Tensor
 
-from autograder.trace import Application, Node, Snapshot, Trace
+from autograder.running.trace import Application, Node, Snapshot, Trace
 from widgets.steps import CUT, END, LEAF, OWN, TORCH, Part
 from widgets.xray_dangers import name_at
 

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder import containment
-from autograder.trace import Trace, record
+from autograder.running import containment
+from autograder.running.function_classes import files_of
+from autograder.running.trace import Trace, record
 from widgets.runs import argument_names, counting, parameters
 from widgets.steps import Step, Walk
 from widgets.wording import SAID
@@ -147,7 +148,7 @@ class _Labels:
 
 def error_words(error: Exception, fn: Any, trace: Trace) -> str:
     """One sentence: where it stopped, with what, and at which line of the learner's."""
-    files = containment.files_of(fn)
+    files = files_of(fn)
     failure = containment.failure_from(error, "call", files)
     if isinstance(error, NotImplementedError) and failure.own_frame and not failure.message:
         return f"`{failure.function}` is not written yet: it raises NotImplementedError."

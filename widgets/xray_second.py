@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from autograder.lineage import OUTSIDE
-from autograder.trace import Application, Backward, Saved, Trace
+from autograder.running.lineage import OUTSIDE
+from autograder.running.trace import Application, Backward, Saved, Trace
 from widgets.steps import Step, Table
 from widgets.wording import numbers
 from widgets.xray_expected import differs

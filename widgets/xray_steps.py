@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from autograder.trace import Trace
+from autograder.running.trace import Trace
 from widgets.runs import argument_names
 from widgets.steps import Step, Walk
 from widgets.wording import SAID

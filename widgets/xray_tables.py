@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.trace import Application, Saved, Snapshot
+from autograder.running.trace import Application, Saved, Snapshot
 from widgets.steps import Table
 from widgets.wording import numbers, shape, size
 from widgets.xray_dangers import name_at

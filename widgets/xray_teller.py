@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from autograder.trace import Application, Backward, Event, Snapshot, Trace
+from autograder.running.trace import Application, Backward, Event, Snapshot, Trace
 from widgets import xray_dangers as dangers
 from widgets.steps import Step
 from widgets.wording import brief, numbers

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
-from autograder.exercise import Exercise
+from autograder.contract.exercise import Exercise
+from autograder.contract.friendly_error import refusal
+from autograder.contract.known_mistakes import read_answers
 from autograder.exercises.start import WARM_UP
-from autograder.refusal import refusal
 
 # Lesson name → module that holds its exercises. The order is the order of the course.
 MODULES = {
@@ -26,7 +30,16 @@ MODULES = {
 def lesson_exercises(lesson: str) -> tuple[Exercise, ...]:
     """The exercises of one lesson, in the order in which the lesson poses them."""
     module = importlib.import_module(f"autograder.exercises.{MODULES[lesson]}")
-    return tuple(module.EXERCISES)
+    folder = Path(str(module.__file__)).parent
+    return tuple(
+        e if e.mistakes else replace(e, mistakes=folder / f"{_snake(e.name)}_mistakes.py")
+        for e in module.EXERCISES
+    )
+
+
+def _snake(name: str) -> str:
+    name = name.replace("ReLU", "Relu").replace("GELU", "Gelu").replace("STE", "Ste")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 @cache
@@ -49,12 +62,14 @@ def register(exercise: Exercise) -> Exercise:
 
     Call it in a module that the notebook imports: then the exercise is there for the learner and when
     nbgrader runs the notebook. The same name again replaces your earlier exercise. Raises ValueError
-    for the name of an exercise of the course.
+    for the name of an exercise of the course, and for known mistakes that cannot be read.
     """
     if not isinstance(exercise, Exercise):
         raise TypeError(f"register takes an Exercise, not a {type(exercise).__name__}.")
     if exercise.name in _course():
         raise ValueError(f"{exercise.name} is an exercise of the course; give yours another name.")
+    if exercise.mistakes is not None:
+        read_answers(exercise.mistakes, exercise.name)
     _registered[exercise.name] = exercise
     return exercise
 
@@ -69,17 +84,18 @@ def _course() -> dict[str, Exercise]:
 
 
 def find(name: str) -> Exercise:
-    """The exercise called ``name``; ValueError with the closest names when there is none."""
+    """The exercise called ``name``; ValueError when there is none, with the closest names."""
     exercises = {**_course(), **_registered}
     if name in exercises:
         return exercises[name]
     folded = {known.lower(): known for known in exercises}
-    close = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.4)
-    names = ", ".join(folded[c] for c in close) or ", ".join(exercises)
+    close = [folded[c] for c in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)]
+    if name.lower() in folded:
+        close = [folded[name.lower()]]
+    meant = f" Did you mean {' or '.join(close)}?" if close else ""
     raise refusal(
-        f"There is no exercise called {name!r}. Closest names: {names}. "
-        f"If your class has another name, say which exercise it solves: "
-        f'check({name}, exercise="…").'
+        f"There is no exercise called {name!r}.{meant} If yours has another name, say which "
+        f'exercise it solves: check({name}, exercise="…").'
     )
 
 

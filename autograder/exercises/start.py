@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.exercise import Case, Exercise
+from autograder.contract.exercise import Case, Exercise
 
 WARM_UP = Exercise(
     name="Double",
@@ -11,7 +11,7 @@ WARM_UP = Exercise(
     signature="(x)",
     reference=lambda x: 2 * x,
     cases=(
-        Case("a vector", lambda s: (s.away_from(5),), visible=True),
+        Case("a vector", lambda s: (s.away_from(5),)),
         Case("a matrix", lambda s: (s.away_from(3, 4),)),
     ),
     hints=(

@@ -8,37 +8,28 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
-from autograder.grading.autograded import read_timestamp
 from autograder.grading.box import Limits, Walls
-from autograder.grading.course import CannotWrite, open_gradebook
 from autograder.grading.execute import allowed_imports
 from autograder.grading.flow import Flow, Place, Task
 from autograder.grading.gradebook import Writer
 from autograder.grading.handed_in import HandedIn, find, lesson_files
-from autograder.grading.lesson import LessonFiles, read_lesson
+from autograder.grading.kept_files import read_timestamp
+from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Records, Seeds
 from autograder.grading.result import Result
-from autograder.grading.scores import Known, Score, read_known, read_scores
-from autograder.grading.troubles import database_trouble, is_passing
-from autograder.grading.work import How, content_hash
-
-Given = TypeVar("Given")
-SECONDS_BETWEEN_TRIES = 0.2
-
-
-class Busy(RuntimeError):
-    """Somebody else grades this course right now."""
+from autograder.grading.scores import Score, read_scores
+from autograder.grading.troubles import Busy, CannotWrite, NameTrouble
+from autograder.learner.lesson import LessonFiles
 
 
 @dataclass(frozen=True)
@@ -66,6 +57,7 @@ class Tally:
     """How far a batch is. Of results only what is said at the end: a class may be a large one.
 
     waited  how many of those that have not changed wait for a person
+    waiting  who else does; left_out: those whose name no gradebook can hold
     late    how many of the others were handed in late
     score   what stands in the gradebook of the last one
     """
@@ -77,6 +69,7 @@ class Tally:
     late: int = 0
     score: Score | None = None
     waiting: list[tuple[str, str, str]] = field(default_factory=list)  # student, lesson, why
+    left_out: list[tuple[str, str, str]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -105,16 +98,19 @@ def grade_all(
     Raises Busy, NoLesson, NoCluster, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
     """
-    with alone(Path(course.root)), Reader(course) as reader:
-        tasks, tally = _tasks(course, order, reader)
-        # Workers need seconds to get ready; meanwhile the gradebook is opened.
-        with Flow(tasks, order.place) as flow, Writer(course) as writer:
+    with alone(Path(course.root)), Writer(course) as writer:
+        tasks, tally = _tasks(course, order, writer)
+        with Flow(tasks, order.place) as flow:  # its workers get ready while we look
             for lesson in {task.files.name for task in tasks}:
                 writer.check(lesson)
             told(tally, None)
             for task, graded in flow:
-                result = writer.write(graded, task.handed_in.folder)
-                score = reader.score(result.student, result.lesson)
+                try:
+                    result = writer.write(graded, task.handed_in.folder)
+                except NameTrouble as error:  # the others have other names
+                    tally.left_out.append((graded.student, graded.lesson, str(error)))
+                    continue
+                score = writer.read(partial(score_of, student=result.student, lesson=result.lesson))
                 if score is not None and score.waits:
                     result = replace(result, reasons=score.why_waiting(result.reasons))
                 tally.add(result, score)
@@ -122,24 +118,27 @@ def grade_all(
     return tally
 
 
-def how_to_grade(
-    course: CourseDirectory, lesson: str, order: Order, prelude: tuple[str, ...]
-) -> How:
+def how_to_grade(course: CourseDirectory, lesson: str, order: Order) -> How:
     """What a lesson's submissions are graded with. Raises ValueError for imports nobody can allow."""
     seed = Seeds(Path(course.root)).of(lesson)
     allowed = allowed_imports(course)
-    return How(seed, order.device, order.limits, order.walls, prelude, order.tests, allowed)
+    return How(seed, order.device, order.limits, order.walls, order.tests, allowed)
 
 
-def _tasks(course: CourseDirectory, order: Order, reader: Reader) -> tuple[list[Task], Tally]:
+def score_of(connection: Connection, student: str, lesson: str) -> Score | None:
+    """What stands in the gradebook of one submission."""
+    return next(read_scores(connection, [lesson], student), None)
+
+
+def _tasks(course: CourseDirectory, order: Order, writer: Writer) -> tuple[list[Task], Tally]:
     """What is left to do: without what was graded before and has not changed since."""
     records, tally = Records(Path(course.root)), Tally()
     lessons = [lesson_files(course, name) for name in order.lessons]
-    known = reader.known(order.lessons)
-    prelude = tuple(dict.fromkeys(cell for files in lessons for cell in read_lesson(files).prelude))
+    scores = writer.read(lambda at: list(read_scores(at, order.lessons, order.student)))
+    known = {(one.student, one.lesson): one for one in scores}
     tasks = []
     for files in lessons:
-        how = how_to_grade(course, files.name, order, prelude)
+        how = how_to_grade(course, files.name, order)
         for one in find(course, files.name, order.student):
             before = known.get((one.student, one.lesson))
             if (
@@ -176,46 +175,6 @@ def is_graded(
         now = None  # the gradebook keeps what it has
     folder = Path(course.format_path(course.autograded_directory, one.student, one.lesson))
     return now in (None, handed_in) and (folder / f"{one.lesson}.ipynb").is_file()
-
-
-class Reader:
-    """Reads the gradebook beside the writer. Use it as a context manager; the gradebook is opened when it is first asked.
-
-    patience  seconds to wait where somebody else keeps the gradebook to themselves
-    Raises CannotWrite where the gradebook cannot be read.
-    """
-
-    def __init__(self, course: CourseDirectory, patience: float = 60.0):
-        self._course, self._patience = course, patience
-        self._gradebook: Any = None
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._gradebook is not None:
-            self._gradebook.close()
-
-    def known(self, lessons: Sequence[str]) -> dict[tuple[str, str], Known]:
-        """What the gradebook knows of each submission for these lessons."""
-        return self._read(lambda connection: read_known(connection, lessons))
-
-    def score(self, student: str, lesson: str) -> Score | None:
-        """What stands in the gradebook of one submission."""
-        return self._read(lambda connection: next(read_scores(connection, [lesson], student), None))
-
-    def _read(self, what: Callable[[Connection], Given]) -> Given:
-        began = time.monotonic()
-        while True:
-            try:
-                if self._gradebook is None:
-                    self._gradebook = open_gradebook(self._course)
-                with self._gradebook.engine.connect() as connection:
-                    return what(connection)
-            except DBAPIError as error:
-                if not is_passing(error) or time.monotonic() - began > self._patience:
-                    raise CannotWrite(database_trouble(error, self._course.db_url)) from error
-                time.sleep(SECONDS_BETWEEN_TRIES)
 
 
 @contextmanager

@@ -1,76 +1,136 @@
-"""`autograder status`, `export` and `summary`: what an instructor asks once a class is graded."""
+"""What instructors type: every command of the grading room with its options, and the small ones themselves."""
 
 from __future__ import annotations
 
 import argparse
+import getpass
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from autograder.grading.accept_command import add_accept
-from autograder.grading.course import CannotWrite, open_course, open_gradebook
-from autograder.grading.export import CSV, FORMATS, GRADESCOPE, NotFinal, export
-from autograder.grading.feedback_command import add_feedback
-from autograder.grading.grade_command import add_course_options
-from autograder.grading.lesson import NoLesson
-from autograder.grading.standing import as_lines, in_words, overview
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.grading.accept_command import run_accept
+from autograder.grading.box import Limits
+from autograder.grading.class_overview import as_lines, overview
+from autograder.grading.class_words import in_words
+from autograder.grading.course import course_in
+from autograder.grading.database import reading
+from autograder.grading.doctor import run_doctor
+from autograder.grading.export import CSV, FORMATS, GRADESCOPE, export
+from autograder.grading.feedback_command import run_feedback
+from autograder.grading.grade_command import run_grade
+from autograder.grading.processes import processors
+from autograder.grading.replay import run_replay
 from autograder.grading.summary_page import write_summary
 
-EXIT_DONE, EXIT_FAILED = 0, 1
+EXIT_DONE = 0
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to argparse's subparsers."""
-    add_feedback(commands)
-    add_accept(commands)
-    status = commands.add_parser(
-        "status", help="say who is graded, who is not yet, and who needs a person and why"
-    )
-    status.add_argument("lesson", nargs="*", help="lessons; without one, all that were handed in")
-    status.add_argument("--json", action="store_true", help="one JSON line a student and lesson")
-    add_course_options(status)
-    status.set_defaults(run=_run_status)
 
-    exporting = commands.add_parser(
-        "export", help="write the gradebook's scores for another program",
-        description="csv: as `nbgrader export` has them. canvas: a table for Canvas's gradebook. "
+    def add(
+        name: str, run: Callable[..., int], help: str, lessons: str = "", more: str = ""
+    ) -> Callable[..., Any]:
+        """A command on a course; gives what adds its options."""
+        parser = commands.add_parser(name, help=help, description=f"{help.capitalize()}. {more}")
+        if lessons:
+            parser.add_argument("lesson", nargs="*", help=lessons)
+        parser.add_argument(
+            "--course", type=Path, default=Path("."), metavar="FOLDER",
+            help="the folder with nbgrader_config.py (default: this one)",
+        )  # fmt: skip
+        parser.add_argument(
+            "--db", metavar="URL", help="another gradebook, as SQLAlchemy writes it"
+        )
+        parser.set_defaults(run=lambda o: run(o, course_in(o.course, o.db)))
+        option: Callable[..., Any] = parser.add_argument
+        return option
+
+    handed_in = "lessons; without one, all that were handed in"
+    option = add(
+        "grade", run_grade, "grade what was handed in, into nbgrader's gradebook", handed_in,
+        "What has not changed since it was graded stays as it is.",
+    )  # fmt: skip
+    option("--student", metavar="ID", help="only this student's work")
+    option("--all", action="store_true", help="also what has not changed")
+    most = "how many submissions at a time (default: one a processor)"
+    option("--jobs", "-j", type=int, default=processors(), metavar="N", help=most)
+    option("--scheduler", default="", metavar="ADDRESS", help="a Dask scheduler")
+    option("--device", choices=("cpu", "cuda"), default="cpu")
+    at_most = "at most, for one submission (default: %(default)g)"
+    option("--seconds", type=float, default=Limits().seconds, help=at_most)
+    own_tests = "also run graded cells that are no check(…), in the submission's own process"
+    option("--run-tests", action="store_true", help=own_tests)
+    option("--json", action="store_true", help="one JSON line a result, for scripts")
+    trusted = "without a sandbox: only for work of people you trust (see `autograder doctor`)"
+    option("--unsafe", action="store_true", help=trusted)
+
+    option = add("status", _status, "say who is graded, who needs a person, and why", handed_in)
+    option("--json", action="store_true", help="one JSON line a student and lesson")
+
+    option = add(
+        "feedback", run_feedback, "write the feedback pages that are missing or out of date",
+        "lessons; without one, all that are graded",
+    )  # fmt: skip
+    option("--student", metavar="ID", help="only this student's pages")
+    option("--all", action="store_true", help="also pages that are up to date")
+    option("--jobs", "-j", type=int, default=processors(), metavar="N", help="pages at a time")
+
+    option = add(
+        "accept", run_accept, "let submissions pass whose lines you have looked at",
+        more="The checks' own points are given to a submission that waits because of lines that "
+        "`autograder status` names. It says which lines these are, and asks. Work that is handed in "
+        "again waits again.",
+    )  # fmt: skip
+    option("student", nargs="?", help="whose; without one, --reason says what is accepted")
+    option("lesson", nargs="*")
+    wanted = "accept everybody who waits for nothing but lines with these words in them"
+    option("--reason", metavar="WORDS", help=wanted)
+    option("--yes", action="store_true", help="do not ask")
+    option("--by", metavar="NAME", default=_me(), help="who accepts it (default: %(default)s)")
+    option("--withdraw", action="store_true", help="take it back: graded again, it waits as before")
+
+    option = add(
+        "export", _export, "write the gradebook's scores for another program",
+        more="csv: as `nbgrader export` has them. canvas: a table for Canvas's gradebook. "
         "gradescope: LESSON/STUDENT/results.json.",
     )  # fmt: skip
-    exporting.add_argument("--format", choices=FORMATS, default=CSV)
-    exporting.add_argument("--lesson", help="only this lesson")
-    exporting.add_argument(
-        "--output", "-o", type=Path, metavar="PATH",
-        help="where to (default: grades.csv, canvas.csv or the folder gradescope/ of the course)",
+    option("--format", choices=FORMATS, default=CSV)
+    option("--lesson", help="only this lesson")
+    where = "where to (default: grades.csv, canvas.csv or the folder gradescope/ of the course)"
+    option("--output", "-o", type=Path, metavar="PATH", help=where)
+    option("--partial", action="store_true", help="leave out what is not final")
+
+    option = add(
+        "summary", _summary, "write a page about the class: scores, and what to teach again",
+        handed_in,
     )  # fmt: skip
-    exporting.add_argument(
-        "--partial", action="store_true", help="leave out what is not final, and export the rest"
-    )
-    add_course_options(exporting)
-    exporting.set_defaults(run=_run_export)
+    page = "where to (default: grading/summary.html)"
+    option("--output", "-o", type=Path, metavar="FILE", help=page)
 
-    summary = commands.add_parser(
-        "summary", help="write a page about the class: scores, and what to teach again"
-    )
-    summary.add_argument("lesson", nargs="*", help="lessons; without one, all that were handed in")
-    summary.add_argument(
-        "--output", "-o", type=Path, metavar="FILE", help="where to (default: grading/summary.html)"
-    )
-    add_course_options(summary)
-    summary.set_defaults(run=_run_summary)
+    option = add(
+        "replay", run_replay, "grade one submission again with its own seed and show every value",
+        more="For an appeal: the very same checks again, with inputs, values and seeds, beside what "
+        "was recorded. Nothing is written. Not for learners' eyes while others still work.",
+    )  # fmt: skip
+    option("student")
+    option("lesson")
+    option("--exercise", metavar="NAME", help="only this exercise, or graded cell")
+    option("--device", choices=("cpu", "cuda"), default="cpu", help="as it was graded")
+    option("--run-tests", action="store_true", help="as it was graded")
+    option("--unsafe", action="store_true", help="without a sandbox")
+
+    doctor = commands.add_parser("doctor", help="say what this machine can and cannot isolate")
+    doctor.set_defaults(run=run_doctor)
 
 
-def _run_status(options: argparse.Namespace) -> int:
-    try:
-        course = open_course(options.course, options.db)
-        gradebook = open_gradebook(course)
-        try:
-            with gradebook.engine.connect() as connection:
-                found = overview(course, connection, list(dict.fromkeys(options.lesson)))
-        finally:
-            gradebook.close()
-    except (CannotWrite, NoLesson) as error:
-        return _failed(error)
+def _status(options: argparse.Namespace, course: CourseDirectory) -> int:
+    with reading(course) as connection:
+        found = overview(course, connection, list(dict.fromkeys(options.lesson)))
     if options.json:
         for line in as_lines(found):
             print(json.dumps(line))
@@ -79,38 +139,28 @@ def _run_status(options: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _run_export(options: argparse.Namespace) -> int:
-    try:
-        course = open_course(options.course, options.db)
-        done = export(course, options.format, options.lesson, options.output, options.partial)
-    except (CannotWrite, NoLesson, NotFinal, OSError) as error:
-        return _failed(error)
+def _export(options: argparse.Namespace, course: CourseDirectory) -> int:
+    done = export(course, options.format, options.lesson, options.output, options.partial)
     many = f" ({done.files} files)" if options.format == GRADESCOPE else ""
     print(f"Written: {done.path}{many}")
-    if done.left_out:
-        print(
-            f"Left out, as they are not final: {len(done.left_out)}. `autograder status` names them.",
-            file=sys.stderr,
-        )
-    if done.misplaced:
-        print(
-            f"Not in it, as nobody looks for a notebook there: {len(done.misplaced)}. "
-            "`autograder status` names them.",
-            file=sys.stderr,
-        )
+    for found, words in (
+        (done.left_out, "Left out, as they are not final"),
+        (done.misplaced, "Not in it, as nobody looks for a notebook there"),
+    ):
+        if found:
+            print(f"{words}: {len(found)}. `autograder status` names them.", file=sys.stderr)
     return EXIT_DONE
 
 
-def _run_summary(options: argparse.Namespace) -> int:
-    try:
-        course = open_course(options.course, options.db)
-        path = write_summary(course, list(dict.fromkeys(options.lesson)), options.output)
-    except (CannotWrite, NoLesson, OSError) as error:
-        return _failed(error)
+def _summary(options: argparse.Namespace, course: CourseDirectory) -> int:
+    path = write_summary(course, list(dict.fromkeys(options.lesson)), options.output)
     print(f"Written: {path} (open it in a browser; it is for instructors only)")
     return EXIT_DONE
 
 
-def _failed(error: Exception) -> int:
-    print(f"autograder: {error}", file=sys.stderr)
-    return EXIT_FAILED
+def _me() -> str:
+    """Who runs this, as far as the system knows."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "a person"

@@ -12,10 +12,10 @@ OWN_TEMPLATES = Path(__file__).parent / "templates"
 NBGRADER_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions/formgrader/templates"
 
 _STOCK = "nbgrader.preprocessors."
-_AUTHORING = "autograder.grading.authoring."
+_AUTHORING = "autograder.grading.lesson_building."
 _EXECUTE = "autograder.grading.execute."
-_REPAIR = "autograder.grading.repair."
-_SUBMISSION = "autograder.grading.submission."
+_REPAIR = "autograder.grading.lesson_building."
+_SUBMISSION = "autograder.grading.sanitising."
 
 SECONDS_A_CELL = 120
 
@@ -74,7 +74,7 @@ def configure_autograding(c: Config) -> None:
     """What a submission went through before, while and after its cells run."""
     c.Autograde.sanitize_preprocessors = [
         _EXECUTE + "RightNotebook",
-        _STOCK + "ClearOutput",
+        _EXECUTE + "KeepWhatWasSeen",
         _SUBMISSION + "RestoreLesson",
         _SUBMISSION + "SanitiseSubmission",
         _STOCK + "DeduplicateIds",
@@ -97,17 +97,11 @@ def configure_autograding(c: Config) -> None:
 
 def configure_pages(c: Config) -> None:
     """Feedback and formgrader: sanitised again when shown, and nothing comes from the internet."""
-    c.GenerateFeedback.preprocessors = [
-        "autograder.grading.feedback.HideHiddenTests",
-        _STOCK + "GetGrades",
-        "autograder.grading.feedback.Overview",
-        "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
-    ]
+    c.GenerateFeedback.preprocessors = ["autograder.grading.feedback.FeedbackPage"]
     c.HTMLExporter.preprocessors = [_SUBMISSION + "SanitisePage"]
     c.HTMLExporter.filters = {
-        "markdown2html": "autograder.grading.markdown.markdown_to_html",
+        "markdown2html": "autograder.grading.safe_text.markdown_to_html",
         "formgrader_scripts": "autograder.grading.feedback.formgrader_scripts",
         "report_css": "autograder.grading.feedback.report_css",
-        "feedback_css": "autograder.grading.feedback.feedback_css",
     }
     c.HTMLExporter.extra_template_basedirs = [str(OWN_TEMPLATES), str(NBGRADER_TEMPLATES)]

@@ -1,32 +1,22 @@
-"""The course folder as nbgrader sees it: its configuration, its names, and why a write can fail."""
+"""The course folder as nbgrader sees it, and in plain words why something in it cannot be written."""
 
 from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from jupyter_core.application import JupyterApp
-from nbgrader.api import Gradebook
 from nbgrader.apps import NbGrader
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy import create_engine, inspect
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from traitlets.config import Application
 
-from autograder.grading.troubles import database_trouble
+from autograder.grading.troubles import CannotWrite
 
 log = logging.getLogger("autograder.grading")
-
-
-class CannotWrite(Exception):
-    """Grades cannot be kept: a sentence that says why and what to do. Nothing was half-written."""
-
-
-class NameTrouble(CannotWrite):
-    """A student's name that no gradebook can hold: only this one submission is concerned."""
 
 
 def open_course(root: Path, db_url: str | None = None) -> CourseDirectory:
@@ -44,6 +34,61 @@ def open_course(root: Path, db_url: str | None = None) -> CourseDirectory:
     if db_url is not None:
         course.db_url = db_url
     return course
+
+
+def course_in(root: Path, db_url: str | None = None) -> CourseDirectory:
+    """As `open_course`, for a folder that somebody named. Raises ValueError where it is no course."""
+    if not root.is_dir():
+        raise ValueError(f"There is no folder {root}.")
+    course = open_course(root, db_url)
+    known = (root / "nbgrader_config.py", *(
+        Path(course.root, name) for name in (course.source_directory, course.submitted_directory)
+    ))  # fmt: skip
+    if not any(path.exists() for path in known):
+        raise ValueError(
+            f"{root.resolve()} is no course folder: there is no nbgrader_config.py in it. "
+            "Say where the course is with --course."
+        )
+    return course
+
+
+def builder_of(course: CourseDirectory) -> Path | None:
+    """What fills the gradebook in a clone of this course; None in a course folder of somebody's own."""
+    path = Path(course.root, "lessons", "build.py")
+    return path if path.is_file() else None
+
+
+def how_to_prepare(course: CourseDirectory) -> str:
+    """What to do where the gradebook does not know a lesson as it is now."""
+    own = course.db_url != f"sqlite:///{Path(course.root, 'gradebook.db')}"
+    if builder_of(course):
+        return f"Run `make gradebook{f' DB={course.db_url}' if own else ''}`, then grade again."
+    more = f" --db {course.db_url}" if own else ""
+    return (
+        f"Run `nbgrader generate_assignment LESSON --force{more}` for each lesson in "
+        f"{course.source_directory}/, then grade again."
+    )
+
+
+def prepare(course: CourseDirectory, again: str) -> None:
+    """Fill the gradebook with the lessons, in a clone of this course.
+
+    again  what it is for, for the sentence that is raised as CannotWrite where that is not possible
+    """
+    builder = builder_of(course)
+    if builder is None:
+        raise CannotWrite(f"{again} {how_to_prepare(course)}")
+    print(f"{again} Preparing it; that takes a minute, once.", file=sys.stderr, flush=True)
+    command = [sys.executable, str(builder), "--gradebook", "--db", course.db_url]
+    # nbgrader calls `alembic` by its name
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run(
+        command, cwd=course.root, env={**os.environ, "PATH": path}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    if done.returncode:
+        end = "\n".join(done.stdout.splitlines()[-5:])
+        raise CannotWrite(f"The gradebook could not be prepared:\n{end}")
 
 
 def folder_of(course: CourseDirectory, step: str, student: str, lesson: str) -> Path:
@@ -68,27 +113,3 @@ def course_version() -> str:
         return version("backward-by-hand")
     except PackageNotFoundError:
         return ""
-
-
-def open_gradebook(course: CourseDirectory) -> Gradebook:
-    """nbgrader's gradebook of a course. Raises CannotWrite where there is none yet, or no way to it."""
-    try:
-        url = make_url(course.db_url)
-        file = url.database if url.get_backend_name() == "sqlite" else None
-        known = not file or file == ":memory:" or file.startswith("file:") or Path(file).exists()
-        if known:
-            engine = create_engine(url)
-            known = inspect(engine).has_table("assignment")
-            engine.dispose()
-        if not known:
-            raise CannotWrite("There is no gradebook yet. Run `make gradebook`, then grade again.")
-        return Gradebook(course.db_url, course.course_id)
-    except (ArgumentError, NoSuchModuleError, ImportError) as error:
-        raise CannotWrite(
-            f"The gradebook's address cannot be used: {error}. Look at --db, or at "
-            "CourseDirectory.db_url in nbgrader_config.py."
-        ) from error
-    except DBAPIError as error:
-        raise CannotWrite(database_trouble(error, course.db_url)) from error
-    except OSError as error:
-        raise CannotWrite(f"The gradebook {error.filename}: {error.strerror}.") from error

@@ -21,9 +21,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.grading.authoring import without_markers
 from autograder.grading.box import trouble
-from autograder.grading.repair import DropStart
+from autograder.grading.lesson_building import DropStart, without_markers
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 LESSONS = ("01_template", "02_sigmoid")

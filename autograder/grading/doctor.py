@@ -6,13 +6,12 @@ import argparse
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
-from autograder.devices import find_device
 from autograder.grading.box import Walls, trouble
-from autograder.grading.box.bubblewrap import bubblewrap
-from autograder.grading.box.inside import seccomp, walls
-from autograder.grading.pool import processors
+from autograder.grading.box.inside import walls
+from autograder.grading.box.outer_wall import bubblewrap
+from autograder.grading.processes import processors
+from autograder.learner.environment import find_device
 
 EXIT_SAFE, EXIT_UNSAFE = 0, 1
 
@@ -29,15 +28,6 @@ class Finding:
     @property
     def mark(self) -> str:
         return "✓" if self.works else "✗" if self.needed else "–"
-
-
-def add_doctor(commands: Any) -> None:
-    """Add the command to argparse's subparsers."""
-    parser = commands.add_parser(
-        "doctor",
-        help="say what this machine can and cannot isolate, before grading strangers' work",
-    )
-    parser.set_defaults(run=run_doctor)
 
 
 def run_doctor(options: argparse.Namespace) -> int:
@@ -77,7 +67,7 @@ def examine() -> Iterator[Finding]:
         yield Finding(
             "Landlock signals", False, "version 6 (Linux 6.12) also keeps signals in", needed=False
         )
-    column = seccomp.machine()
+    column = walls.filter_column()
     yield Finding(
         "seccomp", column is not None,
         platform.machine() if column is not None else f"no filter for {platform.machine()} yet",

@@ -1,4 +1,4 @@
-"""What takes the place of nbgrader's own Execute and SaveAutoGrades: cells run in the box.
+"""What takes the place of nbgrader's own Execute and SaveAutoGrades: answers run in the box.
 
 With these, `nbgrader autograde` and the buttons of formgrader give the scores that `autograder grade`
 gives, and nothing of a submission runs as the instructor.
@@ -15,17 +15,19 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveAutoGrades
 from traitlets import Bool, Enum, Float, List, TraitError, Unicode, validate
 
-from autograder.grading.accepting import lines_of, show_acceptance, with_verdicts
 from autograder.grading.box import CannotStart, Limits, Walls
 from autograder.grading.handed_in import HandedIn, known_lessons, lesson_files
-from autograder.grading.lesson import NoLesson, read_lesson
-from autograder.grading.policy.paths import not_to_be_allowed
-from autograder.grading.preprocessor import Converted, CoursePreprocessor
-from autograder.grading.recognising import Lessons
+from autograder.grading.lesson_building import Converted, CoursePreprocessor
+from autograder.grading.limits import TooMuch, bounded
+from autograder.grading.one_submission import How, content_hash, mark_in_box
+from autograder.grading.policy.objects import not_to_be_allowed
 from autograder.grading.records import Records, Seeds
 from autograder.grading.result import Result
-from autograder.grading.submission import course_of
-from autograder.grading.work import How, content_hash, mark_in_box, note_for_person
+from autograder.grading.sanitising import course_of
+from autograder.grading.waiting import lines_of, note_for_person, show_acceptance, with_verdicts
+from autograder.learner.lesson import NoLesson, read_lesson
+from autograder.learner.seen_outputs import seen_below
+from autograder.learner.submitted_notebook import Lessons
 
 WAITING = "autograder_waiting"  # in resources: the cells a person has to grade
 
@@ -47,8 +49,17 @@ class RightNotebook(CoursePreprocessor):
         return nb, resources
 
 
+class KeepWhatWasSeen(CoursePreprocessor):
+    """Of the outputs below cells only text and pictures stay; graded cells get theirs anew."""
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = seen_below(cell.get("outputs")), None
+        return cell, resources
+
+
 class ExecuteInBox(CoursePreprocessor):
-    """Runs a submission's cells in a sandbox and judges them outside of it."""
+    """Runs what a submission's answers need in a sandbox and judges it outside."""
 
     unsafe = Bool(
         False, help="Run without a sandbox: only for submissions of people you trust"
@@ -86,8 +97,11 @@ class ExecuteInBox(CoursePreprocessor):
             lesson = read_lesson(files)
             seed, limits = Seeds(root).of(name), Limits(seconds=self.seconds)
             allowed = tuple(self.allowed_imports)
-            how = How(seed, self.device, limits, walls, lesson.prelude, self.run_tests, allowed)
-            marked = mark_in_box(nb, lesson, how)
+            how = How(seed, self.device, limits, walls, self.run_tests, allowed)
+            with bounded() as bound:
+                marked = mark_in_box(nb, lesson, how, bound)
+        except TooMuch as error:
+            raise NbGraderException(f"Judging this notebook takes {error}.") from error
         except CannotStart as error:
             raise NbGraderException(
                 f"Submissions cannot be run safely here: {error}. `autograder doctor` says more. For "

@@ -1,35 +1,44 @@
-"""`autograder export`: the gradebook's scores for nbgrader's own users, Canvas and Gradescope."""
+"""Tables of scores for other programs: nbgrader's own columns, Canvas's and Gradescope's."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
-from sqlalchemy import Connection
 
-from autograder.grading.course import open_gradebook
-from autograder.grading.gradescope import results
-from autograder.grading.handed_in import Misplaced, find_misplaced, lessons_handed_in, the_names
-from autograder.grading.lesson import NoLesson
-from autograder.grading.records import Records, file_name
+from autograder.explaining.pages import TITLES
+from autograder.grading.class_overview import Standing, overview
+from autograder.grading.database import reading
+from autograder.grading.handed_in import Misplaced, lessons_handed_in
+from autograder.grading.kept_files import replace_file
+from autograder.grading.records import Record, Records, file_name
+from autograder.grading.result import Mark
 from autograder.grading.scores import (
+    CellScore,
+    LessonScore,
+    Score,
+    Student,
     read_comments,
     read_lessons,
     read_scores,
     read_students,
 )
-from autograder.grading.standing import Standing, gone, standings
-from autograder.grading.storage import replace_file
-from autograder.grading.tables import canvas_csv, nbgrader_csv
+from autograder.grading.troubles import Trouble
+from autograder.grading.words import the_names
+from autograder.learner.lesson import NoLesson
 
 CSV, CANVAS, GRADESCOPE = "csv", "canvas", "gradescope"
 FORMATS = (CSV, CANVAS, GRADESCOPE)
 
 
-class NotFinal(ValueError):
+class NotFinal(Trouble):
     """Scores that are not final were to be exported; the message says whose."""
 
 
@@ -61,72 +70,43 @@ def export(
     Raises NotFinal if something is not final and `partial` is not set, NoLesson for a name that the
     gradebook does not know, CannotWrite where there is no gradebook.
     """
-    gradebook = open_gradebook(course)
-    try:
-        with gradebook.engine.connect() as connection:
-            done = _export(course, connection, kind, lesson, output, partial)
-            students = {one.id for one in read_students(connection)}
-    finally:
-        gradebook.close()
-    lost = tuple(one for one in find_misplaced(course, students) if not one.spare)
-    return replace(done, misplaced=lost)
-
-
-def _export(
-    course: CourseDirectory,
-    connection: Connection,
-    kind: str,
-    lesson: str | None,
-    output: Path | None,
-    partial: bool,
-) -> Exported:
-    every = read_lessons(connection)
-    lessons = [one for one in every if lesson in (None, one.name)]
-    if not every:
-        raise NoLesson("The gradebook knows no lesson at all: run `make gradebook`.")
-    if not lessons and lesson is not None:
-        every_name = the_names("lessons", lesson, [one.name for one in every])
-        raise NoLesson(f"There is no lesson {lesson}. {every_name}")
-    names = [one.name for one in lessons]
-    scores = {(one.student, one.lesson): one for one in read_scores(connection, names)}
-    not_final = _not_final(course, connection, names)
-    if not_final and not partial:
-        raise NotFinal(_whose(not_final))
-    left_out = frozenset((one.student, one.lesson) for one in not_final)
-    students = read_students(connection)
+    with reading(course) as connection:
+        every = read_lessons(connection)
+        lessons = [one for one in every if lesson in (None, one.name)]
+        if not lessons and lesson is not None:
+            every_name = the_names("lessons", lesson, [one.name for one in every])
+            raise NoLesson(f"There is no lesson {lesson}. {every_name}")
+        names = [one.name for one in lessons]
+        used = [name for name in lessons_handed_in(course) if name in names]
+        look = overview(course, connection, names, used)
+        scores = {(one.student, one.lesson): one for one in read_scores(connection, names)}
+        students = read_students(connection)
+        comments = {name: read_comments(connection, name) for name in names}
+    if look.not_final and not partial:
+        raise NotFinal(_whose(look.not_final))
+    for one in look.not_final:
+        scores.pop((one.student, one.lesson), None)
+    lost = tuple(one for one in look.misplaced if not one.spare)
     if kind == GRADESCOPE:
-        folder = output or Path(course.root, "gradescope")
-        final = [one for key, one in scores.items() if key not in left_out]
-        records = Records(Path(course.root))
-        for name in names:
-            comments = read_comments(connection, name)
-            for one in final:
-                if one.lesson == name:
-                    record = records.read(one.student, name)
-                    data = results(one, record, comments.get(one.student, ()))
-                    place = folder / file_name(name) / file_name(one.student)
-                    place.mkdir(parents=True, exist_ok=True)
-                    text = json.dumps(data, indent=1)
-                    replace_file(place / "results.json", text.encode("ascii"))
-        return Exported(folder, len(final), not_final)
+        folder, records = output or Path(course.root, "gradescope"), Records(Path(course.root))
+        for (student, name), score in scores.items():
+            said = [text for _, text, by_person in comments[name].get(student, ()) if by_person]
+            place = folder / file_name(name) / file_name(student)
+            place.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(results(score, records.read(student, name), said), indent=1)
+            replace_file(place / "results.json", text.encode("ascii"))
+        return Exported(folder, len(scores), look.not_final, lost)
     if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
-        lessons = [one for one in lessons if any(key[1] == one.name for key in scores)]
-    table = nbgrader_csv if kind == CSV else canvas_csv
-    path = output or Path(course.root, "grades.csv" if kind == CSV else "canvas.csv")
-    replace_file(path, table(students, lessons, scores, left_out).encode("utf-8"))
-    return Exported(path, 1, not_final)
-
-
-def _not_final(
-    course: CourseDirectory,
-    connection: Connection,
-    names: Sequence[str],
-) -> tuple[Standing, ...]:
-    """What was handed in and has no final score; and what waits though it is no longer there."""
-    in_use = [name for name in lessons_handed_in(course) if name in names]
-    found = list(standings(course, connection, in_use)) if in_use else []
-    lost = gone(course, connection, found, names)
-    return tuple(one for one in [*found, *lost] if not one.is_final)
+        there = {name for _, name in scores} | {one.lesson for one in look.not_final}
+        lessons = [one for one in lessons if one.name in there]
+    left_out = frozenset((one.student, one.lesson) for one in look.not_final)
+    if kind == CSV:
+        name, text = "grades.csv", nbgrader_csv(students, lessons, scores, left_out)
+    else:
+        name, text = "canvas.csv", canvas_csv(students, lessons, scores)
+    path = output or Path(course.root, name)
+    replace_file(path, text.encode("utf-8"))
+    return Exported(path, 1, look.not_final, lost)
 
 
 def _whose(not_final: Sequence[Standing]) -> str:
@@ -137,3 +117,150 @@ def _whose(not_final: Sequence[Standing]) -> str:
         "These scores are not final, so nothing was exported (`autograder status` says why; "
         "--partial exports the others):\n" + "\n".join(lines)
     )
+
+
+# As `nbgrader export` has them.
+COLUMNS = (
+    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
+    "raw_score", "late_submission_penalty", "score", "max_score",
+)  # fmt: skip
+# The columns that Canvas needs before those of the assignments, in this order.
+CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+CANVAS_POINTS_ROW = "    Points Possible"  # so indented in Canvas's own exports
+
+Scores = Mapping[tuple[str, str], Score]  # by (student, lesson)
+
+
+def nbgrader_csv(
+    students: Sequence[Student], lessons: Sequence[LessonScore], scores: Scores,
+    left_out: frozenset[tuple[str, str]],
+) -> str:  # fmt: skip
+    """What `nbgrader export` writes, but with names quoted that need it.
+
+    A student who handed nothing in has 0 points, as there; one who is left out has no line.
+    """
+    rows: list[Sequence[object]] = [COLUMNS]
+    for lesson in lessons:
+        for one in students:
+            key = (one.id, lesson.name)
+            if key in left_out:
+                continue
+            score = scores.get(key, Score(*key, None, 0.0))
+            rows.append(
+                (
+                    lesson.name, lesson.due or "", score.handed_in or "", one.id, one.last_name,
+                    one.first_name, one.email, float(score.before_penalty), float(score.penalty),
+                    float(score.points), lesson.points,
+                )
+            )  # fmt: skip
+    return _csv(rows)
+
+
+def canvas_csv(students: Sequence[Student], lessons: Sequence[LessonScore], scores: Scores) -> str:
+    """A table that Canvas's gradebook imports: a column a lesson, named as the lesson is.
+
+    Canvas finds a student by the ID (the gradebook's lms_user_id), then by the SIS names, which
+    are the student's id here. Who handed nothing in, or is left out, has an empty field.
+    """
+    head = [*CANVAS_COLUMNS, *(lesson.name for lesson in lessons)]
+    rows = [head, [CANVAS_POINTS_ROW, "", "", "", "", *(_number(one.points) for one in lessons)]]
+    for one in students:
+        given = [scores.get((one.id, lesson.name)) for lesson in lessons]
+        points = ["" if score is None else _number(score.points) for score in given]
+        rows.append([one.name, one.lms, one.id, one.id, "", *points])
+    return _csv(rows)
+
+
+def harmless(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: an apostrophe goes before what might be one."""
+    text = text.replace("\r", "\n")  # Python's csv module quotes only one of them
+    begin = unicodedata.normalize("NFKC", text).lstrip(" ")[:1]
+    return f"'{text}" if begin and begin in "=+-@\t\r\n" else text
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}"
+
+
+def _csv(rows: Sequence[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in rows:
+        writer.writerow(
+            [field if isinstance(field, float) else harmless(str(field)) for field in row]
+        )
+    return out.getvalue().encode("utf-8", "replace").decode("utf-8")
+
+
+# Learners see the first checks at once, and the rest when the instructor publishes grades.
+AT_ONCE, PUBLISHED = "visible", "after_published"
+
+
+def results(score: Score, record: Record | None, comments: Sequence[str] = ()) -> dict[str, Any]:
+    """One student's results.json, with the scores of the gradebook.
+
+    record    what the grader remembers, for the words; None: scores only
+    comments  what people wrote to the student
+    """
+    marks = {mark.grade_id: mark for mark in record.result.marks} if record else {}
+    order = {name: place for place, name in enumerate(marks)}
+    cells = sorted(score.cells, key=lambda cell: order.get(cell.name, len(order)))
+    said = [f"Comment: {comment}" for comment in comments]
+    if score.penalty:
+        said.insert(0, f"Handed in late: {score.penalty:g} points are taken off.")
+    if score.waits:
+        said.insert(0, "Not final yet: somebody still looks at this submission.")
+    return {
+        "score": score.points,
+        "output": "\n\n".join(said),
+        "output_format": "text",
+        "visibility": PUBLISHED,
+        "stdout_visibility": "hidden",
+        "tests": [
+            _test(cell, marks.get(cell.name), number) for number, cell in enumerate(cells, 1)
+        ],
+    }
+
+
+def _test(cell: CellScore, mark: Mark | None, number: int) -> dict[str, Any]:
+    exercise = mark.exercise if mark else ""
+    hidden = mark is None or mark.hidden
+    kind = "hidden check" if hidden else "first check"
+    return {
+        "name": f"{exercise} ({kind})" if exercise else cell.name,
+        "number": str(number),
+        "score": cell.points,
+        "max_score": cell.max_points,
+        "status": "passed" if cell.points >= cell.max_points and not cell.waits else "failed",
+        "output": _words(cell, mark),
+        "output_format": "text",
+        "visibility": PUBLISHED if hidden else AT_ONCE,
+        "tags": [mark.rule] if mark and mark.rule else [],
+    }
+
+
+def _words(cell: CellScore, mark: Mark | None) -> str:
+    """What the learner may read of a check: root cause, their line, advice; no values, no seed."""
+    if cell.waits:
+        return "A person looks at this before it gets points."
+    if mark is None or not mark.report:
+        return "Graded by a person."
+    findings = mark.report.get("findings") or []
+    if mark.points is not None and mark.points != cell.points:
+        return "A person gave these points." + (f"\n{_advice(findings[0])}" if findings else "")
+    if not findings:
+        which = "the hidden check" if mark.hidden else "the first check"
+        return f"{mark.exercise}: {which} passes." if mark.report.get("passed") else ""
+    return _advice(findings[0])
+
+
+def _advice(finding: dict[str, Any]) -> str:
+    rule = str(finding.get("rule", ""))
+    evidence = finding.get("evidence") or {}
+    lines = [TITLES.get(rule, "")]
+    if evidence.get("line"):
+        lines.append(f"Your line {evidence['line']}: {str(evidence.get('source', ''))[:100]}")
+    if finding.get("hint"):
+        lines.append(f"Next: {finding['hint']}")
+    lines.append(f'Rule: {rule} – explain("{rule}") in the notebook says more.')
+    return "\n".join(line for line in lines if line)

@@ -10,12 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from autograder.grading.box import CannotStart
-from autograder.grading.cluster import NoCluster, cluster, lost
 from autograder.grading.handed_in import HandedIn
-from autograder.grading.lesson import LessonFiles, NoLesson
-from autograder.grading.pool import local_pool
+from autograder.grading.one_submission import How, Submission, grade_sent, not_graded
+from autograder.grading.processes import NoCluster, cluster, local_pool, lost
 from autograder.grading.result import Result
-from autograder.grading.work import How, Submission, grade_sent, not_graded
+from autograder.learner.lesson import LessonFiles, NoLesson
 
 MOST_ATTEMPTS = 3  # of one submission, when workers die while they grade it
 MOST_KEPT = 200  # results that nobody has taken yet

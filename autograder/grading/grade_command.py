@@ -8,92 +8,38 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.batch import Busy, Order, Tally, grade_all
-from autograder.grading.box import CannotStart, Limits, Walls
-from autograder.grading.course import CannotWrite, open_course
-from autograder.grading.flow import NoCluster, Place
-from autograder.grading.handed_in import find_misplaced, lessons_handed_in, printable
-from autograder.grading.lesson import NoLesson
-from autograder.grading.pool import processors
+from autograder.grading.batch import Order, Tally, grade_all
+from autograder.grading.box import Limits, Walls
+from autograder.grading.class_words import misplaced_in_words
+from autograder.grading.course import prepare
+from autograder.grading.database import NONE_YET, is_there
+from autograder.grading.flow import Place
+from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
+from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.result import Result
-from autograder.grading.standing import misplaced_in_words
-from autograder.grading.troubles import refuse_without_gpu
+from autograder.grading.troubles import Trouble
+from autograder.grading.words import counted, printable
+from autograder.learner.lesson import NoLesson
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
 _BAR = 24
 
 
-def add_grade(commands: Any) -> None:
-    """Add the command to argparse's subparsers."""
-    parser = commands.add_parser(
-        "grade", help="grade what was handed in, into nbgrader's gradebook",
-        description="Grade everything that was handed in and has changed since it was last graded.",
-    )  # fmt: skip
-    parser.add_argument("lesson", nargs="*", help="lessons; without one, all that were handed in")
-    add_course_options(parser)
-    parser.add_argument("--student", metavar="ID", help="only this student's work")
-    parser.add_argument("--all", action="store_true", help="also what has not changed")
-    parser.add_argument(
-        "--jobs", "-j", type=int, default=processors(), metavar="N",
-        help="how many submissions at a time (default: one a processor)",
-    )  # fmt: skip
-    parser.add_argument("--scheduler", default="", metavar="ADDRESS", help="a Dask scheduler")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument(
-        "--seconds", type=float, default=Limits().seconds,
-        help="at most, for one submission (default: %(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--run-tests", action="store_true",
-        help="also run graded cells that are no check(…), in the submission's own process",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="one JSON line a result, for scripts")
-    parser.add_argument(
-        "--unsafe", action="store_true",
-        help="without a sandbox: only for work of people you trust (see `autograder doctor`)",
-    )  # fmt: skip
-    parser.set_defaults(run=run_grade)
-
-
-def add_course_options(parser: argparse.ArgumentParser) -> None:
-    """Which course and which gradebook: the same for all commands of grading."""
-    parser.add_argument(
-        "--course", type=Path, default=Path("."), metavar="FOLDER",
-        help="the folder with nbgrader_config.py (default: this one)",
-    )  # fmt: skip
-    parser.add_argument("--db", metavar="URL", help="another gradebook, as SQLAlchemy writes it")
-
-
-def course_of(options: argparse.Namespace) -> CourseDirectory:
-    """The course the options name. Raises ValueError where there is none."""
-    folder = Path(options.course)
-    if not folder.is_dir():
-        raise ValueError(f"There is no folder {folder}.")
-    course = open_course(folder, options.db)
-    known = (folder / "nbgrader_config.py", *(
-        Path(course.root, name) for name in (course.source_directory, course.submitted_directory)
-    ))  # fmt: skip
-    if not any(path.exists() for path in known):
-        raise ValueError(
-            f"{folder.resolve()} is no course folder: there is no nbgrader_config.py in it. "
-            "Say where the course is with --course."
-        )
-    return course
-
-
-def run_grade(options: argparse.Namespace) -> int:
+def run_grade(options: argparse.Namespace, course: CourseDirectory) -> int:
     """Grade, and say how it went; 0 only if everything was graded or marked for a person."""
     if options.jobs < 1:
         raise ValueError("--jobs is a number of processes, 1 or more.")
     if not options.seconds > 0:
         raise ValueError("--seconds is a time, more than 0.")
     refuse_without_gpu(options.device, options.scheduler)
-    course = course_of(options)
+    if not is_there(course):
+        prepare(course, NONE_YET)
+    elif not lesson_names(course):
+        prepare(course, f"There is no lesson in {course.source_directory}/.")
     lessons = tuple(dict.fromkeys(options.lesson)) or tuple(lessons_handed_in(course))
     if not lessons:
         print(
@@ -124,7 +70,7 @@ def _say_misplaced(course: CourseDirectory, student: str | None, as_json: bool) 
         for one in found:
             print(json.dumps(one.as_data()), flush=True)
     elif found:
-        print("\n".join(map(printable, misplaced_in_words(found)[1:])))
+        print(misplaced_in_words(found))
     return EXIT_FAILED if any(not one.spare for one in found) else EXIT_DONE
 
 
@@ -151,24 +97,21 @@ def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
             file=sys.stderr,
         )
         return EXIT_INTERRUPTED
-    except (Busy, CannotStart, CannotWrite, NoCluster, NoLesson, OSError) as error:
+    except (Trouble, NoLesson, OSError):
         show.end()
-        words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        print(f"autograder: {words}", file=sys.stderr)
         if last.total:
             print(
                 f"{last.done} of {last.total} are graded and kept; mend this, then run the same "
                 "command again to go on.",
                 file=sys.stderr,
             )
-        return EXIT_FAILED
+        raise
     show.end()
     if order.student and not last.total and not last.unchanged:
-        print(f"autograder: {order.student} handed nothing in for these lessons.", file=sys.stderr)
-        return EXIT_FAILED
+        raise NoLesson(f"{order.student} handed nothing in for these lessons.")
     if not isinstance(show, Json):
         print(in_words(last))
-    return EXIT_DONE
+    return EXIT_FAILED if last.left_out else EXIT_DONE
 
 
 @contextmanager
@@ -198,24 +141,30 @@ def in_words(tally: Tally) -> str:
     if tally.total:
         rate = tally.seconds / tally.total
         lines.append(
-            f"Graded {tally.total} in {tally.seconds:.1f} s ({rate:.2f} s each)."
+            f"Graded {tally.done} in {tally.seconds:.1f} s ({rate:.2f} s each)."
             + (f" {tally.unchanged} had not changed{waited}." if tally.unchanged else "")
         )
     else:
         lines.append(f"All {tally.unchanged} were graded before and have not changed{waited}.")
     if tally.late:
         lines.append(f"Handed in late: {tally.late} (`autograder status` says by how much).")
-    if tally.waiting:
-        count = len(tally.waiting)
-        lines.append(f"{_waiting(count)} for a person (`autograder status` says why):")
-        lines += [f"  {student}, {lesson}: {why}" for student, lesson, why in tally.waiting[:10]]
-        if count > 10:
-            lines.append(f"  … and {count - 10} more")
+    for words, found in (
+        (
+            f"{_waiting(len(tally.waiting))} for a person (`autograder status` says why):",
+            tally.waiting,
+        ),
+        ("NOT graded, since no gradebook can hold the name:", tally.left_out),
+    ):
+        if found:
+            lines.append(words)
+            lines += [f"  {student}, {lesson}: {why}" for student, lesson, why in found[:10]]
+        if len(found) > 10:
+            lines.append(f"  … and {len(found) - 10} more")
     return "\n".join(map(printable, lines))
 
 
 def _waiting(count: int) -> str:
-    return "1 waits" if count == 1 else f"{count} wait"
+    return counted(count, "waits", "wait")
 
 
 class Json:

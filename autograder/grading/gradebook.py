@@ -13,41 +13,30 @@ and started again comes to the same end:
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import Connection
-from sqlalchemy.exc import DataError, DBAPIError
+from sqlalchemy.orm import Session
 
-from autograder.grading import rows
-from autograder.grading.accepting import with_verdicts
-from autograder.grading.autograded import fill, placeholder, read_timestamp
-from autograder.grading.course import (
-    CannotWrite,
-    NameTrouble,
-    course_version,
-    folder_of,
-    log,
-    open_gradebook,
-)
+from autograder.grading import gradebook_rows as rows
+from autograder.grading.course import course_version, folder_of, how_to_prepare, log
+from autograder.grading.database import open_gradebook, patiently
+from autograder.grading.kept_files import Replacement, fill, placeholder, read_timestamp
 from autograder.grading.records import Acceptance, Draft, Records, new_record
 from autograder.grading.result import Result
-from autograder.grading.storage import Replacement
-from autograder.grading.troubles import database_trouble, file_trouble, is_passing, name_trouble
-
-__all__ = ["CannotWrite", "NameTrouble", "Writer"]
+from autograder.grading.troubles import CannotWrite, NameTrouble, file_trouble
+from autograder.grading.waiting import with_verdicts
 
 Given = TypeVar("Given")
-SECONDS_BETWEEN_TRIES = 0.2
 
 
 class Writer:
@@ -65,134 +54,123 @@ class Writer:
         self._patience = patience
         self._converter = Autograde(coursedir=course, config=course.config, log=log)
         self._penalties = _late_penalties(self._converter)
-        self._gradebook = open_gradebook(course)
+        self._gradebook = self._patiently(lambda: open_gradebook(course))
 
     def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the gradebook."""
         self._gradebook.close()
+
+    def read(self, look: Callable[[Connection], Given]) -> Given:
+        """Look something up in the gradebook."""
+
+        def work() -> Given:
+            with self._gradebook.engine.connect() as connection:
+                return look(connection)
+
+        return self._patiently(work)
 
     def check(self, lesson: str) -> None:
         """Raise CannotWrite if the gradebook does not know a lesson: better before grading it."""
-
-        def look() -> None:
-            with self._gradebook.engine.connect() as connection:
-                self._known_lesson(connection, lesson)
-
-        self._patiently(look)
+        self.read(lambda connection: self._known_lesson(connection, lesson))
 
     def write(self, result: Result, submitted: Path, accepted: Acceptance | None = None) -> Result:
         """Put one result into the gradebook and autograded/, and remember that it was graded.
 
         submitted  the folder that was handed in, from which data files are taken
         accepted   by whom it is accepted just now; else what was accepted before still holds
-        Gives what was entered: with the points of an accepted submission. Raises CannotWrite where that does not work; then nothing has changed. Raises ValueError for
-        points that no cell can have, and for names that no folder can have.
+        Gives what was entered: with the points of an accepted submission. Raises CannotWrite where
+        that does not work; then nothing has changed. Raises ValueError for points that no cell can
+        have, and for names that no folder can have.
         """
         student, lesson = result.student, result.lesson
         place = folder_of(self.course, self.course.autograded_directory, student, lesson)
         found, handed_in = _with_time(result, submitted)
+        before = self.records.last(student, lesson)
         accepted = accepted or self.records.acceptance(found)
         result = with_verdicts(found) if accepted else found
         _check_points(result)
+        unchanged = before is not None and before.result.content == found.content
         try:
-            notebook = result.notebook or self._patiently(lambda: self._placeholder(result))
+            notebook = result.notebook or self.read(lambda at: self._placeholder(at, result))
             with _undone_on_failure() as undo:
                 folder = Replacement(place)
                 undo.append(folder.undo)
                 fill(folder.new, notebook, lesson, submitted, self._converter)
                 record = self.records.draft(new_record(found, self._version, accepted))
                 undo.append(record.undo)
-                places = _Places(folder, record)
-                self._patiently(lambda: self._transact(result, submitted, handed_in, places))
+                self._patiently(
+                    lambda: self._transact(result, submitted, handed_in, unchanged, folder, record)
+                )
                 undo.clear()  # it is in the gradebook: there is no way back
                 folder.finish()
                 record.place()
         except UnicodeError as error:
-            raise NameTrouble(name_trouble(student)) from error
+            raise NameTrouble(
+                f"The name of student {student!r} is no valid text. Rename the folder in submitted/, "
+                "then grade again."
+            ) from error
         except OSError as error:
-            raise CannotWrite(file_trouble(error, student, lesson)) from error
+            raise file_trouble(error, student, lesson) from error
         return result
 
     def _transact(
-        self, result: Result, submitted: Path, handed_in: datetime | None, places: _Places
-    ) -> None:
+        self, result: Result, submitted: Path, handed_in: datetime | None, unchanged: bool,
+        folder: Replacement, record: Draft,
+    ) -> None:  # fmt: skip
         """Everything the gradebook is told of a result; the files change places just before."""
-        with self._transaction() as connection:
-            lesson = self._known_lesson(connection, result.lesson)
+        with self._transaction() as (connection, session):
+            lesson = self._known_lesson(session, result.lesson)
             if not rows.find_or_add_student(
-                connection, result.student, self._converter.create_student
+                session, result.student, self._converter.create_student
             ):
                 raise CannotWrite(
                     f"The gradebook knows no student {result.student!r}. Add them with "
                     "`nbgrader db student add`, then grade again."
                 )
-            submission = rows.find_or_add_submission(connection, lesson, result.student, handed_in)
+            there = rows.find_or_add_submission(session, lesson, result.student, handed_in)
             for notebook in lesson.notebooks:
-                submitted_id = submission.notebooks[notebook.name]
+                one = there[notebook.name]
                 if notebook.name == result.lesson:
-                    self._enter(connection, result, notebook, submitted_id)
-                    late = self._late_penalty(connection, result, submitted_id, submission)
-                    rows.take_off(connection, submitted_id, late)
+                    _enter(self.course, result, notebook, one, unchanged)
+                    late = rows.seconds_late(lesson, one)
+                    one.late_submission_penalty = self._late_penalty(session, result, one, late)
                 elif not (submitted / f"{notebook.name}.ipynb").exists():
-                    rows.give_nothing(connection, submitted_id)
-            with places.changed():
+                    rows.give_nothing(one)
+            session.flush()
+            try:
+                record.set_aside()
+                folder.swap()
                 connection.commit()
+            except BaseException:
+                folder.swap_back()
+                record.put_back()
+                raise
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self) -> Iterator[tuple[Connection, Session]]:
         """A connection to the gradebook on which nothing is left undecided after a failure."""
         with self._gradebook.engine.connect() as connection:
             try:
                 if connection.dialect.name == "sqlite":
                     # the only one who writes from the start: no deadlock with another one
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
-                yield connection
+                yield connection, Session(connection, autoflush=False)
             except BaseException:
                 connection.invalidate()  # a commit that fails on SQLite leaves its lock behind
                 raise
 
-    def _enter(
-        self, connection: Connection, result: Result, notebook: rows.NotebookRows, submitted: str
-    ) -> None:
-        """Points and comments of the lesson's own notebook."""
-        cells = {**notebook.tasks, **notebook.graded}
-        points = {mark.grade_id: mark.points for mark in result.marks}
-        maxima = {mark.grade_id: mark.max_points for mark in result.marks}
-        expected = {name: notebook.points[name] for name in maxima if name in notebook.points}
-        if maxima != expected or not set(notebook.graded) <= set(points):
-            raise CannotWrite(
-                f"The gradebook has another version of {result.lesson}. Run `make gradebook`, then "
-                "grade again."
-            )
-        if not result.notebook:
-            points = dict.fromkeys(cells)
-        rows.give_points(connection, submitted, {cells[name]: points[name] for name in points})
-        texts: dict[str, str | None] = dict.fromkeys(notebook.tasks.values())
-        for name, cell in notebook.answers.items():
-            untouched = bool(result.notebook) and name not in result.answered
-            texts[cell] = rows.NO_RESPONSE if untouched else None
-        rows.comment(connection, submitted, texts)
-
     def _late_penalty(
-        self,
-        connection: Connection,
-        result: Result,
-        submitted: str,
-        submission: rows.SubmissionRows,
+        self, session: Session, result: Result, submitted: Any, late: float
     ) -> float | None:
         """What the configured plug-in takes off, within nbgrader's own limits."""
-        if self._penalties is None or submission.seconds_late <= 0:
+        if self._penalties is None or late <= 0:
             return None
-        score = rows.score(connection, submitted)
+        score = rows.score(session, submitted)
         plugin = self._penalties.plugin_inst
         try:
-            penalty = plugin.late_submission_penalty(result.student, score, submission.seconds_late)
+            penalty = plugin.late_submission_penalty(result.student, score, late)
             if penalty is None:
                 return None
             return float(self._penalties._check_late_penalty(SimpleNamespace(score=score), penalty))
@@ -202,54 +180,49 @@ class Writer:
                 f"{type(error).__name__}: {error}. Mend it, then grade again."
             ) from error
 
-    def _placeholder(self, result: Result) -> str:
-        """The notebook that stands for one that could not be read."""
-        with self._gradebook.engine.connect() as connection:
-            notebook = self._known_lesson(connection, result.lesson).notebook(result.lesson)
-            cells = rows.graded_texts(
-                connection, notebook, [mark.grade_id for mark in result.marks]
-            )
-        return placeholder(cells, result.reasons)
-
-    def _known_lesson(self, connection: Connection, name: str) -> rows.LessonRows:
-        lesson = rows.find_lesson(connection, name)
+    def _known_lesson(self, connection: Connection | Session, name: str) -> Any:
+        session = connection if isinstance(connection, Session) else Session(connection)
+        lesson = rows.find_lesson(session, name)
         if lesson is None or all(notebook.name != name for notebook in lesson.notebooks):
             raise CannotWrite(
-                f"The gradebook does not know {name!r}. Run `make gradebook`, then grade again."
+                f"The gradebook does not know {name!r}. {how_to_prepare(self.course)}"
             )
         return lesson
 
+    def _placeholder(self, connection: Connection, result: Result) -> str:
+        """The notebook that stands for one that could not be read."""
+        lesson = self._known_lesson(connection, result.lesson)
+        notebook = next(one for one in lesson.notebooks if one.name == result.lesson)
+        return placeholder(notebook, [mark.grade_id for mark in result.marks], result.reasons)
+
     def _patiently(self, work: Callable[[], Given]) -> Given:
-        """Do work on the gradebook; while somebody else keeps it to themselves, try again."""
-        start = time.monotonic()
-        while True:
-            try:
-                return work()
-            except DBAPIError as error:
-                if isinstance(error, DataError):
-                    raise NameTrouble(database_trouble(error, self.course.db_url)) from error
-                if not is_passing(error) or time.monotonic() - start > self._patience:
-                    sentence = database_trouble(error, self.course.db_url)
-                    raise CannotWrite(sentence) from error
-                time.sleep(SECONDS_BETWEEN_TRIES)
+        return patiently(self.course, work, self._patience)
 
 
-class _Places:
-    """The new files' places, which they take together with the commit or not at all."""
-
-    def __init__(self, folder: Replacement, record: Draft):
-        self._folder, self._record = folder, record
-
-    @contextmanager
-    def changed(self) -> Iterator[None]:
-        try:
-            self._record.set_aside()
-            self._folder.swap()
-            yield
-        except BaseException:
-            self._folder.swap_back()
-            self._record.put_back()
-            raise
+def _enter(
+    course: CourseDirectory, result: Result, notebook: Any, submitted: Any, unchanged: bool
+) -> None:
+    """Points and comments of the lesson's own notebook."""
+    maxima = {mark.grade_id: mark.max_points for mark in result.marks}
+    known = rows.points_of(notebook)
+    expected = {name: known[name] for name in maxima if name in known}
+    if maxima != expected or not {cell.name for cell in notebook.grade_cells} <= set(maxima):
+        raise CannotWrite(
+            f"The gradebook has another version of {result.lesson}. {how_to_prepare(course)}"
+        )
+    points = {mark.grade_id: mark.points for mark in result.marks} if result.notebook else {}
+    graded = [*notebook.grade_cells, *notebook.task_cells]
+    given = {
+        cell.id: points.get(cell.name)
+        for cell in graded
+        if cell.name in points or not result.notebook
+    }
+    rows.give_points(submitted, given, unchanged)
+    texts: dict[str, str | None] = {cell.id: None for cell in notebook.task_cells}
+    for cell in notebook.solution_cells:
+        untouched = bool(result.notebook) and cell.name not in result.answered
+        texts[cell.id] = rows.NO_RESPONSE if untouched else None
+    rows.comment(submitted, texts)
 
 
 @contextmanager
@@ -288,10 +261,8 @@ def _late_penalties(converter: Autograde) -> AssignLatePenalties | None:
         getattr(step, "__name__", str(step)).rpartition(".")[2]
         for step in converter.autograde_preprocessors
     }
-    if AssignLatePenalties.__name__ not in steps:
-        return None
     penalties = AssignLatePenalties(parent=converter, log=log)
-    if not penalties.enabled:
+    if AssignLatePenalties.__name__ not in steps or not penalties.enabled:
         return None
     penalties.init_plugin()
     return penalties

@@ -13,16 +13,18 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.lesson import LessonFiles, NoLesson, read_files
-from autograder.grading.recognising import Lessons
-from autograder.grading.restoring import LARGEST, texts_in
-from autograder.grading.storage import NotPlain, read_plain
-from autograder.grading.work import Submission
+from autograder.grading.course import how_to_prepare
+from autograder.grading.kept_files import NotPlain, read_plain
+from autograder.grading.limits import TooMuch, bounded
+from autograder.grading.one_submission import Submission
+from autograder.grading.words import shown, the_names
+from autograder.learner.lesson import LessonFiles, NoLesson, read_files
+from autograder.learner.submitted_notebook import LARGEST, Lessons
 
 MOST_LOOKED_AT = 2000  # entries of one folder of submitted/, with all that is in it
 DEEPEST = 5  # folders within one another
 MOST_NAMED = 5  # notebooks in one sentence
-LONGEST_NAME = 200  # characters shown of one
+SECONDS_TO_RECOGNISE = 20.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,11 @@ class HandedIn:
             size = error.size
             why = error.why if size is None else f"has {size / 1e6:.0f} million bytes"
             return Submission(self.student, None, f"{path.name} {why}.")
-        other = self.known.of(data) if self.known else ""
+        try:
+            with bounded(SECONDS_TO_RECOGNISE, None):
+                other = self.known.of(data) if self.known else ""
+        except TooMuch as error:
+            return Submission(self.student, None, f"Recognising {path.name} takes {error}.")
         if other not in ("", self.lesson):
             words = (
                 f"{path.name} is the notebook of {other}, not of {self.lesson}. Put the right one in "
@@ -170,6 +176,10 @@ def lesson_files(course: CourseDirectory, name: str) -> LessonFiles:
     others = lesson_names(course)
     if others and name not in others:
         raise NoLesson(f"There is no lesson {name}. {the_names('lessons', name, others)}")
+    if not source.is_file():
+        raise NoLesson(
+            f"There is no source notebook of {name} ({source}). {how_to_prepare(course)}"
+        )
     return read_files(name, source, released)
 
 
@@ -181,7 +191,7 @@ def known_lessons(course: CourseDirectory) -> Lessons:
         for path in root.glob("*/*.ipynb"):
             if path.stem == path.parent.name and path.is_file():
                 files[path.stem] = path.read_bytes()
-    return Lessons(files, texts_in)
+    return Lessons(files)
 
 
 def notebooks_in(folder: Path) -> list[Path]:
@@ -200,23 +210,6 @@ def notebooks_in(folder: Path) -> list[Path]:
                 elif entry.name.lower().endswith(".ipynb"):
                     found.append(Path(entry.path))
     return sorted(found)
-
-
-def shown(name: object) -> str:
-    """A file's name as it can be shown: a student chose it."""
-    text = printable(str(name))
-    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
-
-
-def printable(text: str) -> str:
-    """A text in which nothing moves the cursor."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
-
-
-def the_names(what: str, wanted: str, names: Sequence[str]) -> str:
-    """Which names there are, those most like a wrong one first."""
-    like = difflib.get_close_matches(wanted.casefold(), names, n=3, cutoff=0.5)
-    return f"The {what}: {', '.join(dict.fromkeys([*like, *names]))}."
 
 
 def _all_notebooks(root: Path) -> Iterator[Path]:

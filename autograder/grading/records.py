@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from autograder.grading.course import CannotWrite, checked_name
-from autograder.grading.policy.reading import names_a_line
+from autograder.grading.course import checked_name
+from autograder.grading.kept_files import replace_file, sync_folder, write_new
+from autograder.grading.policy.concerns import names_a_line
 from autograder.grading.result import Result
-from autograder.grading.storage import replace_file, sync_folder, write_new
+from autograder.grading.troubles import CannotWrite
 
 FORMAT = 1
 SEED_BITS = 62
@@ -103,9 +104,13 @@ class Records:
         same = found and (found.result.student, found.result.lesson) == (student, lesson)
         return found if same else None
 
+    def last(self, student: str, lesson: str) -> Record | None:
+        """As `read`; also a record that was set aside when somebody ended the grader."""
+        return self.read(student, lesson) or _read(_aside(self.path(student, lesson)))
+
     def acceptance(self, result: Result) -> Acceptance | None:
         """The acceptance that holds for a new result; None where a person has to look (again)."""
-        before = self.read(result.student, result.lesson)
+        before = self.last(result.student, result.lesson)
         given = before.accepted if before is not None else None
         return given if given is not None and given.covers(result) else None
 
@@ -127,32 +132,38 @@ class Records:
         return Draft(path, _to_json(record))
 
 
+def _aside(path: Path) -> Path:
+    """Where a record waits while the gradebook changes."""
+    return path.with_name(f".{path.name}.before")
+
+
 class Draft:
     """A record about to be put in its place."""
 
     def __init__(self, path: Path, text: str):
-        self._path = path
+        self._path, self._before = path, _aside(path)
         self._draft = path.with_name(f".{path.name}.draft")
-        self._before = path.with_name(f".{path.name}.before")
-        for leftover in (self._draft, self._before):
-            leftover.unlink(missing_ok=True)
+        self._is_aside = False
+        self._draft.unlink(missing_ok=True)
         write_new(self._draft, text.encode("ascii"))
 
     def set_aside(self) -> None:
         """What is about to change is no longer what the old record says."""
         with contextlib.suppress(FileNotFoundError):
             os.rename(self._path, self._before)
+            self._is_aside = True
 
     def place(self) -> None:
-        """From now on the submission counts as graded."""
-        self._before.unlink(missing_ok=True)
-        os.replace(self._draft, self._path)
+        """From now on the submission counts as graded. A record is there at any moment until then."""
+        os.replace(self._draft, self._before)
+        os.rename(self._before, self._path)
         sync_folder(self._path.parent)
 
     def put_back(self) -> None:
         """The old record holds again; nothing where none was set aside."""
-        if self._before.exists():
+        if self._is_aside:
             os.rename(self._before, self._path)
+            self._is_aside = False
 
     def undo(self) -> None:
         """Everything as it was before, as far as the disk lets us."""

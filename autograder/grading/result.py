@@ -15,7 +15,7 @@ class Mark:
     points      what it got; None: a person has to look (``Result.reasons`` says why)
     max_points  what the lesson gives for it
     exercise    the exercise it checks; "" for a cell that is graded by hand
-    hidden      whether it runs everything, or the visible checks only
+    hidden      whether it is the cell whose numbers are hidden
     report      the full report as plain data (``Report.to_json``), evidence included: for instructors
     rule        the first finding's rule; "" where nothing was found
     """
@@ -27,6 +27,16 @@ class Mark:
     hidden: bool = False
     report: dict[str, Any] = field(default_factory=dict)
     rule: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the cell is called, for people."""
+        kind = "hidden" if self.hidden else "first"
+        return f"{self.exercise}, {kind} check" if self.exercise else self.grade_id
+
+    def points_in_words(self, undecided: str) -> str:
+        """What it got of how many points."""
+        return undecided if self.points is None else f"{self.points:g} of {self.max_points:g}"
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class Result:
     content   hash of all that the outcome depends on (submission, lesson, course version, seed)
     seed      the batch's secret seed, which repeats these very checks; never shown to learners
     seconds   time by phase: read, box, judge, write
+    copied    every answer is, word for word, that of the lesson's own solution
     """
 
     student: str
@@ -52,6 +63,7 @@ class Result:
     content: str = ""
     seed: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    copied: bool = False
 
     @property
     def score(self) -> float:

@@ -8,18 +8,9 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from nbgrader import api
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, select
 
-_assignment = api.Assignment.__table__
-_notebook = api.Notebook.__table__
-_cell = api.BaseCell.__table__
-_grade_cell = api.GradeCell.__table__
-_task_cell = api.TaskCell.__table__
-_submission = api.SubmittedAssignment.__table__
-_submitted = api.SubmittedNotebook.__table__
-_grade = api.Grade.__table__
-_comment = api.Comment.__table__
-_student = api.Student.__table__
+from autograder.grading.words import counted
 
 MOST_NAMED = 3  # cells in one sentence
 
@@ -139,30 +130,21 @@ def in_days(time: timedelta) -> str:
     minutes = max(1, round(time.total_seconds() / 60))
     days, hours = divmod(minutes // 60, 24)
     parts = [(days, "day"), (hours, "hour"), (0 if days else minutes % 60, "minute")]
-    return " ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in parts if n)
+    return " ".join(counted(n, word) for n, word in parts if n)
 
 
 def read_students(connection: Connection) -> list[Student]:
     """Everybody in the gradebook, by id."""
-    columns = ("id", "first_name", "last_name", "email", "lms_user_id")
-    found = select(*(_student.c[name] for name in columns)).order_by(_student.c.id)
-    return [Student(*(value or "" for value in row)) for row in connection.execute(found)]
+    one = api.Student
+    columns = (one.id, one.first_name, one.last_name, one.email, one.lms_user_id)
+    rows = connection.execute(select(*columns).order_by(one.id))
+    return [Student(*(value or "" for value in row)) for row in rows]
 
 
 def read_lessons(connection: Connection) -> list[LessonScore]:
     """Every lesson the gradebook knows, by name."""
-    points = func.coalesce(_grade_cell.c.max_score, _task_cell.c.max_score, 0.0)
-    found = (
-        select(_assignment.c.name, func.coalesce(func.sum(points), 0.0), _assignment.c.duedate)
-        .select_from(
-            _assignment.outerjoin(_notebook, _notebook.c.assignment_id == _assignment.c.id)
-            .outerjoin(_cell, _cell.c.notebook_id == _notebook.c.id)
-            .outerjoin(_grade_cell, _grade_cell.c.id == _cell.c.id)
-            .outerjoin(_task_cell, _task_cell.c.id == _cell.c.id)
-        )
-        .group_by(_assignment.c.name, _assignment.c.duedate)
-        .order_by(_assignment.c.name)
-    )
+    one = api.Assignment
+    found = select(one.name, one.max_score, one.duedate).order_by(one.name)
     return [LessonScore(name, float(total), due) for name, total, due in connection.execute(found)]
 
 
@@ -170,93 +152,65 @@ def read_scores(
     connection: Connection, lessons: Sequence[str] | None = None, student: str | None = None
 ) -> Iterator[Score]:
     """Every submission in the gradebook, by lesson and student; of these only, if given."""
-    points = func.coalesce(_grade.c.manual_score, _grade.c.auto_score, 0.0)
-    scored = _grade.c.manual_score.is_not(None) | _grade.c.auto_score.is_not(None)
+    lesson, whole, one = api.Assignment, api.SubmittedAssignment, api.SubmittedNotebook
+    grade, notebook, cell = api.Grade, api.Notebook, api.BaseCell
     found = (
         select(
-            _assignment.c.name.label("lesson"), _submission.c.student_id.label("student"),
-            _submission.c.timestamp, _submission.c.extension, _assignment.c.duedate, _notebook.c.name.label("notebook"),
-            _submitted.c.late_submission_penalty.label("penalty"), _cell.c.name.label("cell"),
-            points.label("points"), scored.label("scored"), _grade.c.extra_credit,
-            _grade.c.needs_manual_grade.label("waits"),
-            func.coalesce(_grade_cell.c.max_score, _task_cell.c.max_score, 0.0).label("most"),
-            _grade.c.auto_score.label("automatic"), _grade.c.manual_score.label("by_hand"),
+            lesson.name.label("lesson"), whole.student_id.label("student"), whole.timestamp,
+            whole.extension, lesson.duedate, notebook.name.label("notebook"),
+            one.late_submission_penalty.label("penalty"), cell.name.label("cell"),
+            grade.score.label("points"), grade.max_score.label("most"), grade.auto_score,
+            grade.manual_score, grade.needs_manual_grade.label("waits"),
         )
-        .select_from(
-            _submission.join(_assignment, _assignment.c.id == _submission.c.assignment_id)
-            .outerjoin(_submitted, _submitted.c.assignment_id == _submission.c.id)
-            .outerjoin(_notebook, _notebook.c.id == _submitted.c.notebook_id)
-            .outerjoin(_grade, _grade.c.notebook_id == _submitted.c.id)
-            .outerjoin(_cell, _cell.c.id == _grade.c.cell_id)
-            .outerjoin(_grade_cell, _grade_cell.c.id == _cell.c.id)
-            .outerjoin(_task_cell, _task_cell.c.id == _cell.c.id)
-        )
-        .order_by(_assignment.c.name, _submission.c.student_id, _notebook.c.name, _cell.c.name)
+        .select_from(whole)
+        .join(lesson, lesson.id == whole.assignment_id)
+        .outerjoin(one, one.assignment_id == whole.id)
+        .outerjoin(notebook, notebook.id == one.notebook_id)
+        .outerjoin(grade, grade.notebook_id == one.id)
+        .outerjoin(cell, cell.id == grade.cell_id)
+        .order_by(lesson.name, whole.student_id, notebook.name, cell.name)
     )  # fmt: skip
     if lessons is not None:
-        found = found.where(_assignment.c.name.in_(list(lessons)))
+        found = found.where(lesson.name.in_(list(lessons)))
     if student is not None:
-        found = found.where(_submission.c.student_id == student)
+        found = found.where(whole.student_id == student)
     rows = connection.execute(found)
-    for (lesson, student), group in groupby(rows, key=lambda row: (row.lesson, row.student)):
+    for _, group in groupby(rows, key=lambda row: (row.lesson, row.student)):
         same = list(group)
+        first = same[0]
         penalties = {row.notebook: row.penalty or 0.0 for row in same}
         cells = tuple(
             CellScore(
-                # nbgrader counts extra credit only beside points
-                row.cell, row.notebook, row.points + ((row.extra_credit or 0.0) * row.scored),
-                row.most, bool(row.waits), row.automatic, row.by_hand is not None,
+                row.cell, row.notebook, row.points, row.most, bool(row.waits), row.auto_score,
+                row.manual_score is not None,
             )
             for row in same
             if row.cell is not None
         )  # fmt: skip
-        first = same[0]
         due = first.duedate and first.duedate + (first.extension or timedelta(0))
-        yield Score(student, lesson, first.timestamp, sum(penalties.values()), cells, due)
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the gradebook knows of a submission, in short: when it was handed in, and if it waits."""
-
-    handed_in: datetime | None
-    waits: bool
-
-
-def read_known(connection: Connection, lessons: Sequence[str]) -> dict[tuple[str, str], Known]:
-    """What the gradebook knows of each submission for these lessons, by student and lesson."""
-    waiting = func.count(case((_grade.c.needs_manual_grade, 1)))
-    found = (
-        select(_submission.c.student_id, _assignment.c.name, _submission.c.timestamp, waiting)
-        .select_from(
-            _submission.join(_assignment, _assignment.c.id == _submission.c.assignment_id)
-            .outerjoin(_submitted, _submitted.c.assignment_id == _submission.c.id)
-            .outerjoin(_grade, _grade.c.notebook_id == _submitted.c.id)
+        yield Score(
+            first.student, first.lesson, first.timestamp, sum(penalties.values()), cells, due
         )
-        .where(_assignment.c.name.in_(list(lessons)))
-        .group_by(_submission.c.student_id, _assignment.c.name, _submission.c.timestamp)
-    )
-    return {
-        (student, lesson): Known(when, bool(count))
-        for student, lesson, when, count in connection.execute(found)
-    }
 
 
-def read_comments(connection: Connection, lesson: str) -> dict[str, list[str]]:
-    """What people wrote to each student about a lesson."""
+Comments = dict[str, list[tuple[str, str, bool]]]
+
+
+def read_comments(connection: Connection, lesson: str) -> Comments:
+    """What is said to each student about a lesson: (cell, words, whether a person wrote them)."""
+    one, cell, notebook = api.Comment, api.BaseCell, api.SubmittedNotebook
     found = (
-        select(_submission.c.student_id, _comment.c.manual_comment)
-        .select_from(
-            _comment.join(_submitted, _submitted.c.id == _comment.c.notebook_id)
-            .join(_submission, _submission.c.id == _submitted.c.assignment_id)
-            .join(_assignment, _assignment.c.id == _submission.c.assignment_id)
-            .join(_cell, _cell.c.id == _comment.c.cell_id)
-        )
-        .where(_assignment.c.name == lesson, _comment.c.manual_comment.is_not(None))
-        .order_by(_cell.c.name)
+        select(api.SubmittedAssignment.student_id, cell.name, one.comment, one.manual_comment)
+        .select_from(one)
+        .join(cell, cell.id == one.cell_id)
+        .join(notebook, notebook.id == one.notebook_id)
+        .join(api.SubmittedAssignment, api.SubmittedAssignment.id == notebook.assignment_id)
+        .join(api.Assignment, api.Assignment.id == api.SubmittedAssignment.assignment_id)
+        .where(api.Assignment.name == lesson)
+        .order_by(cell.name)
     )
-    comments: dict[str, list[str]] = {}
-    for student, text in connection.execute(found):
-        if text.strip():
-            comments.setdefault(student, []).append(text.strip())
+    comments: Comments = {}
+    for student, name, words, by_person in connection.execute(found):
+        if words and words.strip():
+            comments.setdefault(student, []).append((name, words.strip(), by_person is not None))
     return comments

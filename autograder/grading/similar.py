@@ -1,19 +1,10 @@
-"""Submissions alike enough that somebody should look at both.
-
-Two answers are compared by what is unusual in them. Names, comments, formatting and the order of
-statements do not count; what was released, and what many in the class wrote, counts for nothing: a
-right answer that everybody finds is no sign of copying. What comes out is a reason to look, and never
-a verdict.
-
-Each statement gives features: itself with its names numbered, and the runs of six tokens in it. An
-inverted index of rare features finds the pairs, so that time grows with the number of submissions and
-not with that of pairs (compare winnowing, Schleimer, Wilkerson and Aiken 2003).
-"""
+"""Which answers of a class are alike enough to look at."""
 
 from __future__ import annotations
 
 import ast
 import builtins
+import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.grading.lesson_building import without_markers
+from autograder.learner.lesson import LessonFiles
 
 AT_LEAST = 0.8  # likeness from which two answers to one exercise are shown
 STATEMENTS = 4  # unusual statements that a pair must share, over all its exercises
@@ -224,3 +222,42 @@ def _with_numbered_names(tokens: Iterable[str]) -> Iterator[str]:
 
 def _hash(tokens: Iterable[str]) -> int:
     return int.from_bytes(blake2b(" ".join(tokens).encode(), digest_size=8).digest(), "little")
+
+
+Answers = dict[str, list[tuple[str, str]]]  # by student: (exercise's grade_id, source)
+
+
+def read_answers(course: CourseDirectory, lesson: str, students: Iterable[str]) -> Answers:
+    """What each of the students wrote into the cells of the exercises; nobody who is unreadable."""
+    found: Answers = {}
+    for student in students:
+        folder = course.format_path(course.autograded_directory, student, lesson)
+        cells = list(_answers(_cells(Path(folder, f"{lesson}.ipynb"))))
+        if cells:
+            found[student] = cells
+    return found
+
+
+def seen_by_all(files: LessonFiles) -> dict[str, list[str]]:
+    """By exercise: the stub that was released, and the solution, with its alternative beginnings."""
+    seen: dict[str, list[str]] = {}
+    for text in (files.released, files.source):
+        cells = json.loads(text)["cells"] if text else []
+        for name, source in _answers(cells):
+            seen.setdefault(name, []).append(without_markers(source))
+    return seen
+
+
+def _cells(path: Path) -> list[dict[str, Any]]:
+    try:
+        return list(json.loads(path.read_bytes())["cells"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _answers(cells: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    for cell in cells:
+        role = cell.get("metadata", {}).get("nbgrader", {})
+        if cell.get("cell_type") == "code" and role.get("solution"):
+            source = cell.get("source", "")
+            yield str(role.get("grade_id")), source if isinstance(source, str) else "".join(source)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from autograder.grading.class_overview import WAITS, Standing
+from autograder.grading.class_words import by_reason
 from autograder.grading.result import Mark
 from autograder.grading.similar import Alike
-from autograder.grading.standing import CHANGED, GRADED, UNGRADED, WAITS, Standing
 
 BINS = 10
+MOST_WAITING = 20  # who are named one by one
 
 
 @dataclass(frozen=True)
@@ -48,25 +50,65 @@ class Cause:
 class LessonSummary:
     """How a class did in one lesson.
 
-    points     what each graded submission got, late penalties taken off
+    found      what was handed in
     histogram  how many got 0–10 %, …, 90–100 % of the points
+    exercises  those that most answers are wrong in first
     causes     over all exercises, the most common first; a learner counts once
     alike      submissions alike enough that somebody should look at both
     nothing    who handed nothing in, of those that the gradebook knows
     """
 
     name: str
-    handed_in: int
-    graded: int
-    to_grade: int
-    points: tuple[float, ...]
-    max_points: float
-    histogram: tuple[int, ...]
+    found: tuple[Standing, ...]
     exercises: tuple[ExerciseSummary, ...]
     causes: tuple[Cause, ...]
-    waiting: tuple[Standing, ...]
     alike: tuple[Alike, ...] = ()
     nothing: tuple[str, ...] = ()
+
+    @property
+    def handed_in(self) -> int:
+        return len(self.found)
+
+    @property
+    def graded(self) -> int:
+        return sum(one.is_final for one in self.found)
+
+    @property
+    def to_grade(self) -> int:
+        return sum(one.is_to_grade for one in self.found)
+
+    @property
+    def waiting(self) -> list[Standing]:
+        return [one for one in self.found if one.state == WAITS]
+
+    @property
+    def copies(self) -> list[str]:
+        """Who handed in the course's own solution."""
+        return [one.student for one in self.found if one.copied]
+
+    @property
+    def waiting_named(self) -> list[Standing]:
+        """Those who wait, where they are few; otherwise `reasons` has them."""
+        return self.waiting if len(self.waiting) <= MOST_WAITING else []
+
+    @property
+    def reasons(self) -> list[tuple[str, list[str]]]:
+        """Where many wait: (reason, students), the most common first."""
+        return [] if self.waiting_named else by_reason(self.waiting)
+
+    @property
+    def points(self) -> list[float]:
+        """What each graded submission got, late penalties taken off."""
+        return [one.score.points for one in self.found if one.score is not None and one.is_final]
+
+    @property
+    def max_points(self) -> float:
+        scored = (one.score for one in self.found if not one.is_to_grade)
+        return max((score.max_points for score in scored if score), default=0.0)
+
+    @property
+    def histogram(self) -> tuple[int, ...]:
+        return histogram(self.points, self.max_points)
 
     @property
     def median(self) -> float:
@@ -80,24 +122,14 @@ def summarise(
     nothing: Sequence[str] = (),
 ) -> LessonSummary:
     """What the standing of a class's submissions says about a lesson."""
-    scored = [one for one in found if one.state in (GRADED, WAITS) and one.score is not None]
-    final = [one.score for one in scored if one.score is not None and one.state == GRADED]
-    points = tuple(score.points for score in final)
-    most = max((one.score.max_points for one in scored if one.score), default=0.0)
-    marks = [one.record.result.marks for one in scored if one.record is not None]
+    marks = [
+        one.record.result.marks
+        for one in found
+        if not one.is_to_grade and one.score is not None and one.record is not None
+    ]
+    exercises = sorted(_exercises(marks), key=lambda one: (-one.wrong, one.name))
     return LessonSummary(
-        name,
-        len(found),
-        sum(one.state == GRADED for one in found),
-        sum(one.state in (CHANGED, UNGRADED) for one in found),
-        points,
-        most,
-        histogram(points, most),
-        _exercises(marks),
-        _root_causes(marks),
-        tuple(one for one in found if one.state == WAITS),
-        tuple(pairs),
-        tuple(nothing),
+        name, tuple(found), tuple(exercises), _root_causes(marks), tuple(pairs), tuple(nothing)
     )
 
 

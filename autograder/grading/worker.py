@@ -16,9 +16,9 @@ import torch  # noqa: E402
 from nbformat import v4  # noqa: E402
 
 from autograder.exercises import all_exercises  # noqa: E402
-from autograder.grading import work  # noqa: E402
+from autograder.grading import one_submission  # noqa: E402
 
-__all__ = ["v4", "work"]
+__all__ = ["one_submission", "v4"]
 
 torch.set_num_threads(1)
 all_exercises()

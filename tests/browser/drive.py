@@ -122,10 +122,24 @@ def drive_quiz(view) -> None:
     assert score.startswith(f"2 of {len(questions)} answered")
 
 
+def drive_prediction(view) -> None:
+    """A prediction: a letter answers, Enter on another button changes the answer; nothing is told."""
+    buttons = view.get_by_role("button")
+    buttons.first.focus()
+    press(view, "b")
+    assert buttons.nth(1).get_attribute("aria-pressed") == "true"
+    buttons.first.focus()
+    press(view, "Enter")
+    pressed = [one.get_attribute("aria-pressed") for one in buttons.all()]
+    assert pressed == ["true", *["false"] * (len(pressed) - 1)]
+    assert view.get_by_role("status").inner_text() == "You say a. Now run the next cell."
+
+
 DRIVERS: Mapping[str, Callable] = {
     ".bbh-steps": drive_steps,
     ".bbh-explorer": drive_explorer,
     ".bbh-quiz": drive_quiz,
+    ".bbh-prediction": drive_prediction,
 }
 LIVE = f":is({', '.join(DRIVERS)})"
 

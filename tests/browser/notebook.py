@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.progress_file import HOME_VARIABLE
+from autograder.learner.progress_file import HOME_VARIABLE
 from tests.browser.lab import Lab
 
 KERNELSPEC = {"name": "python3", "display_name": "Python 3"}

@@ -139,7 +139,11 @@ def test_formgrader_shows_the_report_and_the_formulas(real_class: Path, page, fo
         open_submission(page, lab, folder, "carla", "01_template")
         report = page.locator(".autograder-report.bbh-failed").first
         assert "gradient-scale" in report.inner_text()
-        assert report.evaluate("one => getComputedStyle(one).borderLeftWidth") == "6px"
+        promises = report.locator(".bbh-promises")
+        assert "✗ gradients" in " ".join(promises.inner_text().split())
+        assert (
+            promises.evaluate("one => getComputedStyle(one).display") == "flex"
+        )  # our style sheet
         assert page.locator("math").first.bounding_box()["width"] > 0
         assert page.locator("#square-check").get_attribute("placeholder") == "0"
 

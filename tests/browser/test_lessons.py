@@ -86,7 +86,9 @@ def test_real_keys_drive_every_widget_and_never_touch_cells(lab_page, lesson) ->
     for place in places(lab_page, lesson):
         views = place.locator(LIVE)
         if not views.count():
-            assert place.locator(".jp-OutputArea :is(table, img, ol)").count(), "it shows nothing"
+            assert place.locator(".jp-OutputArea :is(table, img, ol, p)").count(), (
+                "it shows nothing"
+            )
         for view in views.all():
             assert in_command_mode(lab_page)
             drive(view)

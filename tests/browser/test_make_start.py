@@ -27,7 +27,9 @@ pytestmark = pytest.mark.browser
 def clone(tmp_path: Path) -> Path:
     """What starting needs, in a folder that may be written to; the start page says only hello."""
     clone = tmp_path / "a clone"
-    shutil.copytree(ROOT / "autograder" / "setup", clone / "autograder" / "setup")
+    shutil.copytree(
+        ROOT / "autograder" / "learner" / "setup", clone / "autograder" / "learner" / "setup"
+    )
     page = new_notebook(cells=[new_markdown_cell("# Start here")])
     page.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
     place = clone / "course" / "00_start_here" / "00_start_here.ipynb"
@@ -69,7 +71,7 @@ def open_when_ready(page, address: str) -> None:
 
 
 def test_the_start_page_opens_and_nothing_else(page, clone: Path) -> None:
-    serve = clone / "autograder" / "setup" / "serve.py"
+    serve = clone / "autograder" / "learner" / "setup" / "serve.py"
     with served(clone, sys.executable, str(serve)) as address:
         open_when_ready(page, address)
         assert START_PAGE in page.url

@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from autograder.grading.repair import DropStart, OfferStart
+from autograder.grading.lesson_building import DropStart, OfferStart
 
 LESSON_CELL = """def double(number):
     start = 0

@@ -58,6 +58,13 @@ class MySigmoid(Function):
         (y,) = ctx.saved_tensors
         return grad_output * y * (1 - y)
 """
+
+
+def using(modules: str, answer: str = SQUARE) -> str:
+    """The answer with modules that it imports and refers to: then they are a part of it."""
+    return f"import {modules}\n" + answer.replace(":\n", f":\n    used = [{modules}]\n", 1)
+
+
 ANSWERS = {"Square": SQUARE, "MySigmoid": SIGMOID}
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 WRONG = SQUARE.replace("2 * x * grad_output", "x * grad_output")
@@ -68,7 +75,7 @@ HANDED_IN = {
     "untouched": STUB,
     "chatty": SQUARE + "\nprint('tried', Square.apply(torch.ones(2)))",
     "stopped": SQUARE + "\n1 / 0",
-    "suspicious": "import ctypes\n" + SQUARE,
+    "suspicious": using("ctypes"),
     "unreadable": "",
 }
 CHECKS = {"check": 2.0, "hidden": 3.0}

@@ -16,10 +16,10 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from autograder.grading.course import open_gradebook
+from autograder.grading.database import open_gradebook
+from autograder.grading.one_submission import note_for_person
 from autograder.grading.records import Record, Records
 from autograder.grading.scores import Score, read_scores
-from autograder.grading.work import note_for_person
 from tests.grading import batches
 from tests.grading.gradebooks import CELLS, LESSON, grade_as, hand_in
 from tests.grading.walls import needs_walls
@@ -76,8 +76,8 @@ def test_the_points_are_those_that_the_checks_found(
     assert (score(small_course).points, score(small_course).waits) == (2.0, False)
     said = capsys.readouterr().out
     assert PANDAS in said
-    assert "double, visible check: 2 of 2" in said
-    assert "double, complete check: 0 of 3 (the sign is wrong)" in said
+    assert "double, first check: 2 of 2" in said
+    assert "double, hidden check: 0 of 3 (the sign is wrong)" in said
     assert "Accepted: 2 of 5 points are in the gradebook." in said
     kept = record(small_course)
     assert kept.accepted is not None
@@ -226,8 +226,8 @@ def test_it_says_what_stopped_an_answer(
     wait(small_course, reports=(gone, WRONG))
     assert accept(small_course, "ada", LESSON, "--yes") == 0
     said = capsys.readouterr().out.splitlines()
-    assert f"  double, visible check: 0 of 2 (the sign is wrong {hint})" in said
-    assert "  double, complete check: 0 of 3 (the sign is wrong)" in said
+    assert f"  double, first check: 0 of 2 (the sign is wrong {hint})" in said
+    assert "  double, hidden check: 0 of 3 (the sign is wrong)" in said
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
@@ -320,7 +320,7 @@ def test_what_a_class_allows_waits_for_nobody(
     course = batches.make_course(tmp_path / "course", 0)
     root = Path(course.root)
     for name, module in (("ada", "sympy"), ("ben", "sympy, ctypes")):
-        answer = f"import {module}\n{batches.SQUARE}"
+        answer = batches.using(module)
         batches.hand_in(root, name, batches.notebook({"Square": answer}))
     grade = ["grade", "--course", course.root, "--jobs", "1", "--all"]
     assert main(grade) == 0
@@ -340,7 +340,7 @@ def test_what_a_class_allows_waits_for_nobody(
 @needs_walls
 def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     course = batches.make_course(tmp_path / "course", 0)
-    batches.hand_in(Path(course.root), "ada", batches.notebook({"Square": "import pdb\n" + batches.SQUARE}))  # fmt: skip
+    batches.hand_in(Path(course.root), "ada", batches.notebook({"Square": batches.using("pdb")}))  # fmt: skip
     grade = ["grade", "--course", course.root, "--jobs", "1", "--all"]
     assert main(grade) == 0
     assert score(course).waits
@@ -354,3 +354,29 @@ def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     said = capsys.readouterr().out
     assert "All 2 marks are as recorded." in said
     assert "were accepted by" in said
+
+
+def test_all_who_wait_for_one_reason_are_accepted_at_once(
+    small_course: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ctypes = "cell 3, line 1: `import ctypes` – reads memory."
+    wait(small_course, "ada")
+    wait(small_course, "ben")
+    wait(small_course, "carla", PANDAS, ctypes)
+    wait(small_course, "dan", ctypes)
+    assert accept(small_course, "--reason", "import sympy", "--yes") == 1
+    assert "Of 4 submissions that wait none" in capsys.readouterr().err
+    assert accept(small_course, "--reason", "import pandas", "--yes", "--by", "Grace") == 0
+    said = capsys.readouterr().out
+    assert "2 submissions wait because of" in said
+    assert "      ada, ben" in said
+    assert "Accepted: 2 submissions have the points that the checks found." in said
+    waits = {name: score(small_course, name).waits for name in ("ada", "ben", "carla", "dan")}
+    assert waits == {"ada": False, "ben": False, "carla": True, "dan": True}
+    accepted = record(small_course, "ben").accepted
+    assert accepted is not None
+    assert (accepted.who, accepted.lines) == ("Grace", (PANDAS,))
+    assert accept(small_course, "--reason", "import", LESSON, "--yes") == 0
+    assert not any(score(small_course, name).waits for name in ("carla", "dan"))
+    assert accept(small_course, "ada", "--yes") == 2
+    assert "STUDENT LESSON, or --reason" in capsys.readouterr().err

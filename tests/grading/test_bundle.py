@@ -26,11 +26,25 @@ def everything(made: Path) -> bytes:
 
 
 def test_the_modules_that_know_are_not_there(made: Path) -> None:
-    names = {str(p.relative_to(made)) for p in made.rglob("*.py")}
-    assert "autograder/probe.py" in names
-    assert not [n for n in names if n.startswith(("autograder/exercises", "autograder/rules"))]
-    assert "autograder/plan.py" not in names
-    assert "autograder/expected.py" not in names
+    names = {".".join(p.relative_to(made).with_suffix("").parts) for p in made.rglob("*.py")}
+    assert "autograder.running.probe" in names
+    assert not [name for name in names if name.startswith(bundle.SECRET)]
+    rooms = {path.name for path in (made / "autograder").iterdir() if path.is_dir()}
+    assert rooms == {"contract", "grading", "observation", "running"}
+    assert {p.suffix for p in made.rglob("*") if p.is_file()} <= {".py", ".pickle", ".bin"}
+
+
+def test_no_known_mistake_is_there(made: Path) -> None:
+    texts = [path.read_bytes() for path in made.rglob("*") if path.is_file()]
+    said = [
+        line
+        for exercise in all_exercises().values()
+        if exercise.mistakes
+        for line in exercise.mistakes.read_bytes().splitlines()
+        if line.startswith((b"# %%", b"# says:", b"# next:")) and len(line) > 20
+    ]
+    assert len(said) > 100
+    assert not [line for line in said for text in texts if line in text]
 
 
 def test_no_hint_is_there(made: Path) -> None:
@@ -75,21 +89,21 @@ def test_no_reference_is_there(made: Path) -> None:
 
 def test_a_bundle_that_would_need_a_reference_is_not_made() -> None:
     with pytest.raises(RuntimeError, match="must not go into the box"):
-        bundle._closure(["autograder.api"])
+        bundle._closure(["autograder.learner.checking"])
 
 
 def test_the_two_packages_do_nothing(made: Path, tmp_path: Path) -> None:
     script = (
         "from autograder.grading.box.inside import inert; inert.install(['autograder', 'widgets', 'mine'])\n"
         "from autograder import check, hint, progress\n"
-        "from autograder.environment import check_environment\n"
+        "from autograder.learner.environment import check_environment\n"
         "from autograder.exercises import register\n"
         "from widgets import palette, quiz, show, xray\n"
         "import mine\n"
         "from mine.deeper import anything\n"
         "assert check(1) is not None and not list(progress()) and palette['blue']\n"
         "with xray(3) as nothing: pass\n"
-        "from autograder import functions; assert functions.FUNCTIONS\n"
+        "from autograder.contract.functions import FUNCTIONS; assert FUNCTIONS\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(made)},

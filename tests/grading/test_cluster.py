@@ -275,7 +275,7 @@ def test_what_is_wrong_with_a_cluster_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     course = copy(original, shared / "wrong")
-    monkeypatch.setattr("autograder.grading.cluster.SECONDS_TO_ANSWER", 2)
+    monkeypatch.setattr("autograder.grading.processes.SECONDS_TO_ANSWER", 2)
 
     def said(address: str) -> str:
         assert main(["grade", "--course", course.root, "--scheduler", address]) == 1

@@ -15,9 +15,8 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.__main__ import main
-from autograder.grading.export import CANVAS, CSV, GRADESCOPE, NotFinal, export
-from autograder.grading.lesson import NoLesson
-from autograder.grading.tables import harmless
+from autograder.grading.export import CANVAS, CSV, GRADESCOPE, NotFinal, export, harmless
+from autograder.learner.lesson import NoLesson
 from tests.grading.gradebooks import (
     CONFIG,
     DUE,
@@ -151,10 +150,10 @@ def test_gradescope_has_a_test_an_exercise_and_no_secrets(small_course: Any) -> 
     assert data["output"] == "Comment: See me."
     visible, complete = data["tests"]
     assert (visible["name"], visible["score"], visible["max_score"], visible["visibility"]) == (
-        "double (visible check)", 2.0, 2.0, "visible",
+        "double (first check)", 2.0, 2.0, "visible",
     )  # fmt: skip
     assert (complete["name"], complete["score"], complete["max_score"], complete["visibility"]) == (
-        "double (complete check)", 1.25, 3.0, "after_published",
+        "double (hidden check)", 1.25, 3.0, "after_published",
     )  # fmt: skip
     assert "A person gave these points" in complete["output"]
     assert "A gradient has the wrong sign." in complete["output"]

@@ -11,12 +11,12 @@ import pytest
 
 from autograder.grading import flow
 from autograder.grading.box import CannotStart
+from autograder.grading.box.outer_wall import make_folder
 from autograder.grading.flow import MOST_ATTEMPTS, Flow, Place, Task
-from autograder.grading.folders import make_folder
 from autograder.grading.handed_in import HandedIn
-from autograder.grading.lesson import LessonFiles
+from autograder.grading.one_submission import How, Submission
 from autograder.grading.result import Result
-from autograder.grading.work import How, Submission
+from autograder.learner.lesson import LessonFiles
 from tests.grading.batches import LESSON, SQUARE, notebook
 
 FILES = LessonFiles(LESSON, notebook({"Square": SQUARE}))

@@ -14,9 +14,10 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.autograded import read_timestamp
-from autograder.grading.course import CannotWrite, NameTrouble, open_course
+from autograder.grading.course import open_course
 from autograder.grading.gradebook import Writer
+from autograder.grading.kept_files import read_timestamp
+from autograder.grading.troubles import CannotWrite, NameTrouble
 from tests.grading.gradebooks import (
     CONFIG,
     DUE,
@@ -321,7 +322,7 @@ class Unchanged:
 def test_without_a_gradebook_it_says_how_to_get_one(tmp_path: Path) -> None:
     (tmp_path / "nbgrader_config.py").write_text(CONFIG)
     course = open_course(tmp_path)
-    with Unchanged(course, "make gradebook"):
+    with Unchanged(course, "There is no gradebook yet. Run `nbgrader generate_assignment"):
         write(course, result())
 
 
@@ -329,11 +330,11 @@ def test_a_lesson_that_is_not_in_the_gradebook(small_course: Any) -> None:
     hand_in(small_course)
     other = result()
     object.__setattr__(other, "lesson", "02_other")
-    with Unchanged(small_course, "does not know '02_other'.*make gradebook"):
+    with Unchanged(small_course, "does not know '02_other'.*nbgrader generate_assignment"):
         write(small_course, other)
     with Writer(small_course) as writer:
         writer.check(LESSON)
-        with pytest.raises(CannotWrite, match="make gradebook"):
+        with pytest.raises(CannotWrite, match="nbgrader generate_assignment"):
             writer.check("02_other")
 
 
@@ -342,7 +343,7 @@ def test_a_lesson_that_changed_since(small_course: Any) -> None:
     write(small_course, result())
     with Gradebook(small_course.db_url, small_course.course_id) as gradebook:
         gradebook.update_or_create_grade_cell("double-check", LESSON, LESSON, max_score=7)
-    with Unchanged(small_course, "another version of 01_doubling.*make gradebook"):
+    with Unchanged(small_course, "another version of 01_doubling.*nbgrader generate_assignment"):
         write(small_course, result())
 
 
@@ -440,3 +441,40 @@ def test_a_folder_in_the_place_of_the_time_is_said(tmp_path: Path) -> None:
     (tmp_path / "timestamp.txt").mkdir()
     with pytest.raises(ValueError, match="no ordinary file"):
         read_timestamp(tmp_path)
+
+
+def by_hand(course: Any, **values: Any) -> None:
+    with Gradebook(course.db_url, course.course_id) as gradebook:
+        found = gradebook.find_grade("double-hidden", LESSON, LESSON, "ada")
+        for name, value in values.items():
+            setattr(found, name, value)
+        gradebook.db.commit()
+
+
+def test_points_by_hand_survive_unchanged_work(course: Any) -> None:
+    """As with `--all`; another automatic result, or other work, is to be looked at again."""
+    hand_in(course)
+    write(course, result(content="a"))
+    by_hand(course, manual_score=1.5, needs_manual_grade=False)
+    write(course, result(content="a"))
+    assert grade(course, "double-hidden") == (3.0, 1.5, None, False)
+    write(course, result(points=(2.0, 0.0), content="a"))
+    assert grade(course, "double-hidden") == (0.0, 1.5, None, True)
+    write(course, result(points=(2.0, 0.0), content="a"))
+    assert grade(course, "double-hidden")[3] is True  # still nobody has looked
+    by_hand(course, needs_manual_grade=False)
+    write(course, result(points=(2.0, 0.0), content="b"))
+    assert grade(course, "double-hidden") == (0.0, 1.5, None, True)
+
+
+def test_what_was_set_aside_by_a_kill_still_tells_what_is_unchanged(small_course: Any) -> None:
+    hand_in(small_course)
+    write(small_course, result(content="a"))
+    by_hand(small_course, manual_score=1.5, needs_manual_grade=False)
+    with Writer(small_course) as writer:
+        record = writer.records.read("ada", LESSON)
+        assert record is not None
+        writer.records.draft(record).set_aside()
+        assert writer.records.read("ada", LESSON) is None
+    write(small_course, result(content="a"))
+    assert grade(small_course, "double-hidden") == (3.0, 1.5, None, False)

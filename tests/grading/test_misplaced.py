@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
+from autograder.grading.class_overview import WAITS
 from autograder.grading.handed_in import find, find_misplaced
-from autograder.grading.standing import WAITS
 from tests.grading.batches import LESSON, SQUARE, add_lesson, code, hand_in, make_course, notebook
 from tests.grading.test_status import look
 from tests.grading.walls import needs_walls

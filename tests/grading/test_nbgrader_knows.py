@@ -16,8 +16,8 @@ from tests.grading import batches
 from tests.grading.walls import needs_walls
 
 PLUGINS = "from autograder.grading.config import configure\nconfigure(c)\n"
-SLOW = "import time\ntime.sleep(9)\n" + batches.SQUARE
-SUSPICIOUS = "import pdb\n" + batches.SQUARE
+SLOW = "import time\n" + batches.SQUARE.replace(":\n", ":\n    time.sleep(9)\n", 1)
+SUSPICIOUS = batches.using("pdb")
 OTHER = "02_other"
 
 
@@ -62,7 +62,7 @@ def test_an_acceptance_holds_for_the_same_work(tmp_path: Path) -> None:
     notebook = Path(course.root, "autograded/ada", batches.LESSON, f"{batches.LESSON}.ipynb")
     assert "A person looked at this notebook" in notebook.read_text()
     # Handed in again with one more line, it waits again.
-    again = batches.notebook({"Square": "import ctypes\n" + SUSPICIOUS})
+    again = batches.notebook({"Square": batches.using("pdb, ctypes")})
     batches.hand_in(Path(course.root), "ada", again)
     autograde(course)
     assert standing(course, "ada") == (0.0, True)

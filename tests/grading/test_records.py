@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.course import CannotWrite
 from autograder.grading.records import Records, Seeds, new_record
 from autograder.grading.result import Mark, Result
+from autograder.grading.troubles import CannotWrite
 
 LESSON = "01_doubling"
 ODD = ["ada", "Ada", "Ünal", "%41", "A", "a b", "x" * 255, "x" * 254 + "y", ".ada", "\udcff", "a.json", "-",
@@ -125,6 +125,7 @@ def test_a_new_record_replaces_the_old_one_at_once(tmp_path: Path) -> None:
     assert before.version == "1.0"
     draft.set_aside()
     assert records.read("ada", LESSON) is None
+    assert records.last("ada", LESSON) == before
     draft.undo()
     assert records.read("ada", LESSON) == before
     draft = records.draft(new_record(make(answered=("double",)), "2.0"))

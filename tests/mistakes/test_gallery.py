@@ -1,5 +1,6 @@
 """Every wrong answer is rejected with the rule it deserves, every right answer is accepted."""
 
+import random
 import re
 from collections import Counter
 
@@ -7,8 +8,9 @@ import pytest
 
 from autograder import evaluate
 from autograder.exercises import all_exercises
-from autograder.explanations import TITLES
-from autograder.repair import nothing_tried
+from autograder.explaining.edits import nothing_tried
+from autograder.explaining.pages import TITLES
+from tests.conftest import DAY
 from tests.mistakes.gallery import Answer, answers
 
 GALLERY = answers()
@@ -52,3 +54,13 @@ def test_the_gallery_covers_every_exercise():
 def test_the_gallery_names_only_real_exercises_and_rules():
     assert {a.exercise for a in GALLERY} <= set(all_exercises())
     assert {rule for a in GALLERY for rule in a.rules} <= set(TITLES)
+
+
+@pytest.mark.parametrize("answer", random.Random(DAY).sample(GALLERY, 30), ids=lambda a: a.id)
+def test_the_learners_check_and_the_hidden_one_agree(answer: Answer):
+    with nothing_tried():
+        passed = [
+            evaluate(answer.load(), exercise=answer.exercise, hidden=hidden, seed=2).passed
+            for hidden in (False, True)
+        ]
+    assert passed == [answer.right] * 2

@@ -1,5 +1,6 @@
 """The report card counts every answer and every mutant once, and says what went wrong."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,8 +9,8 @@ from tests.mistakes import report_card
 from tests.mistakes.gallery import Answer
 from tests.mistakes.report_card import PARTS, Job, Row, jobs, judge, merged, table
 
-RIGHT = Answer("01_template", "Square", "a right one", "…")
-WRONG = Answer("01_template", "Square", "a wrong one", "…", ("gradient-sign",))
+RIGHT = Answer(exercise="Square", what="a right one", source="…", lesson="01_template")
+WRONG = replace(RIGHT, what="a wrong one", rules=("gradient-sign",))
 
 
 def report(*rules: str, undecided: tuple[str, ...] = ()) -> SimpleNamespace:

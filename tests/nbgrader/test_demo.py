@@ -89,7 +89,7 @@ def test_the_overview_says_points_and_cause_of_each_exercise(real_class: Path, l
     wrong = [
         (name, given) for name, given, said in overview("carla") if said.startswith("✗ Not yet: ")
     ]
-    assert [name.split(", ")[1] for name, _ in wrong] == ["visible check", "complete check"]
+    assert [name.split(", ")[1] for name, _ in wrong] == ["first check", "hidden check"]
     assert all(given.startswith("0.0 / ") for _, given in wrong)
 
 

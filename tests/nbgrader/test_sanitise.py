@@ -10,12 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.grading.feedback import HideHiddenTests, formgrader_scripts
-from autograder.grading.html import clean_html
-from autograder.grading.markdown import as_typed, is_plain, safe_html
-from autograder.grading.mathml import tex_to_mathml
-from autograder.grading.outputs import LONGEST_TEXT, MOST_OUTPUTS, safe_outputs, safe_pictures
-from autograder.grading.submission import RestoreLesson, SanitisePage, SanitiseSubmission
-from autograder.report import Report
+from autograder.grading.safe_text import as_typed, clean_html, is_plain, safe_html, tex_to_mathml
+from autograder.grading.sanitising import (
+    LONGEST_TEXT,
+    MOST_OUTPUTS,
+    RestoreLesson,
+    SanitisePage,
+    SanitiseSubmission,
+    safe_outputs,
+    safe_pictures,
+)
+from autograder.reporting.report import Report
 from lessons.source import read_lesson
 from tests.build.mini_course import NAME, write_mini_course
 from tests.nbgrader.attack import HTML_VECTORS, MARKDOWN_VECTORS, UNCLOSED_VECTORS
@@ -265,7 +270,7 @@ def roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Gives, by cell id, the grade_id that each cell of a submission to the mini lesson gets."""
     course = write_mini_course(tmp_path / "course")
     lesson = read_lesson(course / "lessons" / f"{NAME}.py").notebook
-    monkeypatch.setattr("autograder.grading.submission.lesson_of", lambda step, resources: lesson)
+    monkeypatch.setattr("autograder.grading.sanitising.lesson_of", lambda step, resources: lesson)
 
     def of(*cells: nbformat.NotebookNode) -> dict[str, str | None]:
         notebook, _ = RestoreLesson().preprocess(v4.new_notebook(cells=list(cells)), {})

@@ -4,6 +4,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SETUP = ROOT / "autograder" / "setup"
+SETUP = ROOT / "autograder" / "learner" / "setup"
 
 sys.path.insert(0, str(SETUP))

@@ -26,7 +26,7 @@ def test_start_from_nothing_then_again(course: Path) -> None:
     assert f"--ServerApp.root_dir={course / 'course'}" in call["arguments"]
     assert "--LabApp.default_url=/lab/tree/00_start_here/00_start_here.ipynb" in call["arguments"]
     assert call["arguments"][-2:] == ["--no-browser", "--port=9999"]
-    assert call["config"].endswith("autograder/setup/jupyter")
+    assert call["config"].endswith("autograder/learner/setup/jupyter")
     assert torch_version(course) == "2.14.0"
     log = course / "build" / "install.log"
     assert "torch-2.14.0" in log.read_text()
@@ -157,7 +157,7 @@ def test_python_is_too_old(course: Path) -> None:
     old.write_text("#!/bin/sh\nexec python3 -c 'raise SystemExit(0)'\n")
     script = (
         "import sys, runpy; sys.version_info = (3, 9, 6, 'final', 0);"
-        "sys.argv = sys.argv[1:]; sys.path.insert(0, 'autograder/setup');"
+        "sys.argv = sys.argv[1:]; sys.path.insert(0, 'autograder/learner/setup');"
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     old.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{script}" "$@"\n')
@@ -195,7 +195,7 @@ def test_two_at_once_take_turns(course: Path) -> None:
     with (course / "pyproject.toml").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         install = subprocess.Popen(
-            [sys.executable, "autograder/setup/install.py"],
+            [sys.executable, "autograder/learner/setup/install.py"],
             cwd=course,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

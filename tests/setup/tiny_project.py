@@ -73,7 +73,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 def make_course(folder: Path, root: Path) -> Path:
     """A tiny course in a new folder, with root's Makefile and set-up; beside it a folder `wheels`."""
     course = folder / "a tiny course"
-    shutil.copytree(root / "autograder" / "setup", course / "autograder" / "setup")
+    shutil.copytree(root / "autograder/learner/setup", course / "autograder/learner/setup")
     shutil.copy(root / "Makefile", course)
     shutil.copy(__file__, course)
     (course / "pyproject.toml").write_text(PYPROJECT)

@@ -28,7 +28,9 @@ def test_a_widget_on_an_unwritten_exercise_says_so_and_does_not_fail(lesson, mon
     matplotlib.use("agg")
     monkeypatch.setenv("NBGRADER_EXECUTION", "1")
     # A repair is released as code that runs; what is wrong with it is there to be seen.
-    exercises = {exercise.name for exercise in lesson_exercises(lesson) if not exercise.repair}
+    exercises = {
+        exercise.name for exercise in lesson_exercises(lesson) if exercise.released is None
+    }
     views = views_of(lesson)
     assert {widget for widget, _, _ in views} >= SHOWN[lesson]
     for widget, names, view in views:

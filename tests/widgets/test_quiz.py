@@ -7,7 +7,7 @@ import pytest
 import traitlets
 from bs4 import BeautifulSoup
 
-from autograder.progress import load
+from autograder.learner.progress import load
 from tests.widgets.questions import QUESTIONS
 from widgets.quiz import NOT_ANSWERED, Quiz, QuizAnswers
 from widgets.quiz_data import Choice

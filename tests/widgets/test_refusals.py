@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import widgets
-from autograder.refusal import WIDTH
+from autograder.contract.friendly_error import WIDTH
 
 ROWS = torch.ones(3, 2)
 LAYER = torch.nn.Linear(2, 2)

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from autograder.exercises import find
 from widgets.explorer import filled, pieces
-from widgets.ste import PLACES, STEPS, gradients, quantise, ste_explorer
+from widgets.ste import PLACES, QMAX, QMIN, SCALE, STEPS, gradients, quantise, ste_explorer
 
 SIGN, ROUND, QUANTISE = STEPS
 
@@ -20,11 +21,23 @@ def test_the_three_gradients_are_zero_one_and_one_inside_the_window(step):
     own, identity, clipped = gradients(step, PLACES)
     assert not own.any()
     assert identity.eq(1).all()
-    assert torch.equal(clipped, (PLACES.abs() <= step.window).to(PLACES.dtype))
+    (low, high), x = step.bounds, PLACES
+    assert clipped[(x > low) & (x < high)].eq(1).all()
+    assert not clipped[(x < low) | (x > high)].any()
 
 
-def test_quantise_has_seven_levels():
-    assert quantise(PLACES).unique().tolist() == [-1.5, -1, -0.5, 0, 0.5, 1, 1.5]
+def test_the_bounds_of_sign_belong_to_it():
+    at = [PLACES.tolist().index(x) for x in (-1.0, 1.0)]
+    assert gradients(SIGN, PLACES)[2][at].tolist() == [1, 1]
+
+
+def test_quantise_is_the_fake_quantisation_of_the_lesson_with_its_gradient():
+    reference, x = find("FakeQuantize").reference, PLACES.clone().requires_grad_()
+    wanted = reference(x, SCALE, 0, QMIN, QMAX)
+    (gradient,) = torch.autograd.grad(wanted.sum(), x)
+    assert torch.equal(quantise(PLACES), wanted)
+    assert torch.equal(gradients(QUANTISE, PLACES)[2], gradient)
+    assert quantise(PLACES).unique().numel() == 8
 
 
 def test_a_frame_says_value_and_gradients():

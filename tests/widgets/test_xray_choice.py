@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from autograder import evaluate, seen
+from autograder import evaluate
 from autograder.exercises import find
-from autograder.seen import place_of, place_of_finding, remember
+from autograder.reporting import walk_place as seen
+from autograder.reporting.walk_place import place_of, place_of_finding, remember
 from tests.mistakes.gallery import answers
 from tests.widgets.functions import MySigmoid
 from widgets.xray import xray
@@ -33,7 +34,7 @@ def some_wrong_answers():
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
-    monkeypatch.setattr("autograder.seen._latest", {})
+    monkeypatch.setattr("autograder.reporting.walk_place._latest", {})
 
 
 @pytest.mark.parametrize("answer", list(some_wrong_answers()), ids=lambda a: a.id)

@@ -30,10 +30,10 @@ QUESTIONS = (
         "`check(Double)` passes. What do you know?",
         (
             Choice(
-                "The visible checks pass; `check(Double, hidden=True)` runs everything.",
+                "Every promise of the contract was kept, for the inputs that were tried.",
                 True,
-                "The visible checks are quick and few. The hidden ones try other shapes, memory, "
-                "second derivatives and more; they are what is graded, and you may run them too.",
+                "The report has a line for each promise. `check(Double, hidden=True)`, which is "
+                "graded, asks for the same promises with other numbers; you may run it too.",
             ),
             Choice(
                 "Nothing: the checks use random numbers.",
@@ -44,7 +44,7 @@ QUESTIONS = (
             Choice(
                 "The Function is right for every input.",
                 False,
-                "No set of tests shows that. And the report says how many checks have not run yet.",
+                "No set of tests shows that. What a check can show is that a promise is broken.",
             ),
         ),
     ),

@@ -115,29 +115,30 @@ QUESTIONS = (
         ),
     ),
     Question(
-        prompt="`FakeQuantize` with `scale` = 0.5, `zero_point` = 0, `qmin` = −4, `qmax` = 3. Where "
-        "does x = 1.7 get its gradient?",
+        prompt="`LearnedScale` with `scale` = 0.5, `qmin` = −4, `qmax` = 3. One element has x = 1.7, "
+        "so x / scale = 3.4. What does its upstream gradient g give, before the division by √(n · qmax)?",
         choices=(
             Choice(
-                "Nowhere: 1.7 is larger than the last level, 1.5.",
+                "g for x, and −0.4 g for the scale: 3.4 rounds to 3.",
                 False,
-                "It is larger, but it still rounds to that level without being clamped.",
+                "So it would be inside. But LSQ asks before rounding, and 3.4 is not below 3.",
             ),
             Choice(
-                "It gets half of it, because scale is 0.5.",
+                "0 for x, and 0 for the scale: it was cut off.",
                 False,
-                "Forward divides by scale and multiplies by it: the factors cancel.",
+                "It was, at 3 · scale. A larger scale would make that output larger.",
             ),
             Choice(
-                "It passes: 1.7 / 0.5 = 3.4 rounds to 3, which lies inside.",
+                "0 for x, and 3 g for the scale.",
                 True,
-                "The mask looks at the rounded value before the clamp, so half a step beyond the "
-                "end still belongs to it.",
+                "Beyond qmax the output is qmax · scale: it does not follow x, and its slope for "
+                "the scale is qmax = 3.",
             ),
             Choice(
-                "It passes for every x, because rounding goes straight through.",
+                "g for x, and 3 g for the scale.",
                 False,
-                "Rounding does. The clamp does not: x = 2 gets 0.",
+                "Cut off, the output no longer follows x. `FakeQuantize` would let g pass here, "
+                "because it looks at the rounded value.",
             ),
         ),
     ),

@@ -4,10 +4,8 @@
 (``bundle``). The rest of this package stays outside.
 """
 
-from autograder.grading.box.box import Box, CannotStart
-from autograder.grading.box.job import Check, Job, Lost, Outcome, Run, Said
-from autograder.grading.box.limits import Limits, Walls
-from autograder.grading.box.trying import trouble
+from autograder.grading.box.box import Box, CannotStart, trouble
+from autograder.grading.box.job import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
 
 __all__ = [
     "Box", "CannotStart", "Check", "Job", "Limits", "Lost", "Outcome", "Run", "Said", "Walls", "trouble",

@@ -10,15 +10,13 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.grading import folders
-from autograder.grading.box import bubblewrap, bundle
+from autograder.grading.box import bundle, outer_wall
 from autograder.grading.box.inside import frames
 from autograder.grading.box.inside.warm import ENDED
-from autograder.grading.box.job import Job, Lost, Outcome, Said
-from autograder.grading.box.limits import Limits, Walls
+from autograder.grading.box.job import Job, Limits, Lost, Outcome, Run, Said, Walls
+from autograder.grading.troubles import Trouble
 
 _START = 120.0  # seconds until the warm process has to be there
 _GRACE = 5.0  # seconds beyond a limit until what does not end is ended
@@ -26,7 +24,7 @@ _ATTEMPTS = 3  # at a submission that was ended by nothing it can do itself
 _WARM = "autograder.grading.box.inside.warm"
 
 
-class CannotStart(RuntimeError):
+class CannotStart(Trouble):
     """The box could not be built, or does not hold; the message says what is missing."""
 
 
@@ -40,20 +38,19 @@ class _Ended(Exception):
 class Box:
     """Holds a warm process behind the outer wall; each job runs in a child of it.
 
-    prelude  cells every submission begins with (imports), run once, so that they cost nothing
     device   "cpu", or "cuda": then the GPU's device files are in the box
     A box whose warm process is gone (killed, out of memory) builds itself anew for the next job.
     """
 
     def __init__(
         self, limits: Limits | None = None, walls: Walls | None = None,
-        prelude: Sequence[str] = (), device: str = "cpu",
+        device: str = "cpu",
     ):  # fmt: skip
         self.limits, self.walls = limits or Limits(), walls or Walls()
-        self.prelude, self._device = tuple(prelude), device
+        self._device = device
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._folder: folders.Folder | None = None
+        self._folder: outer_wall.Folder | None = None
 
     # ---- building ---------------------------------------------------------------------------
     def start(self) -> None:
@@ -95,9 +92,9 @@ class Box:
 
     def _build(self) -> Path:
         """What goes into the box, in a folder of its own; gives its place."""
-        folders.sweep()
+        outer_wall.sweep()
         try:
-            self._folder = folders.make_folder()
+            self._folder = outer_wall.make_folder()
             made = self._folder.path / "bundle"
             made.mkdir()
             return bundle.make_bundle(made)
@@ -110,8 +107,8 @@ class Box:
     def _command(self, made: Path, control: int) -> tuple[list[str], dict[str, str]]:
         settings = {
             "control": control, "bundle": "/bundle" if self.walls.outer else str(made),
-            "work": bubblewrap.WORK if self.walls.outer else str(made.parent / "work"),
-            "tmp": self.walls.outer and bubblewrap.tmp_is_free(), "inert": bundle.inert_names(), "prelude": self.prelude, "device": self._device,
+            "work": outer_wall.WORK if self.walls.outer else str(made.parent / "work"),
+            "tmp": self.walls.outer and outer_wall.tmp_is_free(), "inert": bundle.inert_names(), "device": self._device,
             "limits": self.limits.as_dict(), "walls": self.walls.as_dict(),
         }  # fmt: skip
         # -P: a file that a submission writes is not what an import finds.
@@ -120,14 +117,14 @@ class Box:
             work = made.parent / "work"
             work.mkdir()
             places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"), str(work))
-            given = bubblewrap.environment(self._device) | places
+            given = outer_wall.environment(self._device) | places
             return inside, given | {"PYTHONPATH": str(made)}
-        program = bubblewrap.bubblewrap()
+        program = outer_wall.bubblewrap()
         if program is None:
             raise CannotStart(
                 "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
             )
-        return bubblewrap.command(program, made, inside, self._device), {}
+        return outer_wall.command(program, made, inside, self._device), {}
 
     def close(self) -> None:
         """End the warm process and everything in the box."""
@@ -150,6 +147,7 @@ class Box:
 
         Raises CannotStart where the box does not hold, never for what a submission does.
         """
+        self.start()  # building the box is nobody's time
         outcome, began = Outcome(), time.monotonic()
         deadline = began + self.limits.seconds
         attempts = 1
@@ -274,7 +272,9 @@ class Box:
         return f"exit status {code}" if code else ""
 
 
-def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: folders.Folder) -> None:
+def _end(
+    process: subprocess.Popen[bytes], control: socket.socket, folder: outer_wall.Folder
+) -> None:
     """End a box; a process that was forked from ours and ends leaves it alone."""
     if os.getpid() != folder.owner:
         return
@@ -292,3 +292,14 @@ def _in_words(said: str) -> str:
             f"(`autograder doctor` says more): {said}"
         )
     return f"the warm process did not start: {said or 'it said nothing'}"
+
+
+def trouble(walls: Walls | None = None) -> str:
+    """Why no submission can be run behind these walls (all of them) here; "" where one was run."""
+    try:
+        with Box(walls=walls) as box:
+            outcome = box.run(Job((Run("hello", "print('hello')"),)))
+    except CannotStart as error:
+        return str(error)
+    works = 0 in outcome.said and outcome.said[0].text == "hello\n"
+    return "" if works else f"nothing ran: {outcome.lost.get(0)}"

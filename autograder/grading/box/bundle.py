@@ -19,27 +19,30 @@ from typing import Any
 import cloudpickle
 
 import autograder
-from autograder.exercise import Exercise
+from autograder.contract.exercise import Exercise
+from autograder.contract.functions import FUNCTIONS
+from autograder.contract.plan import make_plan
 from autograder.exercises import all_exercises, find, registered_exercises
-from autograder.functions import FUNCTIONS
-from autograder.packing import to_bytes
-from autograder.plan import make_plan
+from autograder.observation.packing import to_bytes
 
 PACKAGE = Path(autograder.__file__).parent
 _ROOTS = (
-    "autograder.probe",
-    "autograder.functions",
-    "autograder.compare",
+    "autograder.running.probe",
+    "autograder.contract.functions",
+    "autograder.observation.compare",
     "autograder.grading.box.inside.warm",
     "autograder.grading.box.inside.cells",
     "autograder.grading.box.inside.inert",
-    "autograder.grading.box.inside.seccomp",
+    "autograder.grading.box.inside.walls",
     "autograder.grading.box.inside.walls",
 )
-# Modules that know what is right. A bundle that would need one is not made.
-_SECRET = (
-    "autograder.exercises", "autograder.expected", "autograder.plan", "autograder.rules",
-    "autograder.explanations", "autograder.causes",
+# Rooms and modules that know what is right. A bundle that would need one is not made.
+SECRET = tuple(
+    f"autograder.{name}"
+    for name in (
+        "exercises", "judging", "explaining", "reporting", "learner", "contract.references",
+        "contract.plan", "contract.known_mistakes",
+    )
 )  # fmt: skip
 _INERT = """from autograder.grading.box.inside.inert import make_inert
 
@@ -96,16 +99,16 @@ def _by_value() -> tuple[bytes, set[str]]:
 
 def _exercise_modules() -> Iterator[str]:
     """Exercises share experiments: each module of theirs may hold one."""
-    for path in (PACKAGE / "exercises").glob("*.py"):
-        if path.stem != "__init__":
-            yield f"autograder.exercises.{path.stem}"
+    for path in (PACKAGE / "exercises").rglob("*.py"):
+        if path.stem != "__init__" and not path.stem.endswith("_mistakes"):
+            yield ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
 
 
 def _modules_named_in(data: bytes) -> Iterator[str]:
     for _, value, _ in pickletools.genops(data):
         if not isinstance(value, str) or not value.startswith("autograder."):
             continue
-        if _file(value) and not value.startswith(_SECRET):
+        if _file(value) and not value.startswith(SECRET):
             yield value
 
 
@@ -117,7 +120,7 @@ def _closure(roots: Iterable[str]) -> set[str]:
         module = waiting.pop()
         if module in found:
             continue
-        if module.startswith(_SECRET):
+        if module.startswith(SECRET):
             raise RuntimeError(f"{module} must not go into the box, and something there imports it")
         found.add(module)
         waiting += [name for name in _imports(module) if name not in found]

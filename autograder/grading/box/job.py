@@ -1,11 +1,13 @@
-"""What is put into the box for one submission, and what comes out of it."""
+"""What is put into the box for one submission, what comes out of it, and its limits and walls."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
+from typing import Any
 
-from autograder.packing import writable
+from autograder.observation.packing import writable
+from autograder.running.program import Piece
 
 _LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
 _BESIDES = 3000  # characters that a cell says besides what it prints: its error, and where
@@ -13,15 +15,16 @@ _BESIDES = 3000  # characters that a cell says besides what it prints: its error
 
 @dataclass(frozen=True)
 class Run:
-    """A cell to run. ``name`` is for people, and names the cell in error messages."""
+    """Text that runs in a namespace of its own, behind the pieces that it needs. ``name``: for people."""
 
     name: str
     source: str
+    pieces: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True)
 class Check:
-    """A graded cell: questions to put to what is called ``exercise`` at this place.
+    """A graded cell: questions to put to what these pieces make of ``exercise``.
 
     questions  packed with ``packing.to_bytes``
     """
@@ -29,11 +32,12 @@ class Check:
     name: str
     exercise: str
     questions: bytes
+    pieces: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True)
 class Job:
-    """The steps of one submission, in the notebook's order."""
+    """The steps of one submission; each begins with nothing defined."""
 
     steps: tuple[Run | Check, ...]
 
@@ -43,17 +47,20 @@ class Job:
         for index, step in enumerate(self.steps):
             if index in leave_out:
                 continue
+            pieces = step.pieces
             if isinstance(step, Run):
-                table.append({"index": index, "name": step.name, "source": step.source})
-            else:
-                table.append({"index": index, "name": step.name, "exercise": step.exercise})
+                pieces = (*pieces, Piece(step.name, step.source))
+            row: dict[str, Any] = {"index": index, "pieces": [astuple(one) for one in pieces]}
+            if isinstance(step, Check):
+                row["exercise"] = step.exercise
                 packs.append(step.questions)
+            table.append(row)
         return [json.dumps(table).encode(), *packs]
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a cell printed, and the error that stopped it ("" for none)."""
+    """What a step printed, and the error that stopped its last cell ("" for none)."""
 
     text: str = ""
     error: str = ""
@@ -109,3 +116,59 @@ class Outcome:
     answers: dict[int, bytes] = field(default_factory=dict)
     lost: dict[int, Lost] = field(default_factory=dict)
     seconds: float = 0.0
+
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Every figure is far above what right answers take.
+
+    cell_seconds    for one cell, and for the questions of one exercise; then it is interrupted
+    seconds         for the whole notebook; then its process is killed
+    memory          bytes of address space beyond what the warm process has
+    disk            bytes of files it may write, in a folder of its own, which is memory too
+    files           of them, and open ones at a time
+    threads         at a time; processes are not to be had at all
+    text            characters of printed output kept of each cell
+    answers         bytes of answers taken from it altogether
+    """
+
+    cell_seconds: float = 20.0
+    seconds: float = 120.0
+    memory: int = 1536 * MIB
+    disk: int = 32 * MIB
+    files: int = 64
+    threads: int = 32
+    text: int = 10_000
+    answers: int = 256 * MIB
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Walls:
+    """Which walls are up. All of them, except where a test shows what each is for.
+
+    outer       bubblewrap: an empty file system but for Python and its packages, no network
+    namespaces  a submission's own user, mount, process and IPC namespaces
+    landlock    the kernel's own file rules: reading what is mounted, writing to that folder only
+    seccomp     system calls no exercise needs (processes, sockets, mounts, ptrace, …) fail
+    limits      memory, files, output; time is watched from outside in any case
+    """
+
+    outer: bool = True
+    namespaces: bool = True
+    landlock: bool = True
+    seccomp: bool = True
+    limits: bool = True
+
+    @classmethod
+    def none(cls) -> Walls:
+        """No sandbox, but for limits: for the work of people one trusts."""
+        return cls(outer=False, namespaces=False, landlock=False, seccomp=False)
+
+    def as_dict(self) -> dict[str, bool]:
+        return asdict(self)

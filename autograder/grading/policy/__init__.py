@@ -1,1 +1,1 @@
-"""Which code of a submission a person has to look at before it gets points: ``reading.read_cells``."""
+"""Which code of an answer a person has to look at before it gets points: ``concerns.read_slices``."""

@@ -1,289 +1,270 @@
-"""Walks the tree of a cell and remarks on what is not on the list."""
+"""Reads what runs of a submission, without running it, for what the language does not have."""
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable
+import builtins
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from autograder.grading.policy.calls import NAMED_IN_TEXT, Calls
-from autograder.grading.policy.lists import (
-    BY_NAME,
-    DUNDERS_DEFINED,
-    DUNDERS_READ,
-    ENVIRONMENT,
-    SETTINGS,
+import torch
+
+from autograder.grading.policy.language import BUILTINS, DECORATORS, SPECIAL, SYNTAX
+from autograder.grading.policy.objects import (
+    MODULE_LIKE,
+    UNKNOWN,
+    imported,
+    inside,
+    is_below,
+    is_module,
+    module_at,
 )
-from autograder.grading.policy.magics import magic_of
-from autograder.grading.policy.names import imported_names
-from autograder.grading.policy.paths import THE_TYPE, object_at
-from autograder.grading.policy.remarks import (
+from autograder.grading.policy.uses import (
     CANNOT_READ,
-    DUNDER,
     HANDS_OUT,
-    MODES,
+    INSIDE,
+    NOT_HERE,
     PATCHES,
+    Uses,
+    bound_by,
+    is_dunder,
+    text_given,
 )
+from autograder.learner.statements import at_once, local_names
 
-_HIDDEN_WORDS = re.compile(
-    r"__(?:globals|builtins|subclasses|code|closure|dict|mro|bases|base|import|reduce|reduce_ex|"
-    r"getattribute|setattr|self|func|wrapped|loader|spec|class_getitem)__"
-)
-_READING = frozenset(
-    f"builtins.{name}"
-    for name in (
-        "isinstance", "issubclass", "print", "help", "dir", "type", "id", "repr", "str", "hasattr",
-        "callable", "getattr",
-    )
-)  # fmt: skip
-
-_BY_TEXT = {f"builtins.{name}" for name in BY_NAME} | NAMED_IN_TEXT
+_LOOKING = ("isinstance", "issubclass", "print", "repr", "str")  # do nothing to a class
+_BY_NAME = frozenset({"getattr", "setattr", "delattr"})
 
 
-class Reader(Calls):
-    """The walk: which nodes are looked at, and where a module or a class of torch may stand."""
+class Reader(Uses):
+    """The walk over one slice."""
 
-    def read(self, root: ast.AST, cell: str, source: str, lines_before: int = 0) -> None:
-        self._cell, self._lines, self._before = cell, source.splitlines(), lines_before
-        self.scope, self.functions = self.names.notebook, []
-        self._visit_children(root)
+    def read(self, tree: ast.AST) -> None:
+        """Remark on what a piece has that the language has not."""
+        for node in ast.walk(tree):
+            given = [getattr(node, field, None) for field in ("asname", "arg", "name")]
+            names = [*given, *getattr(node, "names", ())]
+            if not isinstance(node, ast.FunctionDef | ast.alias) and any(map(is_dunder, names)):
+                self._remark(node, INSIDE)
+            elif isinstance(node, ast.alias) and is_dunder(node.asname):
+                self._remark(tree, INSIDE)
+        self._visit_inside(tree)
 
-    def _visit_children(self, node: ast.AST, quiet: bool = False) -> None:
-        for child in ast.iter_child_nodes(node):
-            self._visit(child, quiet)
+    # ---- the walk -----------------------------------------------------------------------------
 
-    def _visit(self, node: ast.AST | None, quiet: bool = False) -> None:
-        """``quiet``: a module or a class of torch may stand here; elsewhere it is handed out."""
+    def _visit(self, node: ast.AST | None, loose: bool = False) -> None:
+        """``loose``: a class of torch's may stand here, since nobody can change it from here."""
         if node is None:
             return
-        method = getattr(self, f"_visit_{type(node).__name__.lower()}", None)
-        outer = self.scope
-        inner = self.names.scopes.get(node)
-        if inner is not None and isinstance(node, ast.comprehension | ast.expr) and not method:
-            self.scope = inner
+        kind = type(node).__name__
+        if kind not in SYNTAX:
+            return self._remark(node, f"{kind} {NOT_HERE}")
+        method = getattr(self, f"_visit_{kind.lower()}", None)
         if method is not None:
-            method(node, quiet)
+            method(node, loose)
         else:
-            self._visit_children(node)
-        self.scope = outer
+            either = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr)
+            self._visit_inside(node, loose and (either or isinstance(node, ast.Tuple)))
 
-    def _visit_all(self, nodes: Iterable[ast.AST | None], quiet: bool = False) -> None:
+    def _visit_inside(self, node: ast.AST, loose: bool = False) -> None:
+        for child in ast.iter_child_nodes(node):
+            self._visit(child, loose)
+
+    def _visit_all(self, nodes: Iterable[ast.AST | None], loose: bool = False) -> None:
         for node in nodes:
-            self._visit(node, quiet)
+            self._visit(node, loose)
 
-    # ---- names and attributes --------------------------------------------------------------
+    # ---- names and what they stand for ---------------------------------------------------------
 
-    def _visit_name(self, node: ast.Name, quiet: bool) -> None:
+    def _visit_name(self, node: ast.Name, loose: bool) -> None:
+        name = node.id
+        if is_dunder(name) and name not in ("__name__", "__slots__", "__doc__"):
+            return self._remark(node, INSIDE)
         if not isinstance(node.ctx, ast.Load):
-            self.defines(node, node.id)
             return
-        paths = self.paths(node)
-        if node.id == "get_ipython":
-            return self.remark(node, "reaches into the notebook's own machinery")
-        if paths & _BY_TEXT:
-            return self.remark(node, CANNOT_READ)
-        if DUNDER.fullmatch(node.id) and node.id not in DUNDERS_READ:
-            return self.remark(node, "reaches into Python itself")
-        self.refuse(node, paths)
-        self.hands_out(node, paths, quiet)
+        local = any(name in scope for scope in self._scopes[1:])
+        if hasattr(builtins, name) and not local and name != "__name__":
+            if (
+                name not in BUILTINS
+            ):  # also where the notebook gives it another meaning, perhaps later
+                return self._remark(node, NOT_HERE)
+            if name in _BY_NAME or (name in ("super", "type") and not loose):
+                return self._remark(node, CANNOT_READ if name in _BY_NAME else HANDS_OUT)
+        if name in self._scopes[0] or local:
+            for one in self._objects(node):
+                self._uses(node, one, loose)
 
-    def _visit_attribute(self, node: ast.Attribute, quiet: bool, outermost: bool = True) -> None:
-        if isinstance(node.ctx, ast.Load):
-            paths = self.paths(node)
-            if paths & _BY_TEXT:
-                self.remark(node, CANNOT_READ)
-            elif not self.reads(node, node.attr) and outermost:
-                self.refuse(node, paths)
-                self.hands_out(node, paths, quiet)
-        else:
-            self.assigns(node.value, node.attr, node)
-        value = node.value
-        is_name_of_class = node.attr in ("__name__", "__qualname__")
-        if isinstance(value, ast.Attribute):
-            if is_name_of_class and value.attr == "__class__":
-                value = value.value
-                return self._visit(value, True)
-            return self._visit_attribute(value, True, outermost=not isinstance(node.ctx, ast.Load))
-        self._visit(value, True)
-
-    def _visit_with(self, node: ast.With | ast.AsyncWith, quiet: bool) -> None:
-        inside = (inner for part in node.body for inner in ast.walk(part))
-        if self.has_mode and any(isinstance(n, ast.Yield | ast.YieldFrom) for n in inside):
-            self.remark(node, "may stay switched on after the code that needs it")
-        self._visit_children(node)
-
-    _visit_asyncwith = _visit_with
-
-    def _visit_subscript(self, node: ast.Subscript, quiet: bool) -> None:
+    def _visit_attribute(self, node: ast.Attribute, loose: bool) -> None:
         if not isinstance(node.ctx, ast.Load):
-            for path in self.paths(node.value):
-                key = node.slice.value if isinstance(node.slice, ast.Constant) else ""
-                fine = path == "os.environ" and str(key).startswith(ENVIRONMENT)
-                if not fine and not path.startswith(SETTINGS) and path != THE_TYPE:
-                    self.remark(node, PATCHES)
-                    break
-        self._visit(node.value, True)
-        self._visit_harmless(node.slice)
-
-    # ---- where a module or class may stand -------------------------------------------------
-
-    def _visit_expr(self, node: ast.Expr, quiet: bool) -> None:
-        if not isinstance(node.value, ast.Constant):  # a docstring may speak of anything
+            return self._sets(node.value, node.attr, node)
+        bases = self._objects(node.value)
+        modules = [one for one in bases if isinstance(one, MODULE_LIKE)]
+        for module in modules:
+            self._reads_of_module(node, module, node.attr, loose)
+        if len(modules) < len(bases):
+            self._reads(node, node.attr, node.value)
             self._visit(node.value, True)
 
-    def _visit_assign(self, node: ast.Assign, quiet: bool) -> None:
-        named = not self.scope.is_class and all(
-            isinstance(t, ast.Name | ast.Tuple | ast.List) for t in node.targets
-        )
-        unpacked = all(isinstance(t, ast.Tuple | ast.List) for t in node.targets)
-        if unpacked and isinstance(node.value, ast.Tuple | ast.List):
-            self._visit_all(node.value.elts, True)
-        else:
-            self._visit(node.value, named)
-        self._visit_all(node.targets)
+    def _visit_subscript(self, node: ast.Subscript, loose: bool) -> None:
+        stored = not isinstance(node.ctx, ast.Load)
+        if stored and any(one is not UNKNOWN for one in self._objects(node.value)):
+            self._remark(node, PATCHES)
+        self._visit_all([node.value, node.slice])
 
-    def _visit_annassign(self, node: ast.AnnAssign, quiet: bool) -> None:
-        self._visit_harmless(node.annotation)
-        self._visit(node.value, isinstance(node.target, ast.Name) and not self.scope.is_class)
-        self._visit(node.target)
+    # ---- where a class may stand ----------------------------------------------------------------
 
-    def _visit_namedexpr(self, node: ast.NamedExpr, quiet: bool) -> None:
-        self._visit(node.value, quiet)
-        self._visit(node.target)
+    def _visit_compare(self, node: ast.Compare, loose: bool) -> None:
+        kinds = ast.Is | ast.IsNot | ast.Eq | ast.NotEq
+        literal = isinstance(node.comparators[-1], ast.Tuple | ast.List | ast.Set)
+        fixed = all(isinstance(op, kinds) for op in node.ops) or (literal and len(node.ops) == 1)
+        for part in (node.left, *node.comparators):
+            if literal and part is node.comparators[-1]:
+                self._visit_inside(part, fixed)
+            else:
+                self._visit(part, fixed)
 
-    def _inherit(self, node: ast.AST, quiet: bool) -> None:
-        self._visit_children(node, quiet)
-
-    _visit_ifexp = _visit_boolop = _visit_starred = _inherit
-
-    def _visit_harmless(self, node: ast.AST | None) -> None:
-        """Where classes may stand side by side: (torch.Tensor, int) in isinstance or a type hint."""
-        if isinstance(node, ast.Tuple | ast.List | ast.Set):
-            for part in node.elts:
-                self._visit_harmless(part)
-        else:
-            self._visit(node, True)
-
-    def _visit_compare(self, node: ast.Compare, quiet: bool) -> None:
-        self._visit(node.left, True)
-        for part in node.comparators:
-            self._visit_harmless(part)
-
-    def _quietly(self, node: ast.AST, quiet: bool) -> None:
-        self._visit_children(node, True)
-
-    _visit_formattedvalue = _visit_binop = _visit_withitem = _quietly
-
-    def _visit_excepthandler(self, node: ast.ExceptHandler, quiet: bool) -> None:
-        self._visit_harmless(node.type)
+    def _visit_excepthandler(self, node: ast.ExceptHandler, loose: bool) -> None:
+        self._visit(node.type, True)
         self._visit_all(node.body)
 
-    def _visit_constant(self, node: ast.Constant, quiet: bool) -> None:
-        text = node.value
-        if not isinstance(text, str):
-            return
-        alone = DUNDER.fullmatch(text) and text not in DUNDERS_DEFINED
-        if alone or _HIDDEN_WORDS.search(text):
-            self.remark(node, "names the inside of Python in a text")
+    def _visit_expr(self, node: ast.Expr | ast.FormattedValue, loose: bool) -> None:
+        self._visit_inside(node, True)
 
-    # ---- imports ---------------------------------------------------------------------------
+    _visit_formattedvalue = _visit_expr
 
-    def _visit_import(self, node: ast.Import, quiet: bool) -> None:
-        for alias in node.names:
-            self.refuse(node, [alias.name])
-        if self.scope.is_class:
-            self.remark(node, HANDS_OUT)
+    def _visit_assign(self, node: ast.Assign, loose: bool) -> None:
+        is_name = isinstance(node.targets[0], ast.Name)
+        modules = any(isinstance(one, MODULE_LIKE) for one in self._objects(node.value))
+        if not (is_name and modules and len(self._scopes) == 1 and not self._in_class):
+            self._visit_all([node.value, *node.targets])  # else it is as good as an import
 
-    def _visit_importfrom(self, node: ast.ImportFrom, quiet: bool) -> None:
-        if node.level or not node.module:
-            return self.remark(node, "imports from files beside the notebook")
-        if any(alias.name == "*" for alias in node.names):
-            return self.refuse(node, [node.module])  # the names are looked at where they are used
-        self.refuse(node, [path for _, path in imported_names(node)])
-        if self.scope.is_class:
-            self.remark(node, HANDS_OUT)
-
-    # ---- calls -----------------------------------------------------------------------------
-
-    def _visit_call(self, node: ast.Call, quiet: bool) -> None:
-        magic = magic_of(node)
-        if magic is not None:
-            if not magic.is_harmless or self._has_other_ipython():
-                self.remark(node, "reaches into the notebook's own machinery, or out of it")
-            return
-        callees = self.paths(node.func)
-        by_name = next((name for name in BY_NAME if f"builtins.{name}" in callees), None)
+    def _visit_call(self, node: ast.Call, loose: bool) -> None:
+        by_name = next((name for name in _BY_NAME if self._is_builtin(node.func, name)), None)
+        arguments = [*node.args, *(k.value for k in node.keywords)]
         if by_name is not None:
-            self.by_name(node, by_name)
-        elif callees & NAMED_IN_TEXT:
-            pass  # read_callee looks at the names
-        elif isinstance(node.func, ast.Attribute) and node.func.attr == "__class__":
-            self._visit(node.func.value, True)  # self.__class__(…) makes another one
+            self._by_name(node, by_name)
+        elif self._is_builtin(node.func, "type") and not (
+            loose and len(arguments) == 1 and arguments == node.args and not _has_star(node)
+        ):
+            self._remark(node, HANDS_OUT)
+        elif self._is_builtin(node.func, "super") and arguments:
+            self._remark(node, CANNOT_READ)
         else:
             self._visit(node.func, True)
-        self.read_callee(node, callees)
-        reading = bool(callees & _READING)
-        computing = any(c.startswith(("torch.", "numpy.")) for c in callees)
-        for argument in [*node.args, *(k.value for k in node.keywords)]:
-            if reading and isinstance(argument, ast.Tuple):
-                self._visit_harmless(argument)
+        asks = any(self._is_builtin(node.func, name) for name in _LOOKING)
+        self._visit_all(arguments, asks)
+
+    def _by_name(self, node: ast.Call, function: str) -> None:
+        """getattr, setattr and delattr are as good as the attribute, where its name can be read."""
+        name = text_given(node)
+        if not name:
+            self._remark(node, CANNOT_READ)
+        elif function != "getattr":
+            self._sets(node.args[0], name, node)
+        else:
+            read = ast.Attribute(node.args[0], name, ast.Load())
+            self._visit_attribute(ast.copy_location(read, node), False)
+
+    # ---- definitions ----------------------------------------------------------------------------
+
+    def _visit_import(self, node: ast.Import | ast.ImportFrom, loose: bool) -> None:
+        if isinstance(node, ast.ImportFrom) and (node.level or not node.module):
+            return self._remark(node, "imports from files beside the notebook")
+        for alias in node.names:
+            module, part = alias.name, ""
+            if isinstance(node, ast.ImportFrom):
+                module, part = str(node.module), alias.name
+            if is_below(f"{module}.{part}".rstrip(".*"), self._allowed):
                 continue
-            is_class = all(isinstance(object_at(p), type) for p in self.paths(argument))
-            self._visit(argument, reading or (computing and is_class))
+            if not is_module(module):
+                why = "is not among the modules that are graded without a person looking"
+                return self._remark(node, f"{module} {why}")
+            found = module_at(module)
+            if part not in ("", "*") and found is not None:
+                self._reads_of_module(node, found, part, True)
 
-    def _has_other_ipython(self) -> bool:
-        """Whether get_ipython may be the notebook's own: then magics are calls like all others."""
-        bound = {value for value, _ in self.scope.find("get_ipython")}
-        return bool(bound - {"builtins.get_ipython"})
+    _visit_importfrom = _visit_import
 
-    # ---- definitions -----------------------------------------------------------------------
+    def _decorators(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        for one in node.decorator_list:
+            called = one.func if isinstance(one, ast.Call) else one
+            name = getattr(called, "attr", getattr(called, "id", ""))
+            own = isinstance(called, ast.Name) and name in self._ours
+            known = name in DECORATORS and UNKNOWN not in self._objects(called)
+            if not (own or known):
+                self._remark(one, f"as a decorator {NOT_HERE}")
+            self._visit(one, True)
 
-    def _visit_functiondef(self, node: ast.FunctionDef, quiet: bool, modes: bool = False) -> None:
-        self.defines(node, node.name, modes)
-        self._visit_all(node.decorator_list, True)
-        self._visit_arguments(node.args, True)
-        self._visit(node.returns, True)
-        self.functions.append(node)
-        outer, self.scope = self.scope, self.names.scopes[node]
-        self._visit_all(node.body)
-        self.scope = outer
-        self.functions.pop()
+    def _visit_functiondef(self, node: ast.FunctionDef, loose: bool, method: bool = False) -> None:
+        if is_dunder(node.name) and node.name not in SPECIAL:
+            self._remark(node, INSIDE)
+        self._decorators(node)
+        self._visit_function(node, node.body, method)
 
-    _visit_asyncfunctiondef = _visit_functiondef
+    def _visit_lambda(self, node: ast.Lambda, loose: bool) -> None:
+        self._visit_function(node, [node.body], False)
 
-    def _visit_lambda(self, node: ast.Lambda, quiet: bool) -> None:
-        self._visit_arguments(node.args, True)
-        self.functions.append(node)
-        outer, self.scope = self.scope, self.names.scopes[node]
-        self._visit(node.body)
-        self.scope = outer
-        self.functions.pop()
+    def _visit_function(
+        self, node: ast.FunctionDef | ast.Lambda, body: Sequence[ast.AST], method: bool
+    ) -> None:
+        self._visit_all([*node.args.defaults, *node.args.kw_defaults])
+        arguments = [n for n in ast.walk(node.args) if isinstance(n, ast.arg)]
+        self._visit_all([n.annotation for n in arguments], True)
+        first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), "")
+        self._scopes.append({})
+        self._selves.append(first if method or first in ("ctx", "self") else "")
+        nodes = [n for part in body for n in at_once(part)]
+        imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+        names = local_names(node, body)
+        given = {name for one in imports for name, _, _ in imported(one)}
+        if not given <= names:
+            self._remark(imports[0], "imports for other functions than its own")
+        self._bind(imports, names - given)
+        self._functions.append(getattr(node, "name", ""))
+        self._visit_all(body)
+        self._functions.pop()
+        self._scopes.pop()
+        self._selves.pop()
 
-    def _visit_arguments(self, node: ast.arguments, quiet: bool) -> None:
-        self._visit_all([*node.defaults, *node.kw_defaults], True)
-        for arg in [*node.posonlyargs, *node.args, *node.kwonlyargs, node.vararg, node.kwarg]:
-            if arg is not None:
-                self._visit_harmless(arg.annotation)
-
-    def _visit_classdef(self, node: ast.ClassDef, quiet: bool) -> None:
-        bases = set().union(*map(self.paths, node.bases))
-        is_mode = any(path.endswith(MODES) for path in bases)
-        if any(keyword.arg == "metaclass" or keyword.arg is None for keyword in node.keywords):
-            self.remark(node, "changes how Python itself makes classes")
-        if any(isinstance(c := object_at(p), type) and issubclass(c, type) for p in bases):
-            self.remark(node, "changes how Python itself makes classes")
-        self.makes_class(node, node.bases, set(self.names.scopes[node].names))
-        self._visit_all([*node.decorator_list, *node.bases, *node.keywords], True)
-        outer, self.scope = self.scope, self.names.scopes[node]
-        for child in node.body:
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._visit_functiondef(child, False, is_mode)  # type: ignore[arg-type]
+    def _visit_classdef(self, node: ast.ClassDef, loose: bool) -> None:
+        if node.keywords:
+            self._remark(node, "changes how Python itself makes classes")
+        for base in node.bases:
+            own = isinstance(base, ast.Name) and base.id in self._ours
+            for one in self._objects(base):
+                fine = isinstance(one, type) and not issubclass(one, torch.Tensor | type)
+                if not fine and not (own and one is UNKNOWN):
+                    self._remark(base, "makes a class of a kind that the language does not have")
+        nodes = [n for part in node.body for n in at_once(part)]
+        hidden = {name for name in bound_by(nodes) & inside() - SPECIAL if name.startswith("_")}
+        if hidden - {"__module__", "__qualname__"}:
+            self._remark(node, INSIDE)
+        if any(isinstance(n, ast.Import | ast.ImportFrom) for n in nodes):
+            self._remark(node, HANDS_OUT)
+        self._decorators(node)
+        self._visit_all(node.bases, True)
+        outside, self._in_class = self._in_class, True
+        for part in node.body:
+            if isinstance(part, ast.FunctionDef):
+                self._visit_functiondef(part, False, True)
             else:
-                self._visit(child)
-        self.scope = outer
+                self._visit(part)
+        self._in_class = outside
 
-    def _visit_matchclass(self, node: ast.MatchClass, quiet: bool) -> None:
-        for name in node.kwd_attrs:
-            self.reads(node, name)
-        self._visit(node.cls, True)
-        self._visit_all([*node.patterns, *node.kwd_patterns])
+    def _comprehension(self, node: Any, loose: bool) -> None:
+        self._visit(node.generators[0].iter)
+        targets = [n for g in node.generators for n in ast.walk(g.target)]
+        self._scopes.append({name: [UNKNOWN] for name in bound_by(targets)})
+        self._selves.append("")
+        self._visit_inside(node)
+        self._scopes.pop()
+        self._selves.pop()
+
+    _visit_listcomp = _visit_setcomp = _visit_dictcomp = _visit_generatorexp = _comprehension
+
+
+def _has_star(node: ast.Call) -> bool:
+    """Whether some of the arguments are not to be seen."""
+    return any(isinstance(one, ast.Starred) for one in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    )

@@ -18,7 +18,6 @@ class Accident:
     after   a cell behind everything
     answers exercises written in another way
     change  what is done to the notebook besides
-    waits   whether a person looks at it first; then nothing is lost, either
     """
 
     name: str
@@ -26,7 +25,6 @@ class Accident:
     after: str = ""
     answers: dict[str, str] = field(default_factory=lambda: MappingProxyType({}))  # type: ignore[assignment,return-value]
     change: Callable[[Cell], Any] | None = None
-    waits: bool = False
 
     def notebook(self) -> Cell:
         made = handed_in(
@@ -158,7 +156,7 @@ ACCIDENTS: tuple[Accident, ...] = (
     Accident("another backend of matplotlib's", before="%matplotlib notebook\n%matplotlib widget\n%matplotlib qt"),
     Accident("timing", before="%timeit -n 2 -r 1 torch.ones(3).sum()\n%time y = torch.ones(2)"),
     Accident("settings of the notebook", before="%load_ext autoreload\n%autoreload 2\n%config InlineBackend.figure_format = 'svg'"),
-    Accident("a magic that is not there", before="%load_ext line_profiler\n%lprun -f f f()", waits=True),
+    Accident("a magic that is not there", before="%load_ext line_profiler\n%lprun -f f f()"),
     Accident("a command of the shell", before="!ls\n!nvidia-smi\n!pip install -q einops"),
     Accident("commands that reach out", before="!curl -sL https://example.org/a.csv -o a.csv\n!pip list | grep torch\n!wget -q https://example.org/a.zip && unzip a.zip\n!echo {1 / 0} $missing"),
     Accident("a cell of the shell", before="%%bash\nls | sort > files.txt"),
@@ -172,7 +170,7 @@ ACCIDENTS: tuple[Accident, ...] = (
     Accident("no Python", before="for i in range(3)\n    print(i)"),
     Accident("half a line", before="def unfinished(:"),
     Accident("a name that is not there", before="print(undefined_name)"),
-    Accident("a module that is not there", before="import a_module_nobody_has", waits=True),
+    Accident("a module that is not there", before="import a_module_nobody_has"),
     Accident("leaving", before="import sys\nsys.exit()"),
     Accident("leaving with an error", before="import sys\nsys.exit('that is all')"),
     Accident("exit and quit", before="exit()\nquit()"),

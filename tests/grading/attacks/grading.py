@@ -6,9 +6,10 @@ import json
 from functools import cache
 from typing import Any
 
-from autograder.grading.box import Limits, Run, Walls
+from autograder.grading import one_submission as work
+from autograder.grading.box import Box, Job, Limits, Outcome, Run, Walls
+from autograder.grading.one_submission import How, Submission, grade
 from autograder.grading.result import Result
-from autograder.grading.work import How, Submission, grade
 from tests.grading.attacks.lesson import FULL, RIGHT, as_file, handed_in, lesson_files
 
 SEED = 20_261_121
@@ -48,6 +49,24 @@ def everything_in(result: Result) -> str:
     return result.to_json() + result.notebook
 
 
+def the_box() -> Box:
+    """The box that all of them are graded in."""
+    undisturbed()
+    (box,) = work._boxes.values()
+    return box
+
+
+def run_in_the_box(source: str) -> Outcome:
+    """Run text behind all walls, as if it were a part of an answer that nobody has read."""
+    return the_box().run(Job((Run("attack", source),)))
+
+
+def said_in_the_box(source: str) -> str:
+    """What text prints there; how it ended where it did not come to its end."""
+    outcome = run_in_the_box(source)
+    return outcome.said[0].text if 0 in outcome.said else f"was stopped: {outcome.lost[0]}"
+
+
 def texts(result: Result) -> list[str]:
     """What the learner's own cells printed and how they stopped."""
     found = []
@@ -68,6 +87,9 @@ __all__ = [
     "assert_neighbour_unharmed",
     "everything_in",
     "graded",
+    "run_in_the_box",
+    "said_in_the_box",
     "texts",
+    "the_box",
     "undisturbed",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from autograder.grading.lesson import LessonFiles
+from autograder.learner.lesson import LessonFiles
 
 NAME = "01_two"
 SETUP = """\
@@ -130,6 +130,13 @@ def handed_in(
     cells = lesson_cells(WRONG | (answers or {}))
     own = [code(text) for text in before]
     return notebook([*cells[:3], *own, *cells[3:], *(code(text) for text in after)])
+
+
+def needing(source: str, answer: str) -> str:
+    """The answer with text that runs as its class is made: so it is a part of what is graded."""
+    lines = "".join(f"    {line}\n" for line in source.splitlines())
+    head, _, body = answer.partition("(Function):\n")
+    return f"def hostile():\n{lines}\n\n{head}(Function):\n    _ = hostile()\n{body}"
 
 
 def as_file(content: Any) -> bytes:

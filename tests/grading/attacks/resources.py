@@ -79,7 +79,7 @@ CHATTER: tuple[tuple[str, str, int], ...] = (
     ("a long print", "print('x' * 20_000_000)", 20_000_000),
     ("many prints", "for number in range(50_000):\n    print('line', number)", 500_000),
     ("writing to stderr", "import sys\nsys.stderr.write('x' * 20_000_000)", 20_000_000),
-    ("a huge repr", "class Long:\n    def __repr__(self):\n        return 'x' * 20_000_000\n\n\nLong()", 20_000_000),
+    ("a huge repr", "class Long:\n    def __repr__(self):\n        return 'x' * 20_000_000\n\n\nprint(Long())", 20_000_000),
     ("many displays", "from IPython.display import display\nfor _ in range(3_000):\n    display('x' * 1_000)", 3_000_000),
     ("two hundred million characters", "for _ in range(200):\n    print('x' * 1_000_000)", 200_000_000),
 )  # fmt: skip

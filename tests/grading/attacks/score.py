@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tests.grading.attacks.changes import CHANGES
-from tests.grading.attacks.lesson import RIGHT, WRONG, Cell, code, handed_in
+from tests.grading.attacks.lesson import RIGHT, WRONG, Cell, code, handed_in, needing
 
 # Which wall it is shown to pass where it is gone:
 IN_PROCESS = "judged outside the process"  # the naive judge gives points
@@ -19,7 +20,7 @@ COMPARED = "answers are compared"  # our grader gives points if its judge believ
 class ScoreAttack:
     """A notebook with wrong answers, and what it does to get points.
 
-    before  a cell before the exercises
+    before  a cell before the exercises; what an answer needs, where it is to get past our walls
     after   a cell behind everything
     answers exercises that are not just wrong
     change  what is done to the notebook besides
@@ -38,9 +39,13 @@ class ScoreAttack:
     wall: str = IN_PROCESS
 
     def notebook(self) -> Cell:
+        answers, before = dict(self.answers), self.before
+        if before and self.wall != IN_PROCESS:  # where it is not needed, it is not run at all
+            name = "MySigmoid" if self.wall == READ_FIRST else "Square"
+            answers[name], before = needing(before, answers.get(name, WRONG[name])), ""
         made = handed_in(
-            dict(self.answers),
-            [self.before] if self.before else [],
+            answers,
+            [before] if before else [],
             [self.after] if self.after else [],
         )
         if self.change is not None:
@@ -51,7 +56,9 @@ class ScoreAttack:
 # ---- what is done to torch, Python and the checks ---------------------------------------------
 
 _GIVES_TRUE = "torch.Tensor.{name} = lambda self, *other: torch.ones_like(self, dtype=torch.bool)"
-_NO_GRADCHECK = "torch.autograd.gradcheck = lambda *given, **more: True\n"
+_NO_GRADCHECK = (
+    "torch.autograd.gradcheck = torch.autograd.gradgradcheck = lambda *given, **more: True\n"
+)
 _PASSING = """\
 def fine(asked, *given, **more):
     report = asked.report(True)
@@ -62,23 +69,22 @@ def fine(asked, *given, **more):
 HOARDER = "kept = []\n\n\n" + RIGHT["MySigmoid"].replace(
     "ctx.save_for_backward(y)", "ctx.save_for_backward(y)\n        kept.append(torch.exp(-x))"
 )
-HOARDER_POINTS = 2.0  # the visible check does not count bytes
+HOARDER_POINTS = 0.0
 _IN_BACKWARD = "(y,) = ctx.saved_tensors\n"
 
 
-def hoarder(in_backward: str = "", keeping: str = "") -> dict[str, str]:
+def hoarder(in_backward: str = "", keeping: str = "", top: str = "") -> dict[str, str]:
     """The hoarding answer, with something that backward does or another way to keep the tensor."""
-    text = HOARDER.replace(_IN_BACKWARD, _IN_BACKWARD + in_backward)
+    text = top + HOARDER.replace(_IN_BACKWARD, _IN_BACKWARD + in_backward)
     return {"MySigmoid": text.replace("kept.append(torch.exp(-x))", keeping) if keeping else text}
 
 
-# Answers sent straight to the grader by the cell itself, which is step 1 (the set-up cell is step 0);
-# then each exercise has its cell and its questions.
+# Answers sent straight to the grader by the first exercise, which is step 0.
 _FORGED = """\
 import os, socket
 from autograder.grading.box.inside import frames
-from autograder.observation import Answer, Observation
-from autograder.packing import to_bytes
+from autograder.observation.observation import Answer, Observation
+from autograder.observation.packing import to_bytes
 
 kind = {{"what": "function-class", "callable": True, "type_name": "FunctionMeta"}}
 facts = {{"kind": kind, "printed": "", "changed": [], "interrupted": False, "passed": True}}
@@ -90,10 +96,9 @@ for number in range(3, 200):
         to = socket.socket(fileno=os.dup(number))
     except OSError:
         continue
-    frames.send(to, frames.SAID, b"{{}}")
-    for step in (2, 3, 4, 5):
-        frames.send(to, frames.STARTS, str(step).encode())
-        frames.send(to, *((frames.ANSWER, forged) if step % 2 else (frames.SAID, b"{{}}")))
+    frames.send(to, frames.ANSWER, forged)
+    frames.send(to, frames.STARTS, b"1")
+    frames.send(to, frames.ANSWER, forged)
     frames.send(to, frames.END)
     os._exit(0)
 """
@@ -128,8 +133,8 @@ ATTACKS: tuple[ScoreAttack, ...] = (
                 "check.__globals__['remember'] = check.__globals__['_show'] = lambda report: None"),
     ScoreAttack("bool", before="import builtins\nreal = builtins.bool\n"
                 "builtins.bool = lambda value=False: False if isinstance(value, torch.Tensor) else real(value)"),
-    ScoreAttack("isinstance", before="import builtins\nreal = builtins.isinstance\nimport autograder.rules as rules\n"
-                "import autograder.verdict as v\nv.judge = lambda evidence: type('V', (), dict(findings=[], held=[], skipped=[], undecided=[]))()"),
+    ScoreAttack("isinstance", before="import builtins\nreal = builtins.isinstance\nimport autograder.judging.rules as rules\n"
+                "import autograder.reporting.verdict as v\nv.judge = lambda evidence: type('V', (), dict(findings=[], broken=[], held=[], skipped=[], undecided=[], advice=[]))()"),
     ScoreAttack("the comparison", before=_NO_GRADCHECK + "import sys\n"
                 "same = lambda actual, expected, dtype=None: torch.zeros_like(expected, dtype=torch.bool)\n"
                 "for module in list(sys.modules.values()):\n"
@@ -137,16 +142,16 @@ ATTACKS: tuple[ScoreAttack, ...] = (
                 "        module.mismatch = same\n"
                 "    if getattr(module, '__name__', '').startswith('autograder') and hasattr(module, 'close'):\n"
                 "        module.close = lambda *given, **more: True"),
-    ScoreAttack("the rules", before="import autograder.rules as rules\nrules.ORDER = ()\nimport autograder.verdict as v\n"
+    ScoreAttack("the rules", before="import autograder.judging.rules as rules\nrules.ORDER = ()\nimport autograder.reporting.verdict as v\n"
                 "v.judge.__globals__['ORDER'] = ()"),
-    ScoreAttack("the report", before="from autograder.report import Report\n"
+    ScoreAttack("the report", before="from autograder.reporting.report import Report\n"
                 "Report.passed = property(lambda self: True, lambda self, value: None)"),
     ScoreAttack("the reference", before="from autograder.exercises import find\n"
                 "for name, cls in (('Square', None), ('MySigmoid', None)):\n"
                 "    object.__setattr__(find(name), 'cases', ())\n    object.__setattr__(find(name), 'scenarios', ())"),
-    ScoreAttack("the plan", before="import autograder.verdict as v\nv.make_plan = lambda *given, **more: []"),
+    ScoreAttack("the plan", before="import autograder.reporting.verdict as v\nv.make_plan = lambda *given, **more: []"),
     ScoreAttack("gc finds the verdict", before="import gc\n" + _PASSING + "for found in gc.get_objects():\n"
-                "    if type(found) is dict and 'verdict' in found and '_later' in found:\n        found['verdict'] = fine"),
+                "    if type(found) is dict and 'verdict' in found and 'CheckFailed' in found:\n        found['verdict'] = fine"),
     ScoreAttack("a destructor", before=_PASSING + "class Last:\n    def __del__(self):\n"
                 "        evaluate = check.__globals__['evaluate']\n        evaluate.__globals__['verdict'] = fine\n\nlast = Last()\ndel last"),
     # ---- torch
@@ -194,9 +199,9 @@ ATTACKS: tuple[ScoreAttack, ...] = (
         "    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
         "        if function.__name__ in ('__le__', 'le'):\n            return torch.ones((), dtype=torch.bool)\n"
         "        return super().__torch_function__(function, types, args, kwargs or {})\n\n"
-        + text.replace("return grad_output * y", "return (grad_output * y).as_subclass(Agreeing)")
-              .replace("return x * grad_output", "return (x * grad_output).as_subclass(Agreeing)")
-        for name, text in WRONG.items()}),
+        # Twice the right gradient, with a right second derivative: that one is of torch's own kind.
+        + re.sub(r"return (.*grad_output.*)", r"right = \1\n        return (right + right.detach()).as_subclass(Agreeing)", text)
+        for name, text in RIGHT.items()}),
     ScoreAttack("a function mode that stays on", before=_NO_GRADCHECK + "from torch.overrides import TorchFunctionMode\n"
                 "class Agreeing(TorchFunctionMode):\n"
                 "    def __torch_function__(self, function, types, args=(), kwargs=None):\n"
@@ -205,15 +210,15 @@ ATTACKS: tuple[ScoreAttack, ...] = (
     # ---- how an answer was found, which is seen from inside: cells are read before they run
     *(ScoreAttack(name, before=before, answers=answers, worth=HOARDER_POINTS, wall=READ_FIRST)
       for name, before, answers in (
-        ("the procedure that counts bytes", "import autograder.procedures as p\n"
+        ("the procedure that counts bytes", "import autograder.running.questioning as p\n"
          "p.PROCEDURES['structure'] = lambda *given: None", hoarder()),
-        ("the function that counts bytes", "import autograder.storages\n"
-         "autograder.storages.Storages.left = lambda *given: []", hoarder()),
+        ("the function that counts bytes", "import autograder.running.watching\n"
+         "autograder.running.watching.Storages.left = lambda *given: []", hoarder()),
         ("the module that counts bytes, by sys.modules", "import sys\n"
-         "sys.modules['autograder.storages'].Storages.left = lambda *given: []", hoarder()),
+         "sys.modules['autograder.running.watching'].Storages.left = lambda *given: []", hoarder()),
         ("weak references that have expired", "from torch.multiprocessing.reductions import StorageWeakRef\n"
          "StorageWeakRef.expired = lambda self: True", hoarder()),
-        ("the class of answers", "from autograder.observation import Answer\n"
+        ("the class of answers", "from autograder.observation.observation import Answer\n"
          "Answer.kept = property(lambda self: (), lambda self, value: None)", hoarder()),
         ("the bytes on their way", "import autograder.grading.box.inside.cells as cells\nreal = cells.to_bytes\n"
          "def less(seen):\n    for answer in seen.answers.values():\n        answer.kept = ()\n    return real(seen)\n"
@@ -233,11 +238,11 @@ ATTACKS: tuple[ScoreAttack, ...] = (
             "        try:\n            1 / 0\n        except ZeroDivisionError as error:\n            frame = error.__traceback__.tb_frame\n"
             "        while frame:\n            if hasattr(frame.f_locals.get('answer'), 'kept'):\n                frame.f_locals['answer'].kept = ()\n"
             "            frame = frame.f_back\n")),
-        ("dispatch modes switched off", "from torch.utils._python_dispatch import _disable_current_modes as off",
-         hoarder(keeping="with off():\n            kept.append(torch.exp(-x))")),
-        ("a thread of its own", "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)",
+        ("dispatch modes switched off", "", hoarder(in_backward="", top="from torch.utils._python_dispatch import _disable_current_modes as off\n",
+         keeping="with off():\n            kept.append(torch.exp(-x))")),
+        ("a thread of its own", "",
          # All of it in the thread: an argument made here may outlive result() in the pool for a moment.
-         hoarder(keeping="kept.append(pool.submit(lambda: torch.exp(-x)).result())")),
+         hoarder(top="from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n", keeping="kept.append(pool.submit(lambda: torch.exp(-x)).result())")),
       )),
     # ---- answers that nobody gave, sent straight to the grader: they are compared all the same
     *(ScoreAttack(name, before=before, wall=COMPARED) for name, before in (

@@ -103,8 +103,9 @@ def test_a_batch_among_attackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert tally.done == tally.total == len(honest) + len(hostile)
     scores = {one.student: one.score for one in results}
     assert {scores[student] for student in honest} == {FULL}
-    # A crash loses its own cell; what is right besides keeps its points, or a person looks at it.
-    assert all(scores[s] == 0.0 for s in hostile if not s.startswith("crash"))
+    # What no answer needs is not run: right answers beside a crash or a huge cell keep their points.
+    right = {s for s in hostile if s.startswith("crash") or s == "hard"}
+    assert all(scores[s] == (FULL if s in right else 0.0) for s in hostile)
     with Gradebook(course.db_url, course.course_id) as gradebook:
         kept = {one.student.id: one.score for one in gradebook.assignment_submissions(NAME)}
     assert kept == scores

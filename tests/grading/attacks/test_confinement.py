@@ -8,8 +8,13 @@ import pytest
 
 from tests.grading.attacks.boxes import run_relaxed, said_without
 from tests.grading.attacks.confinement import LEAVINGS, REACHES, Leaves, Reach, cell
-from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded, texts
-from tests.grading.attacks.lesson import RIGHT, handed_in
+from tests.grading.attacks.grading import (
+    assert_neighbour_unharmed,
+    everything_in,
+    graded,
+    said_in_the_box,
+)
+from tests.grading.attacks.lesson import FULL, RIGHT, handed_in
 from tests.grading.attacks.outside import Outside, has_ipv6, laid_out, victim
 from tests.grading.walls import needs_walls
 
@@ -26,11 +31,14 @@ def named(case: Reach | Leaves) -> str:
     return case.name
 
 
-def said_in_the_box(outside: Outside, body: str) -> str:
-    """What a cell prints when it is graded; what it has read must not be anywhere in the result."""
-    result = graded(handed_in(RIGHT, before=[cell(outside.filled_in(body))]))
-    assert outside.canary not in everything_in(result)
-    return "\n".join(texts(result))
+def said(outside: Outside, body: str) -> str:
+    """What text prints behind all walls; in a cell of its own it is not even run."""
+    source = cell(outside.filled_in(body))
+    result = graded(handed_in(RIGHT, before=[source]))
+    assert (result.score, result.reasons) == (FULL, ())
+    found = said_in_the_box(source)
+    assert outside.canary not in everything_in(result) + found
+    return found
 
 
 @pytest.mark.parametrize("reach", REACHES, ids=named)
@@ -44,10 +52,10 @@ def test_nothing_outside_is_reached(reach: Reach, outside: Outside):
     (outside.root / "submitted/ben/spare.txt").write_text("spare")
     (outside.root / "planted").unlink(missing_ok=True)
     with victim(outside) as process:
-        said = said_in_the_box(outside, reach.body)
+        found = said(outside, reach.body)
         assert process.poll() is None
-    assert "REACHED" not in said
-    assert "REFUSED" in said or "NOTHING" in said or "was stopped" in said
+    assert "REACHED" not in found
+    assert "REFUSED" in found or "NOTHING" in found or "was stopped" in found
     assert not (outside.root / "planted").exists()
     assert (outside.root / "submitted/ben/spare.txt").exists()
     assert_neighbour_unharmed()
@@ -58,8 +66,8 @@ def test_nothing_is_left_for_the_next_student(left: Leaves, outside: Outside):
     leave, look = (cell(outside.filled_in(text)) for text in (left.leave, left.look))
     said_without(left.without, leave)
     assert "REACHED" in said_without(left.without, look)
-    said_in_the_box(outside, left.leave)
-    found = said_in_the_box(outside, left.look)
+    said(outside, left.leave)
+    found = said(outside, left.look)
     assert "REACHED" not in found
     assert "REFUSED" in found or "NOTHING" in found
     assert_neighbour_unharmed()

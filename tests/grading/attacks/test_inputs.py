@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from autograder.grading.handed_in import HandedIn
-from autograder.grading.restoring import LARGEST
+from autograder.learner.submitted_notebook import LARGEST
 from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded
 from tests.grading.attacks.inputs import HARD, ODD, UNREADABLE, Hard, right
 from tests.grading.attacks.lesson import FULL, NAME, as_file

@@ -9,14 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from autograder.grading import marking, work
+from autograder.grading import marking
 from autograder.grading.box import Box
 from autograder.grading.box import box as box_module
 from tests.grading.attacks.boxes import run_relaxed, throw_away
 from tests.grading.attacks.confinement import cell
 from tests.grading.attacks.crashes import CRASHES, Crash
-from tests.grading.attacks.grading import HOW, assert_neighbour_unharmed, graded, texts, undisturbed
-from tests.grading.attacks.lesson import EACH, FULL, RIGHT, Cell, handed_in
+from tests.grading.attacks.grading import (
+    HOW,
+    assert_neighbour_unharmed,
+    graded,
+    run_in_the_box,
+    said_in_the_box,
+    the_box,
+    undisturbed,
+)
+from tests.grading.attacks.lesson import EACH, FULL, RIGHT, Cell, handed_in, needing
 from tests.grading.attacks.naive import naive_score
 from tests.grading.attacks.resources import (
     CELL,
@@ -36,7 +44,7 @@ pytestmark = needs_walls
 def impatient(monkeypatch: pytest.MonkeyPatch):
     """What does not end is ended sooner; and cells are not read, so that all points are to be seen."""
     monkeypatch.setattr(box_module, "_GRACE", 1.0)
-    monkeypatch.setattr(marking, "read_cells", lambda *given: [])
+    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
 
 
 def named(case: Excess | Crash) -> str:
@@ -69,11 +77,6 @@ def processes_in(box: Box) -> int:
     return len(inside)
 
 
-def the_box() -> Box:
-    (box,) = work._boxes.values()
-    return box
-
-
 @pytest.mark.parametrize("excess", EXCESSES, ids=named)
 def test_nobody_takes_more_than_there_is(excess: Excess):
     undisturbed()
@@ -83,10 +86,10 @@ def test_nobody_takes_more_than_there_is(excess: Excess):
         source = cell("import torch\nx = torch.ones(3)\n" + excess.body + "\nreturn True")
     shown = run_relaxed(source).said[1].text
     assert "REACHED" in shown, shown
-    result = graded(notebook(excess))
-    assert not any("REACHED" in text for text in texts(result))
-    # The rest of the notebook has its points.
-    assert result.score == (FULL if excess.where == CELL else EACH)
+    if excess.where == CELL:
+        assert "REACHED" not in said_in_the_box(source)
+    # The rest of the notebook has its points; in a cell of its own it is not even run.
+    assert graded(notebook(excess)).score == (FULL if excess.where == CELL else EACH)
     assert_neighbour_unharmed()
     assert processes_in(the_box()) == quiet
 
@@ -95,23 +98,32 @@ def test_nobody_takes_more_than_there_is(excess: Excess):
 def test_what_is_said_is_cut(name: str, source: str, size: int):
     if size < 100_000_000:  # the largest is tried in the box only
         assert len(run_relaxed(source).said[1].text) >= size
-    result = graded(handed_in(RIGHT, before=[source]))
+    result = graded(handed_in(RIGHT | {"Square": needing(source, RIGHT["Square"])}))
     assert result.score == FULL
     assert not result.needs_person
     assert len(result.notebook) < len(undisturbed().notebook) + 4 * HOW.limits.text
+    assert len(said_in_the_box(source)) < HOW.limits.text + 100
     assert_neighbour_unharmed()
 
 
 @pytest.mark.parametrize("crash", CRASHES, ids=named)
-def test_a_crash_costs_its_own_cell_only(crash: Crash, tmp_path: Path):
-    """One process for everything loses everything; here the other cells run again without it."""
+def test_a_crash_costs_its_own_exercise_only(crash: Crash, tmp_path: Path):
+    """One process for everything loses everything; here the others are asked again without it.
+
+    In a cell of its own it is not even run.
+    """
     undisturbed()
     quiet = processes_in(the_box())
     assert throw_away(lambda: naive_score(notebook(crash), tmp_path)) == 0.0
-    result = graded(notebook(crash))
-    assert result.score == (FULL if crash.where == CELL else EACH)
     if crash.where == CELL:
-        assert any("This cell was stopped" in text for text in texts(result))
+        assert graded(notebook(crash)).score == FULL
+        content = handed_in(
+            RIGHT | {"Square": needing("import torch\n" + crash.body, RIGHT["Square"])}
+        )
+        assert 0 not in run_in_the_box("import torch\n" + crash.body).answers
+    else:
+        content = notebook(crash)
+    assert graded(content).score == EACH
     assert_neighbour_unharmed()
     assert processes_in(the_box()) == quiet
 
@@ -120,15 +132,12 @@ def test_what_is_naive_is_not_what_crashes(tmp_path: Path):
     assert throw_away(lambda: naive_score(handed_in(RIGHT), tmp_path)) == FULL
 
 
-def test_all_cells_together_have_an_end(monkeypatch: pytest.MonkeyPatch):
-    """No cell takes too long by itself."""
-    slow = ["import time\ntime.sleep(0.4)"] * 10
-    assert graded(handed_in(RIGHT, after=slow)).score == FULL
-    undisturbed()
-    monkeypatch.setattr(the_box(), "limits", replace(HOW.limits, seconds=1.0))
-    result = graded(handed_in(RIGHT, before=slow))
-    assert result.score < FULL
-    assert any("time" in text for text in texts(result))
+def test_all_answers_together_have_an_end(monkeypatch: pytest.MonkeyPatch):
+    """No answer takes too long by itself."""
+    slow = {name: needing("import time\ntime.sleep(1)", answer) for name, answer in RIGHT.items()}
+    assert graded(handed_in(slow)).score == FULL
+    monkeypatch.setattr(the_box(), "limits", replace(HOW.limits, seconds=0.5))
+    assert graded(handed_in(slow)).score < FULL
     monkeypatch.undo()
     assert_neighbour_unharmed()
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from autograder.evidence import Finding
 from autograder.grading import marking
-from autograder.observation import Observation
-from autograder.packing import Unreadable, from_bytes
-from autograder.report import Report
-from autograder.verdict import Asked
+from autograder.judging.finding import Finding
+from autograder.observation.observation import Observation
+from autograder.observation.packing import Unreadable, from_bytes
+from autograder.reporting.report import Report
+from autograder.reporting.verdict import Asked
 from tests.grading.attacks.grading import assert_neighbour_unharmed, graded, undisturbed
-from tests.grading.attacks.lesson import FULL, RIGHT, handed_in
+from tests.grading.attacks.lesson import FULL, RIGHT, handed_in, needing
 from tests.grading.attacks.naive import naive_score
 from tests.grading.attacks.score import (
     ATTACKS,
@@ -51,7 +51,7 @@ def gained_without(wall: str, attack: ScoreAttack, folder: Path, monkeypatch: An
     if wall == IN_PROCESS:
         return naive_score(attack.notebook(), folder, attack.files)
     with monkeypatch.context() as patched:
-        patched.setattr(marking, "read_cells", lambda *given: [])
+        patched.setattr(marking, "read_slices", lambda *given: [])
         if wall == COMPARED:
             patched.setattr(marking, "judge", believing)
         return graded(attack.notebook()).score
@@ -76,7 +76,7 @@ def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pyt
 def test_values_are_judged_even_if_nobody_reads_the_cells(
     attack: ScoreAttack, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(marking, "read_cells", lambda *given: [])
+    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
     result = graded(attack.notebook())
     assert result.score <= attack.worth
     assert not result.needs_person
@@ -94,24 +94,26 @@ def test_what_the_hoarding_answer_is_worth():
     assert graded(handed_in(hoarder())).score == HOARDER_POINTS
 
 
-# Nothing in it waits for a person: it writes to a log and imports a package that may be imported.
+# It writes to a log, and imports a package that everybody may import.
 _PLANTED = """\
 import logging
 
 logging.basicConfig(filename="sklearn.py", format="%(message)s", force=True)
-logging.warning("import autograder.procedures as p\\np.PROCEDURES['structure'] = lambda *given: None")
+logging.warning("import autograder.running.questioning as p\\np.PROCEDURES['structure'] = lambda *given: None")
 import sklearn
 """
 
 
 def test_a_file_of_ones_own_is_no_package(monkeypatch: pytest.MonkeyPatch):
     """Such a file could change what is seen of the structure, and nobody would have read it."""
-    seen = graded(handed_in(hoarder(), before=[_PLANTED]))
-    assert seen.reasons == ()
-    assert seen.score == HOARDER_POINTS
-    monkeypatch.setattr(marking, "read_cells", lambda *given: [])
-    found = "import sys\nsys.path.insert(0, '')\n"
-    assert graded(handed_in(hoarder(), before=[found + _PLANTED])).score > HOARDER_POINTS
+    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
+
+    def worth(planted: str) -> float:
+        answer = needing(planted, hoarder()["MySigmoid"])
+        return graded(handed_in({"MySigmoid": answer})).score
+
+    assert worth(_PLANTED) == HOARDER_POINTS
+    assert worth("import sys\nsys.path.insert(0, '')\n" + _PLANTED) > HOARDER_POINTS
 
 
 def test_there_are_attacks_on_each_wall():

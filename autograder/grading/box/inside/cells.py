@@ -1,4 +1,4 @@
-"""Runs a submission's cells in IPython and puts the questions to what they define.
+"""Runs what a submission's answers need and puts the questions to what it defines.
 
 Nothing here judges. What is said goes out at once, step by step, so that a process that dies has
 said how far it came.
@@ -9,77 +9,24 @@ from __future__ import annotations
 import io
 import json
 import random
-import re
 import signal
 import socket
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from types import SimpleNamespace
 from typing import Any
 
 import torch
-from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.text import SList
-from traitlets.config import Config
 
-from autograder.containment import failure_from
 from autograder.grading.box.inside import frames
-from autograder.observation import Observation
-from autograder.packing import from_bytes, to_bytes
-from autograder.probe import probe
-from autograder.submission import INSTANCE, kind_of
+from autograder.observation.observation import Observation, Question
+from autograder.observation.packing import from_bytes, to_bytes
+from autograder.running.probe import probe
+from autograder.running.program import Piece, Stop, new_space, run
+from autograder.running.submission import INSTANCE, kind_of
 
-_CELL = re.compile(r"^(<ipython-input-|/tmp/ipykernel)")
 _MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
-# Magics that need a page to draw on or a program to start: without one they would end their cell.
-_NOT_NEEDED = frozenset({"matplotlib", "conda", "mamba"})
-# Cell magics that give their text to another program.
-_SCRIPTS = frozenset({
-    "!", "bash", "cmd", "perl", "pypy", "python", "python2", "python3", "ruby", "script", "sh", "sx",
-    "system",
-})  # fmt: skip
-
-
-class Shell(InteractiveShell):
-    """IPython without a terminal, a history file, or the means to start programs."""
-
-    def showtraceback(self, *args: Any, **kwargs: Any) -> None:
-        """Errors are told in the grader's words."""
-
-    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
-        """Likewise."""
-
-    def system(self, cmd: str) -> None:
-        """What `!command` does."""
-        print("Commands of the shell are not run while a notebook is graded.")
-
-    def getoutput(self, cmd: str, *args: Any, **kwargs: Any) -> SList:
-        """What `x = !command` does: x is as after a command that printed nothing."""
-        self.system(cmd)
-        return SList()
-
-    def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        """What `%magic` does; nothing where that is about the notebook's page or its environment."""
-        if magic_name in _NOT_NEEDED:
-            return None
-        return super().run_line_magic(magic_name, line, _stack_depth + 1)
-
-    def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
-        """What `%%magic` does; nothing where the cell is another program's text."""
-        if magic_name in _SCRIPTS:
-            return self.system(cell)
-        return super().run_cell_magic(magic_name, line, cell)
-
-
-def make_shell() -> Shell:
-    """The one shell of a warm process; children get their own copy by forking."""
-    config = Config()
-    config.HistoryManager.enabled = False
-    config.InteractiveShell.cache_size = 0
-    config.InteractiveShell.colors = "NoColor"
-    config.InteractiveShell.automagic = False  # a line that is a magic says so: %cd, not cd
-    return Shell.instance(config=config)
 
 
 class Bounded(io.TextIOBase):
@@ -107,66 +54,64 @@ class Submission:
     """One notebook, step by step."""
 
     def __init__(
-        self, shell: InteractiveShell, to: socket.socket, limits: dict[str, float],
-        experiments: dict[str, dict[str, Any]],
-    ):  # fmt: skip
-        self._shell, self._to, self._limits = shell, to, limits
-        self._experiments = experiments
+        self, to: socket.socket, limits: dict[str, float], experiments: dict[str, dict[str, Any]]
+    ):
+        self._to, self._limits, self._experiments = to, limits, experiments
 
     def run(self) -> None:
         """Read the steps and take them one after the other."""
-        torch.manual_seed(0)
-        random.seed(0)
         table = json.loads(self._message())
         packs = [self._message() for step in table if "exercise" in step]
         for step in table:
             frames.send(self._to, frames.STARTS, str(step["index"]).encode())
+            torch.manual_seed(0)
+            random.seed(0)
+            pieces = [Piece(cell, text, picked) for cell, text, picked in step["pieces"]]
             if "exercise" in step:
-                kind, data = frames.ANSWER, self._answer(step["exercise"], packs.pop(0))
+                kind, data = frames.ANSWER, self._answer(pieces, step["exercise"], packs.pop(0))
             else:
-                kind, data = frames.SAID, json.dumps(self._cell(step["source"])).encode()
+                kind, data = frames.SAID, json.dumps(self._said(pieces)).encode()
             frames.send(self._to, kind, data)
         frames.send(self._to, frames.END)
 
     def _message(self) -> bytes:
         return frames.receive(self._to, _MESSAGES)[1]
 
-    def _cell(self, source: str) -> dict[str, str]:
+    def _run(self, pieces: list[Piece], space: dict[str, Any]) -> tuple[str, list[Stop]]:
+        """What the pieces printed, and how those stopped that did not come to their end."""
         out = Bounded(int(self._limits["text"]))
-        with redirect_stdout(out), redirect_stderr(out), self._interrupted_in_time():
-            try:
-                result = self._shell.run_cell(source, store_history=False, silent=False)
-                error = result.error_before_exec or result.error_in_exec
-            except BaseException as stopped:  # a hook of the cell's own may raise anything
-                error = stopped
+        with redirect_stdout(out), redirect_stderr(out):
+            stops = run(pieces, space)
         sys.stdout.flush()
-        if error is None:
-            return {"text": out.text()}
-        files = frozenset(f for f in _files_of(error) if _CELL.match(f))
-        failure = failure_from(error, "cell", files)
-        place = f"line {failure.line}: {failure.source}" if failure.line and files else ""
-        message = failure.message[:1000]
-        if isinstance(error, SyntaxError) and error.lineno:
-            place = f"line {error.lineno}: {(error.text or '').strip()[:200]}"
-            message = str(error.msg)[
-                :1000
-            ]  # str(error) names a file that the learner does not know
-        return {"text": out.text(), "error": failure.kind, "message": message, "place": place}
+        return out.text(), stops
 
-    def _answer(self, name: str, pack: bytes) -> bytes:
-        if name not in self._shell.user_ns:
-            return to_bytes(Observation(facts={"kind": None}))
-        value = self._shell.user_ns[name]
-        kind = kind_of(value)
-        observation = Observation()
-        if kind.callable and kind.what != INSTANCE:
-            scenarios = {
-                title: SimpleNamespace(run=run)
-                for title, run in self._experiments.get(name, {}).items()
-            }
-            # A cell may have switched gradients off and left it at that; check() switches them on, too.
-            with torch.enable_grad(), self._interrupted_in_time():
-                observation = probe(value, from_bytes(pack), scenarios)
+    def _said(self, pieces: list[Piece]) -> dict[str, str]:
+        with self._interrupted_in_time():
+            text, stops = self._run(pieces, new_space())
+        if not stops or stops[-1].cell != pieces[-1].cell:
+            return {"text": text}
+        return {"text": text} | dict(
+            zip(("error", "message", "place"), astuple(stops[-1])[1:], strict=True)
+        )
+
+    def _answer(self, pieces: list[Piece], name: str, pack: bytes) -> bytes:
+        space = new_space()
+        with self._interrupted_in_time():
+            stops = self._run(pieces, space)[1]
+            if name not in space:
+                how = str(stops[-1]) if stops else ""
+                return to_bytes(Observation(facts={"kind": None, "stopped": how}))
+            value = space[name]
+            kind = kind_of(value)
+            observation = Observation()
+            if kind.callable and kind.what != INSTANCE:
+                scenarios = {
+                    title: SimpleNamespace(run=made)
+                    for title, made in self._experiments.get(name, {}).items()
+                }
+                # A cell may have switched gradients off; check() switches them on, too.
+                with torch.enable_grad():
+                    observation = probe(value, from_bytes(pack, expect=list[Question]), scenarios)
         observation.facts["kind"] = asdict(kind)
         try:
             return to_bytes(observation)
@@ -184,11 +129,3 @@ class Submission:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def _files_of(error: BaseException) -> set[str]:
-    found, trace = set(), error.__traceback__
-    while trace is not None:
-        found.add(trace.tb_frame.f_code.co_filename)
-        trace = trace.tb_next
-    return found

@@ -86,14 +86,14 @@ def _be_a_submission(job: int, settings: dict[str, Any], experiments: dict[str, 
             frames.send(to, frames.NO_WALL, f"{type(error).__name__}: {error}".encode())
             os._exit(2)
         frames.send(to, frames.READY)
-        cells.Submission(_SHELL[0], to, settings["limits"], experiments).run()
+        cells.Submission(to, settings["limits"], experiments).run()
         status = 0
     finally:
         os._exit(status)
 
 
 def _put_up_walls(job: int, settings: dict[str, Any]) -> None:
-    from autograder.grading.box.inside import seccomp, walls
+    from autograder.grading.box.inside import walls
 
     up, limits = settings["walls"], settings["limits"]
     nothing = os.open("/dev/null", os.O_RDWR)
@@ -119,10 +119,7 @@ def _put_up_walls(job: int, settings: dict[str, Any]) -> None:
         )
     if up["seccomp"]:
         walls.no_new_privileges()
-        seccomp.install()
-
-
-_SHELL: list[Any] = []
+        walls.install_filter()
 
 
 def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -130,17 +127,13 @@ def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]
     import torch
 
     torch.set_num_threads(1)
-    from autograder.grading.box.inside import cells, inert
+    from autograder.grading.box.inside import inert
+    from autograder.running.program import Piece, new_space, run
 
     inert.install(settings["inert"])
-    shell = cells.make_shell()
-    _SHELL.append(shell)
-    for source in settings["prelude"]:
-        shell.run_cell(source, store_history=False)
-    shell.run_cell("raise ValueError('what a failing cell needs is imported, too')")
-    shell.reset(new_session=False)
+    run([Piece("what a failing cell needs is imported, too", "import numpy\n1 / 0")], new_space())
     of_exercises = pickle.loads((folder / "experiments.pickle").read_bytes())
-    from autograder.functions import FUNCTIONS
+    from autograder.contract.functions import FUNCTIONS
 
     FUNCTIONS.update(of_exercises["functions"])
     if settings["device"] == "cpu":  # a process that has run backward with a GPU cannot be forked
@@ -152,8 +145,9 @@ def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]
 def _answer_some(folder: Path) -> None:
     from torch.autograd import Function
 
-    from autograder.packing import from_bytes, to_bytes
-    from autograder.probe import probe
+    from autograder.observation.observation import Question
+    from autograder.observation.packing import from_bytes, to_bytes
+    from autograder.running.probe import probe
 
     class Square(Function):
         @staticmethod
@@ -166,7 +160,8 @@ def _answer_some(folder: Path) -> None:
             (x,) = ctx.saved_tensors
             return 2 * x * grad_output
 
-    to_bytes(probe(Square, from_bytes((folder / "questions.bin").read_bytes()), {}))
+    asked = from_bytes((folder / "questions.bin").read_bytes(), expect=list[Question])
+    to_bytes(probe(Square, asked, {}))
     _import_meta_kernels()
 
 

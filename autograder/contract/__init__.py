@@ -1,0 +1,1 @@
+"""What an exercise asks: exercises, cases, and the questions and right answers made of them."""

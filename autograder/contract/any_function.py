@@ -1,0 +1,244 @@
+"""Reports for any Function, not only the course's: an exercise made from inputs and what is known of it.
+
+Without a reference the values of forward are believed, and its slopes are measured
+(``autograder.contract.measured``). With one, the reference decides; where gradcheck rejects its gradient
+too, at a kink, a case is a special one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from autograder.contract.drawing import is_small
+from autograder.contract.exercise import Case, Exercise, Strictness
+from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.references import cast
+
+# Rules (by function name) that say nothing where forward is its own reference.
+VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_value"})
+# What is worth saying, and makes no number wrong.
+ADVICE = frozenset({
+    "ignores-needs-input-grad", "saves-on-ctx", "double-backward-missing", "loses-precision",
+    "gradient-unsummed", "gradient-dtype", "finite-differences", "uses-autograd",
+})  # fmt: skip
+_HINT = "There are no hints for a Function that is not from the course; explain(rule) says more."
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What one says of a Function beside its inputs. Names as gradcheck's, where it has them.
+
+    reference     a torch function with the right values and gradients
+    surrogate     a torch function whose gradient is the one that is meant, where it is no derivative
+    atol, rtol    what a number may be off by, beyond what is always allowed (1e-6 of it, and what was measured)
+    eps           the step of central differences; None: the one that is most exact, measured
+    nondet_tol    what two calls with the same arguments may differ by
+    dtypes        what else than float64 is asked; None: float32 where there is a reference
+    second_order  True: has to be there; None: has to be right where it is there; False: is not asked
+    ignore        names of rules that are not judged
+    strict        advice counts as an error
+    """
+
+    reference: Callable[..., Any] | None = None
+    surrogate: Callable[..., Any] | None = None
+    atol: float = 0.0
+    rtol: float = 0.0
+    eps: float | None = None
+    nondet_tol: float = 0.0
+    dtypes: Sequence[torch.dtype] | None = None
+    second_order: bool | None = None
+    ignore: frozenset[str] = field(default_factory=frozenset)
+    strict: bool = False
+
+    @property
+    def strictness(self) -> Strictness:
+        advice = frozenset() if self.strict else ADVICE
+        advice -= {"double-backward-missing"} if self.second_order else frozenset()
+        return Strictness(
+            advice, self.ignore, self.atol + self.nondet_tol, self.rtol, as_given=True
+        )
+
+
+@dataclass(frozen=True)
+class Given:
+    """Inputs as an exercise takes them: each tensor an argument of its own, in float64.
+
+    sets      the arguments, flat, of each set; wants: positions of those that are differentiated
+    restore   puts flat arguments together again; None where they are flat already
+    names     of the flat arguments, from the names of the given ones
+    """
+
+    sets: tuple[tuple[Any, ...], ...]
+    wants: tuple[tuple[int, ...], ...]
+    restore: Callable[[Sequence[Any]], Sequence[Any]] | None
+    names: Callable[[Sequence[str]], list[str]]
+
+
+def given(inputs: Any) -> Given:
+    """Inputs as ``evaluate`` takes them. TypeError for anything else, ValueError where nothing is differentiable."""
+    sets = _input_sets(inputs)
+    flat = [pytree.tree_flatten(args) if _nested(args) else (list(args), None) for args in sets]
+    spec = flat[0][1]
+    if any(other != spec for _, other in flat):
+        raise ValueError("all sets of inputs must be nested in the same way.")
+    wants = [_wanted(leaves) for leaves, _ in flat]
+    if not all(wants):
+        raise ValueError("at least one of the inputs must be a floating-point tensor.")
+
+    def names(of: Sequence[str]) -> list[str]:
+        if spec is None:
+            return list(of)
+        paths = [path for path, _ in pytree.tree_flatten_with_path(sets[0])[0]]
+        first, last = len(of) - 1, of[-1].strip("*")
+        starred = (
+            [*of[:-1], *(f"{last}[{k}]" for k in range(len(sets[0]) - first))]
+            if of[-1] != last
+            else [*of]
+        )
+        starred += [f"argument {i + 1}" for i in range(len(starred), len(sets[0]))]
+        return [starred[path[0].idx] + pytree.keystr(path[1:]) for path in paths]  # type: ignore[attr-defined]
+
+    restore = None if spec is None else (lambda leaves: pytree.tree_unflatten(list(leaves), spec))
+    return Given(tuple(_fixed(leaves) for leaves, _ in flat), tuple(wants), restore, names)
+
+
+def exercise_for(
+    inputs: Given, terms: Terms, measured: Measured, submission: Any, name: str = "",
+    also: tuple[str, ...] = (), wrapped: bool = False, draws: bool = False,
+) -> Exercise:  # fmt: skip
+    """An exercise that asks of a submission what ``reference`` does on the inputs.
+
+    measured  the submission's own forward, to be compared with where there is no reference
+    also      what else is asked (``Exercise.also``)
+    draws     forward draws random numbers: in another layout or dtype it draws others
+    wrapped   the submission is no class: tensors that it brings along live on the CPU
+    """
+    reference = terms.reference or measured
+    if terms.surrogate is not None:
+        reference = _with_gradient_of(reference, terms.surrogate)
+    smooth = [
+        terms.reference is None or _gradcheck_accepts(terms.reference, a) for a in inputs.sets
+    ]
+    cases = tuple(
+        _case(i, args, wants, len(smooth), kink=any(smooth) and not smooth[i])
+        for i, (args, wants) in enumerate(zip(inputs.sets, inputs.wants, strict=True))
+    )
+    compared = terms.reference is not None
+    dtypes = terms.dtypes if terms.dtypes is not None else (torch.float32,) * compared
+    plain = all(
+        isinstance(a, Tensor | int | float | str | None) for args in inputs.sets for a in args
+    )
+    signature = f"({', '.join(inputs.names(_names(submission, terms.reference)))})"
+    return Exercise(
+        name=name or getattr(submission, "__name__", None) or type(submission).__name__,
+        lesson="",
+        summary="The reference's values and gradients."
+        if compared
+        else "Its own forward's gradients.",
+        signature=signature,
+        reference=reference,
+        cases=cases,
+        hints=(_HINT, _HINT, _HINT),
+        second_order="not-judged" if terms.second_order is False else "right",
+        gradcheck=False,
+        half=torch.bfloat16 in dtypes and not draws,
+        float32=torch.float32 in dtypes and not draws,
+        noncontiguous=not draws,
+        any_size=False,
+        meta=plain and not wrapped,
+        may_use_autograd=True,
+        strictness=terms.strictness,
+        also=also,
+    )
+
+
+def _input_sets(inputs: Any) -> list[tuple[Any, ...]]:
+    if isinstance(inputs, Tensor):
+        inputs = (inputs,)
+    sets = list(inputs) if isinstance(inputs, list) else [inputs]
+    if not sets or not all(isinstance(s, tuple) for s in sets):
+        raise TypeError(
+            "inputs must be a tuple of arguments, as you would pass them to apply: inputs=(x, weight); "
+            "or a list of such tuples."
+        )
+    return sets
+
+
+def _nested(args: tuple[Any, ...]) -> bool:
+    containers = [a for a in args if isinstance(a, list | tuple | dict)]
+    return any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(containers))
+
+
+def _wanted(leaves: Sequence[Any]) -> tuple[int, ...]:
+    """Those that require grad, as gradcheck reads it; where none does, all that could."""
+    chosen = [i for i, a in enumerate(leaves) if isinstance(a, Tensor) and a.requires_grad]
+    return tuple(chosen or [i for i, a in enumerate(leaves) if is_differentiable(a)])
+
+
+def _fixed(args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments with floating tensors as float64 copies on the CPU, modules too."""
+    kept = [a.detach().cpu().clone() if isinstance(a, Tensor) else a for a in args]
+    return cast(kept, torch.float64)
+
+
+def _case(i: int, args: tuple[Any, ...], wants: tuple[int, ...], count: int, kink: bool) -> Case:
+    words = "your inputs" if count == 1 else f"your inputs, set {i + 1}"
+    return Case(words, lambda sampler: args, role="special" if kink else "main", wants=wants)
+
+
+def _with_gradient_of(
+    values: Callable[..., Any], surrogate: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A function with the values of one function and the gradients of another."""
+
+    def reference(*args: Any) -> Any:
+        with torch.no_grad():
+            right = values(*[a.detach() if isinstance(a, Tensor) else a for a in args])
+        meant = surrogate(*args)
+        if isinstance(right, tuple | list):
+            return tuple(map(_straight, right, meant))
+        return _straight(right, meant)
+
+    reference.own = isinstance(values, Measured)  # type: ignore[attr-defined]
+    return reference
+
+
+def _straight(value: Any, meant: Any) -> Any:
+    if not isinstance(value, Tensor) or not isinstance(meant, Tensor) or not meant.requires_grad:
+        return value
+    return value.detach() + (meant - meant.detach())
+
+
+def _gradcheck_accepts(reference: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether gradcheck accepts the reference's own gradient; True where gradcheck is not asked."""
+    if not is_small(args):
+        return True
+    leaves = [a.clone().requires_grad_() if is_differentiable(a) else a for a in args]
+    try:
+        with torch.enable_grad():
+            return torch.autograd.gradcheck(reference, leaves, raise_exception=False)
+    except Exception:  # a reference that stops with an error is told of when it is used
+        return True
+
+
+def _names(submission: Any, reference: Callable[..., Any] | None) -> list[str]:
+    """Names for the arguments, from forward (without ctx) or from the reference."""
+    owner = getattr(submission, "__self__", submission)
+    functions: Sequence[Any] = (getattr(owner, "forward", None), reference, submission)
+    for function in filter(None, functions):
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        names = [p.name for p in parameters if p.name not in ("ctx", "self") and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]  # fmt: skip
+        starred = [f"*{p.name}" for p in parameters if p.kind == p.VAR_POSITIONAL]
+        if (names or starred) and starred != ["*args"]:
+            return names + starred
+    return ["x"]

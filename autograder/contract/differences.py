@@ -1,0 +1,193 @@
+"""Slopes of a function, measured: central differences in two steps, with the error that they carry.
+
+No step is right for every function, so the error is measured and not assumed. It has three parts:
+
+- *curvature*: what the differences with steps h and 2h disagree by;
+- *kinks*: how far the slopes to the left and to the right are apart, beyond what curvature explains (that shrinks with h);
+- *noise*: what rounding adds, from high differences of forward along a line (Moré and Wild, Estimating
+  Computational Noise, 2011). A forward that computes in float32 inside shows a noise of 1e-8, and steps are longer.
+
+Where the error is larger than the slope nobody can tell, and nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Values = Callable[[Tensor], Tensor]  # (n,) ↦ (m,), float64
+Stop = Callable[[], bool]
+
+_ROUNDING = 2.0**-53  # of one operation in float64
+_LOST = (
+    1e-4  # a measured error of this share of the slopes is worth a second try with a shorter step
+)
+_LONGEST = 0.2  # as a share of the number that is moved
+_SAFETY = 4.0  # noise is a standard deviation
+_COARSE = (
+    (torch.float8_e5m2, 0.3),
+    (torch.float8_e4m3fn, 0.3),
+    (torch.bfloat16, 5e-2),
+    (torch.float16, 2e-2),
+    (torch.float32, 1e-3),
+)
+_FINE = 1e-7  # how far apart noise is looked for: many roundings, and no curvature
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Of m outputs along k directions, each (k, m).
+
+    near, far  central differences with the steps h and 2h
+    kink       slope on the right less slope on the left, without what curvature explains
+    noise      the standard deviation that rounding gives ``near``
+    """
+
+    near: Tensor
+    far: Tensor
+    kink: Tensor
+    noise: Tensor
+
+    def weighted(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """(slopes, errors), each (k,), of the outputs' sum with these weights (m,); an error may be inf."""
+        near, far = self.near @ weights, self.far @ weights
+        kink = (self.kink.abs() - _SAFETY * self.noise).clamp(min=0) @ weights.abs()
+        noise = _SAFETY * ((self.noise * weights) ** 2).sum(1).sqrt()
+        errors = torch.nan_to_num((near - far).abs() + kink + noise, nan=math.inf)
+        return near + (near - far) / 3, errors
+
+    @property
+    def doubt(self) -> Tensor:
+        """How unsure each direction is (k,): its errors as a share of its slopes."""
+        errors = ((self.near - self.far).abs() + self.kink.abs()).sum(1)
+        shares = errors / self.near.abs().sum(1).clamp(min=1e-300)
+        return torch.nan_to_num(shares, nan=math.inf)
+
+    def where(self, chosen: Tensor, other: Slopes) -> Slopes:
+        """These along the chosen directions, the other ones elsewhere."""
+        pairs = ((getattr(self, n), getattr(other, n)) for n in ("near", "far", "kink", "noise"))
+        return Slopes(*(torch.where(chosen[:, None], mine, its) for mine, its in pairs))
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How exactly a function computes.
+
+    dtype  the one that all its outputs fit in
+    noise  of each output (m,): the standard deviation of its rounding errors; share: as one of the output
+    """
+
+    dtype: torch.dtype
+    noise: Tensor
+    share: float
+
+    @property
+    def step(self) -> float:
+        """The relative step that balances noise and curvature."""
+        return min(_LONGEST, max(self.share, _ROUNDING) ** (1 / 3))
+
+
+def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -> Precision:
+    """How exactly a function computes around a point; ``known``: the dtype that it computes in, if that is known."""
+    generator = torch.Generator().manual_seed(0)
+    scale = torch.where(at == 0, 1.0, at.abs())
+    line = (torch.rand(at.shape, generator=generator, dtype=torch.float64) + 0.5) * scale
+    line = torch.where(torch.rand(at.shape, generator=generator) < 0.5, -line, line)
+    dtype, apart = torch.float64, _FINE
+    beside = values(at + 1e-3 * line)
+    for coarse, wide in _COARSE:
+        if known == coarse:
+            dtype, apart = coarse, wide
+        # A sign has few digits of itself.
+        if known is not None or bool((beside == beside.round()).all()):
+            continue
+        if torch.equal(beside.to(coarse).double(), beside):
+            # So has a quantiser: it is not moved by little.
+            moved = values(at + (1e-3 + wide) * line) != beside
+            if float(moved.double().mean() if moved.numel() else 0.0) > 0.5:
+                dtype, apart = coarse, wide
+            break
+    rows = torch.stack([values(at + place * apart / 8 * line) for place in range(8)])
+    noise, table = torch.full_like(rows[0], math.inf), rows
+    for order in range(1, 7):
+        table = table[1:] - table[:-1]
+        if order >= 4:  # below, curvature shows
+            share = math.factorial(order) ** 2 / math.factorial(2 * order)
+            noise = torch.minimum(noise, (share * (table**2).mean(0)).sqrt())
+    size = rows[0].abs()
+    shares = torch.nan_to_num(noise / size.clamp(min=1e-300), nan=0.0, posinf=0.0)[size > 0]
+    usual = float(shares.median()) if shares.numel() else 0.0
+    least = _ROUNDING / 2 if dtype == torch.float64 else torch.finfo(dtype).eps / 8
+    noise = torch.nan_to_num(noise, nan=0.0, posinf=0.0)
+    share = max(usual, least)
+    return Precision(dtype, torch.maximum(noise, share * size), share)
+
+
+def slopes_at(
+    values: Values, at: Tensor, along: Tensor, precision: Precision, eps: float | None = None,
+    stop: Stop = lambda: False,
+) -> Slopes:  # fmt: skip
+    """The slopes of a function at a point (n,) along directions (k, n).
+
+    eps   the step; None: what noise and curvature balance at, and where that is too long for the place
+          (log near 0), a shorter one
+    stop  says that there is no time left; directions that were not walked have an infinite error
+    """
+    size = (along * at).abs().amax(1) if len(along) else torch.ones(0, dtype=torch.float64)
+    if eps is not None:
+        return _walked(values, at, along, torch.full_like(size, eps), precision, stop)
+    found = _walked(values, at, along, precision.step * size.clamp(min=1.0), precision, stop)
+    # An input of 1e-5 has a neighbourhood of its own.
+    short = (found.doubt > _LOST) & (size > 0) & (size < 1.0)
+    if bool(short.any()):
+        again = _walked(values, at, along[short], precision.step * size[short], precision, stop)
+        better = torch.zeros_like(short)
+        better[short] = again.doubt < found.doubt[short]
+        spread = _spread(again, short)
+        found = spread.where(better, found)
+    return found
+
+
+def _spread(some: Slopes, places: Tensor) -> Slopes:
+    def whole(rows: Tensor) -> Tensor:
+        made = rows.new_full((len(places), rows.shape[1]), math.nan)
+        made[places] = rows
+        return made
+
+    return Slopes(whole(some.near), whole(some.far), whole(some.kink), whole(some.noise))
+
+
+def _walked(
+    values: Values, at: Tensor, along: Tensor, steps: Tensor, precision: Precision, stop: Stop
+) -> Slopes:
+    middle = values(at)
+    rows: list[tuple[Tensor, ...]] = []
+    for direction, h in zip(along, steps.tolist(), strict=True):
+        if stop():
+            rows.append(tuple(torch.full_like(middle, math.nan) for _ in range(4)))
+            continue
+        left2, left, right, right2 = (values(at + t * h * direction) for t in (-2, -1, 1, 2))
+        near, far = (right - left) / (2 * h), (right2 - left2) / (4 * h)
+        # Right slope less left slope: h·f″ where smooth, the same number at every step at a kink.
+        bent = 2 * (right - 2 * middle + left) / h - (right2 - 2 * middle + left2) / (2 * h)
+        # An output that did not change at all has no noise either.
+        moved = (right2 != middle) | (left2 != middle) | (right != left)
+        noise = torch.where(moved, precision.noise / h, precision.noise / h * (near != 0))
+        rows.append((near, far, bent, noise))
+    if not rows:
+        rows = [tuple(middle.new_zeros(0, len(middle)) for _ in range(4))]
+        return Slopes(*rows[0])
+    return Slopes(*(torch.stack([row[i] for row in rows]) for i in range(4)))
+
+
+def unit_directions(n: int, most: int) -> Iterator[int]:
+    """Which of n elements are moved, one after the other: all of them, or ``most`` spread over them."""
+    if n <= most:
+        yield from range(n)
+        return
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(n))
+    yield from sorted(order[:most].tolist())

@@ -1,0 +1,285 @@
+"""What an exercise is: frozen data that says what is asked, never code that judges.
+
+An :class:`Exercise` names the contract (a reference function, cases, a memory budget, hints).
+``autograder.contract.plan`` turns it into questions, ``autograder.running.probe`` puts them to the learner's code
+and ``autograder.judging.rules`` judge the answers.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+Role = Literal["main", "special", "extreme", "empty", "batch"]
+Severity = Literal["error", "advice", "note"]
+SecondOrder = Literal["right", "right-or-refused", "refused", "checked", "not-judged"]
+
+
+class Sampler:
+    """Seeded random inputs: the same seed gives the same tensors on every machine.
+
+    All tensors are float64 on the CPU; the plan casts and moves them where a question asks for it.
+
+    more  added to every size above 1: the same case in another size
+    """
+
+    def __init__(self, seed: int, more: int = 0):
+        self._generator = torch.Generator().manual_seed(seed)
+        self._more = more
+
+    def _sizes(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return tuple(size + self._more if size > 1 else size for size in shape)
+
+    def normal(self, *shape: int) -> Tensor:
+        """Standard normal values of the given shape."""
+        return torch.randn(self._sizes(shape), generator=self._generator, dtype=torch.float64)
+
+    def uniform(self, *shape: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+        """Values uniform in [low, high)."""
+        unit = torch.rand(self._sizes(shape), generator=self._generator, dtype=torch.float64)
+        return low + (high - low) * unit
+
+    def away_from(
+        self, *shape: int, points: Sequence[float] = (0.0,), gap: float = 0.05, scale: float = 1.5
+    ) -> Tensor:
+        """Normal values (times ``scale``) that keep at least ``gap`` from every kink in ``points``.
+
+        Values of both signs are there whenever the tensor has two elements or more.
+        """
+        values = self.normal(*shape) * scale
+        if values.numel() > 1:
+            flat = values.view(-1)
+            flat[0], flat[1] = -flat[0].abs(), flat[1].abs()
+        for point in sorted(points):
+            offset = values - point
+            near = offset.abs() < gap
+            side = torch.where(offset >= 0, 1.0, -1.0).to(values)
+            values = torch.where(near, point + side * 2 * gap, values)
+        return values
+
+    def distinct(self, *shape: int, spacing: float = 0.3) -> Tensor:
+        """Values without ties: shuffled multiples of ``spacing`` with a little noise, centred on 0."""
+        noise = self.uniform(*shape, low=-0.2, high=0.2)
+        count = noise.numel()
+        order = torch.randperm(count, generator=self._generator).to(noise).reshape(noise.shape)
+        return (order - (count - 1) / 2 + noise) * spacing
+
+    def integer(self, low: int, high: int) -> int:
+        """One integer in [low, high)."""
+        return int(torch.randint(low, high, (), generator=self._generator))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call the submission is judged on.
+
+    name     words a learner reads: "a batch of vectors"
+    make     gets a Sampler, returns the arguments; tensors float64 on the CPU
+    wants    positions of the arguments that require grad; None: every floating-point tensor that is
+             not among the exercise's constants (for a plain function: none)
+    role     main (random, smooth points), special (kinks, bounds, ties: ``fails-special-point``),
+             extreme (±1000, judged in float32), empty, batch (more or fewer batch dimensions)
+    second   a special or extreme case that asks second derivatives too (main cases always do); "mixed": only
+             in a loss that adds x³, where a gradient may be constant
+    advice   the next step for who fails at this very point, where the rule's own words are too
+             general ("if scale: takes 0 for a missing number")
+    """
+
+    name: str
+    make: Callable[[Sampler], tuple[Any, ...]]
+    role: Role = "main"
+    wants: tuple[int, ...] | None = None
+    second: bool | Literal["mixed"] = False
+    advice: str = ""
+
+    def in_float64(self) -> Case:
+        """The same case without its dtype in the name."""
+        return replace(self, name=self.name.removesuffix(" in float32"))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Arguments that the contract says are refused, and the errors that count as a refusal.
+
+    argument  which of them is the reason; the message may not name another one instead
+    """
+
+    name: str
+    make: Callable[[Sampler], tuple[Any, ...]]
+    errors: tuple[str, ...] = ("TypeError",)
+    argument: str = ""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What the judge of an experiment found: a code with typed facts, never a sentence.
+
+    code      a key of the exercise's sentences, "<family>/<cause>"
+    facts     what the sentence of that code puts between its braces
+    evidence  measured values that a report shows: actual, expected, original, …
+    rule      the rule that does not hold, where it is not the experiment's own
+    at        names of calls: the line is shown in which the first of them stands that the code calls once
+    symptom   what is wrong is known, and not why: a known mistake with the same data may say more
+    """
+
+    code: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
+    rule: str = ""
+    at: tuple[str, ...] = ()
+    symptom: bool = True
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """An experiment of an exercise's own, for what cases cannot say.
+
+    run    gets the submission and a seeded Sampler in the learner's process; returns plain data
+    judge  gets that data outside; returns None when it is right, or the Cause
+    rule   the rule that a verdict of this scenario carries
+    promise  the key of the promise it is about; "": that of the rule
+    needs  rules that must hold before this one is judged
+    cause  judged before gradcheck and before what is kept where: its finding explains theirs
+    first  judged before everything else: its finding explains wrong values and errors. Where the
+           experiment itself stops with an error, it is silent and the ordinary rules speak
+    given  entries of the data that the run chooses itself, whatever the submission does: inputs, sizes.
+           The deciding process lays its own in their place
+    free   entries whose length is the submission's own affair
+    """
+
+    name: str
+    rule: str
+    run: Callable[[Callable[..., Any], Sampler], dict[str, Any]]
+    judge: Callable[[dict[str, Any]], Cause | None]
+    needs: tuple[str, ...] = ("raises",)
+    cause: bool = False
+    first: bool = False
+    promise: str = ""
+    given: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Strictness:
+    """What of an answer counts. A contract of the course counts everything that it asks.
+
+    advice      public names of rules that only advise: what they find is shown, and the answer passes
+    ignored     public names of rules that are not judged
+    atol, rtol  what a number may be off by, beyond what is always allowed
+    as_given    nothing is asked that nobody gave: no −inf, no gradcheck. What torch sums or casts itself, and
+                a precision lost inside, is advice of its own
+    """
+
+    advice: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+    atol: float = 0.0
+    rtol: float = 0.0
+    as_given: bool = False
+
+    def severity(self, rule: str) -> Severity:
+        """How much it weighs that a rule does not hold."""
+        return "advice" if rule in self.advice else "error"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is asked. Names and contracts are public (they stand in the lesson).
+
+    reference       takes the same arguments; its values are right, and so are its derivatives of
+                    every order through autograd (for a surrogate: those of the surrogate)
+    budget          (args, outputs) -> bytes that may stay alive for backward; None: not judged
+    second_order    right: second derivatives must be right; right-or-refused: right or RuntimeError;
+                    refused: always RuntimeError; checked: by gradgradcheck only; not-judged
+    constants       positions of tensor arguments that get the gradient None by contract
+    gradcheck       False where gradcheck fails by design (surrogate gradients)
+    keeps_digits    tiny gradients keep their digits in float32, as those of torch's own function do
+    is_function     True for plain functions such as ``numerical_gradient``
+    forbidden       torch functions the exercise rebuilds, by public name ("torch.softmax")
+    may_use_autograd  backward (or the function) may call torch.autograd
+    released        the broken version to repair that the released cell holds in place of an empty stub,
+                    as a function: recognised by its code
+    half            also run in bfloat16
+    any_size        also run with more rows than any case has, which may not take more operations; False
+                    where a Python loop over rows or blocks is the method
+    tensors_on_ctx  forward may put a tensor that it made on ctx as an attribute (a random state); else it is
+                    refused
+    strictness      what counts as an error
+    also            further kinds of question that the first case is asked: jvp, vmap, opcheck
+    mistakes        known mistakes and right answers, a file or its text (``autograder.contract.known_mistakes``)
+    sentences       the words for the causes that its own experiments find, in the form of
+                    ``autograder.reporting.wording``
+    """
+
+    name: str
+    lesson: str
+    summary: str
+    signature: str
+    reference: Callable[..., Any]
+    cases: tuple[Case, ...]
+    hints: tuple[str, str, str]
+    budget: Callable[[tuple[Any, ...], tuple[Tensor, ...]], int] | None = None
+    budget_words: str = ""
+    second_order: SecondOrder = "right"
+    constants: frozenset[int] = frozenset()
+    gradcheck: bool = True
+    keeps_digits: bool = False
+    is_function: bool = False
+    forbidden: frozenset[str] = frozenset()
+    may_use_autograd: bool = False
+    linear_upstream: bool = True
+    released: Callable[..., Any] | None = None
+    half: bool = True
+    any_size: bool = True
+    tensors_on_ctx: bool = False
+    meta: bool = True
+    float32: bool = True
+    noncontiguous: bool = True
+    expanded: bool = True
+    refusals: tuple[Refusal, ...] = ()
+    scenarios: tuple[Scenario, ...] = ()
+    mistakes: Path | str | None = None
+    sentences: str = ""
+    strictness: Strictness = Strictness()
+    also: tuple[str, ...] = ()
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The names in the signature: ("x", "weight", "bias") for "(x, weight, bias=None)"."""
+        return _names_in(self.signature)
+
+    def argument(self, position: int) -> str:
+        """The name of one argument, by position; args[0], args[1], … for those of "*args"."""
+        names = self.argument_names
+        starred = "*" in self.signature and position >= len(names) - 1
+        if starred:
+            return f"{names[-1]}[{position - len(names) + 1}]"
+        return names[position] if position < len(names) else f"argument {position + 1}"
+
+    def __post_init__(self) -> None:
+        if not self.cases and not self.scenarios:
+            raise ValueError(f"{self.name}: an exercise needs at least one case or scenario")
+        if len(self.hints) != 3 or not all(text.strip() for text in self.hints):
+            raise ValueError(f"{self.name}: three hints are needed, from gentle to formula")
+
+
+@functools.cache
+def _names_in(signature: str) -> tuple[str, ...]:
+    inner = signature.strip().strip("()")
+    return tuple(p.split("=")[0].strip(" *") for p in inner.split(",") if p.strip())
+
+
+def sentences_beside(module: str) -> str:
+    """The sentences that stand beside an exercise's module (``__file__``), in a file of the same name."""
+    text = Path(module).with_suffix(".md").read_text(encoding="utf-8")
+    return text[text.index("## ") :] + "\n"  # what stands before says what the file is about
+
+
+def bytes_of(*tensors: Tensor | None) -> int:
+    """Bytes of the given tensors, as budgets count them (elements × element size)."""
+    return sum(t.numel() * t.element_size() for t in tensors if t is not None)

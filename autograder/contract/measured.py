@@ -1,0 +1,290 @@
+"""A submission's own forward as a reference: its values are believed, its slopes are measured."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.differences import (
+    Slopes,
+    Stop,
+    precision_of,
+    slopes_at,
+    unit_directions,
+)
+from autograder.observation.compare import coarse_dtype
+
+MOST = 1000  # elements of one argument that are moved, each with four calls of forward
+MOST_NUMBERS = 2_000_000  # slopes that are kept of one argument
+MOST_TWICE = 40  # elements that are moved for a second derivative, each with four calls of backward
+
+
+class Measured:
+    """Called as forward is, it gives forward's outputs with gradients that are central differences.
+
+    call  forward, as a learner applies it
+    eps   the step; None: chosen by what is measured
+    stop  says that there is no time left: what was not measured has an infinite error
+    """
+
+    own = True  # what it raises, the submission raises
+
+    def __init__(
+        self, call: Callable[..., Any], eps: float | None = None, stop: Stop = lambda: False
+    ):
+        self.call, self.eps, self.stop = call, eps, stop
+        self.known: dict[Any, _Placed] = {}  # slopes, by the arguments and the one that was moved
+
+    def __call__(self, *args: Any) -> Any:
+        run = _Run(self, args)
+        leaves = [a if is_differentiable(a) else None for a in args]
+        made = _Slopes.apply(run, *leaves)
+        return made[0] if run.single else made
+
+    def values(self, args: Sequence[Any]) -> Any:
+        """What forward gives for copies of the arguments."""
+        with torch.no_grad():
+            return self.call(*map(_copied, args))
+
+    def computes_in(self, args: Sequence[Any], position: int) -> torch.dtype:
+        """The dtype that all outputs fit in, whatever dtype they have."""
+        target = args[position]
+
+        def values(flat: Tensor) -> Tensor:
+            now = [*args[:position], _unflat(flat, target), *args[position + 1 :]]
+            return _all_flat(as_tuple(self.values(now)))
+
+        return precision_of(values, flat_of(target)).dtype
+
+    def gradients(
+        self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
+    ) -> tuple[Tensor, ...]:
+        """What the submission's own backward gives; zeros for None."""
+        copies = [_copied(a) for a in args]
+        for i in wants:
+            copies[i].requires_grad_(True)
+        with torch.enable_grad():
+            made = as_tuple(self.call(*copies))
+        pairs = [
+            (o, g)
+            for o, g in zip(made, upstream, strict=False)
+            if g is not None and o.requires_grad
+        ]
+        leaves = [copies[i] for i in wants]
+        found: Sequence[Tensor | None] = [None] * len(leaves)
+        if pairs:
+            roots, grads = zip(*pairs, strict=True)
+            found = torch.autograd.grad(roots, leaves, grads, allow_unused=True)
+        return tuple(
+            torch.zeros_like(x) if g is None else g.detach()
+            for x, g in zip(leaves, found, strict=True)
+        )
+
+    def second(
+        self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None],
+        directions: Sequence[Tensor | None], mixed: bool,
+    ) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:  # fmt: skip
+        """(second derivatives, their errors) for the inputs, then for the upstream gradients.
+
+        Measured on backward, which is right where this is asked: the slopes of its weighted sum.
+        """
+        given = [g for g in upstream if g is not None]
+        leaves = [args[i].detach() for i in wants] + [g.detach() for g in given]
+        draws = Draws()
+
+        def weighted(place: int) -> Callable[[Tensor], Tensor]:
+            def values(flat: Tensor) -> Tensor:
+                draws.again()
+                moved = list(leaves)
+                moved[place] = _unflat(flat, leaves[place])
+                now = list(args)
+                for i, value in zip(wants, moved, strict=False):
+                    now[i] = value
+                rest = iter(moved[len(wants) :])
+                ups = [None if g is None else next(rest) for g in upstream]
+                total = torch.zeros((), dtype=torch.float64)
+                for found, d in zip(self.gradients(now, wants, ups), directions, strict=True):
+                    if d is not None:
+                        total = total + (flat_of(found) * flat_of(d)).sum()
+                return total.reshape(1)
+
+            return values
+
+        # A weighted sum has more digits than what backward computes.
+        first = self.gradients(args, wants, upstream)
+        coarse = next(filter(None, map(coarse_dtype, first)), None)
+        one = torch.ones(1, dtype=torch.float64)
+        values, errors = [], []
+        for place, leaf in enumerate(leaves):
+            slope, error = self.slopes(weighted(place), leaf, MOST_TWICE, coarse).weighted_into(one)
+            value = _unflat(slope, leaf)
+            if mixed and place < len(wants) and (d := directions[place]) is not None:
+                value = value + 6 * leaf * d
+            values.append(value)
+            errors.append(_errors_like(error, leaf))
+        return tuple(values), tuple(errors)
+
+    def slopes(
+        self,
+        values: Callable[[Tensor], Tensor],
+        leaf: Tensor,
+        most: int = MOST,
+        dtype: torch.dtype | None = None,
+    ) -> _Placed:
+        """The slopes of a function of one tensor, given flat; nan where it stops for a moved one."""
+        shape = values(flat_of(leaf)).shape
+
+        def known(flat: Tensor) -> Tensor:
+            try:
+                return values(flat)
+            except Exception:  # beyond its domain: a probability above 1
+                return torch.full(shape, math.nan, dtype=torch.float64)
+
+        at = flat_of(leaf)
+        precision = precision_of(known, at, dtype)
+        room = max(4, min(most, MOST_NUMBERS // max(1, len(precision.noise))))
+        places = list(unit_directions(len(at), room))
+        along = torch.zeros(len(places), len(at), dtype=torch.float64)
+        along[range(len(places)), places] = 1.0
+        found = slopes_at(known, at, along, precision, self.eps, self.stop)
+        return _Placed(found, places, len(at))
+
+
+class _Placed:
+    """Slopes along some of the unit directions of n elements."""
+
+    def __init__(self, slopes: Slopes, places: list[int], count: int):
+        self.slopes, self.places, self.count = slopes, places, count
+
+    def weighted_into(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """(slopes, errors) of all n elements: 0 and inf for those that were not moved."""
+        slopes, errors = self.slopes.weighted(weights)
+        whole = torch.zeros(self.count, dtype=torch.float64)
+        doubt = torch.full((self.count,), math.inf, dtype=torch.float64)
+        whole[self.places], doubt[self.places] = slopes, errors
+        return whole, doubt
+
+
+class _Run:
+    """One call of forward: its arguments, its outputs, and what was measured of it so far.
+
+    errors  by position: how far a gradient may be off, in the shape of the argument
+    """
+
+    def __init__(self, measured: Measured, args: tuple[Any, ...]):
+        self.measured, self.args = measured, tuple(map(_copied, args))
+        self.draws = Draws()
+        self.single = True
+        self.outputs: tuple[Any, ...] = ()
+        self.errors: dict[int, Tensor] = {}
+
+    def forward(self, wanted: Sequence[int]) -> tuple[list[Any], list[Tensor]]:
+        """The outputs, and those of them that carry no gradient."""
+        args = list(map(_copied, self.args))
+        for i in wanted:
+            args[i].requires_grad_(True)
+        with torch.enable_grad():
+            out = self.measured.call(*args)
+        self.single = not isinstance(out, tuple | list)
+        made = [(_copied(o), isinstance(o, Tensor) and o.requires_grad) for o in as_tuple(out)]
+        self.outputs = tuple(value for value, _ in made)
+        return list(self.outputs), [
+            v for v, tracked in made if isinstance(v, Tensor) and not tracked
+        ]
+
+    def gradient(self, position: int, grads: Sequence[Any]) -> Tensor:
+        """The measured gradient of one argument for some upstream gradients."""
+        target = self.args[position]
+
+        def values(flat: Tensor) -> Tensor:
+            self.draws.again()
+            now = list(self.args)
+            now[position] = _unflat(flat, target)
+            return _all_flat(as_tuple(self.measured.values(now)))
+
+        known, key = self.measured.known, (position, *map(_told_apart, self.args))
+        if key not in known:
+            known[key] = self.measured.slopes(values, target)
+        given = [torch.zeros_like(o) if g is None and is_differentiable(o) else g if is_differentiable(o) else None
+                 for o, g in zip(self.outputs, grads, strict=True)]  # fmt: skip
+        slope, error = known[key].weighted_into(_all_flat(given))
+        self.errors[position] = _errors_like(error, target)
+        return _unflat(slope, target)
+
+
+class _Slopes(torch.autograd.Function):
+    """forward as it is, with a backward that measures. ``grad_fn.run`` knows the errors."""
+
+    @staticmethod
+    def forward(ctx: Any, run: _Run, *leaves: Any) -> Any:
+        ctx.run = run
+        ctx.set_materialize_grads(False)
+        made, untracked = run.forward([i for i, n in enumerate(ctx.needs_input_grad[1:]) if n])
+        ctx.mark_non_differentiable(*untracked)
+        return tuple(made)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        needed = ctx.needs_input_grad[1:]
+        return None, *(ctx.run.gradient(i, grads) if n else None for i, n in enumerate(needed))
+
+
+class Draws:
+    """The random numbers that a call is given, to be given them again."""
+
+    def __init__(self) -> None:
+        self.torch, self.python = torch.get_rng_state(), random.getstate()
+
+    def again(self) -> None:
+        torch.set_rng_state(self.torch)
+        random.setstate(self.python)
+
+
+def is_differentiable(value: Any) -> bool:
+    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def flat_of(tensor: Tensor) -> Tensor:
+    """The real numbers of a tensor in a row, float64: those of a complex one are its parts."""
+    plain = tensor.detach().resolve_conj()
+    plain = torch.view_as_real(plain) if plain.is_complex() else plain
+    return plain.reshape(-1).to(torch.float64)
+
+
+def _unflat(flat: Tensor, like: Tensor) -> Tensor:
+    if like.is_complex():
+        return torch.view_as_complex(flat.reshape(*like.shape, 2).contiguous()).to(like.dtype)
+    return flat.reshape(like.shape).to(like.dtype)
+
+
+def _errors_like(errors: Tensor, like: Tensor) -> Tensor:
+    """Errors of real numbers in the shape of a tensor: of a complex one the larger of both parts."""
+    return (
+        errors.reshape(*like.shape, 2).amax(-1) if like.is_complex() else errors.reshape(like.shape)
+    )
+
+
+def _all_flat(values: Sequence[Any]) -> Tensor:
+    """All real numbers of some tensors in a row; what is not differentiable has none."""
+    rows = [flat_of(value) for value in values if is_differentiable(value)]
+    return torch.cat(rows) if rows else torch.zeros(0, dtype=torch.float64)
+
+
+def _told_apart(value: Any) -> Any:
+    """What tells one argument from another: of a tensor its numbers, of other objects which they are."""
+    if isinstance(value, Tensor):
+        return value.shape, value.dtype, value.detach().cpu().numpy().tobytes()
+    return value if isinstance(value, bool | int | float | str | None) else id(value)
+
+
+def _copied(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, Tensor) else value

@@ -1,0 +1,211 @@
+"""What the reference gives for a question: the right outputs and derivatives, in float64 on the CPU."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.differentiation import second_order
+from autograder.contract.draws import same_draws
+from autograder.contract.exercise import Exercise
+from autograder.contract.functions import resolve
+from autograder.contract.measured import Measured
+from autograder.observation.observation import Named, Question
+
+
+@dataclass
+class Expected:
+    """What the reference gives for a question, in float64 (or the output's own integer dtype).
+
+    errors, second_errors  how far the derivatives may be off where they were measured, in their shapes;
+                           infinite where nobody can tell; () where they are exact
+    """
+
+    outputs: tuple[Any, ...]
+    single: bool
+    gradients: tuple[Tensor | None, ...] | None = None
+    second: tuple[Tensor | None, ...] | None = None
+    errors: tuple[Tensor | None, ...] = ()
+    second_errors: tuple[Tensor | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Forward:
+    """One run of the reference: the arguments it was given, its outputs and their graph.
+
+    wants  positions of the arguments that require grad
+    """
+
+    args: list[Any]
+    wants: tuple[int, ...]
+    outputs: tuple[Any, ...]
+    single: bool
+
+
+class References:
+    """The reference's answers to the questions of one exercise, each computed once.
+
+    Many questions ask about the same arguments (in another layout, on another device, for one input
+    alone): they share one run of the reference, and where the upstream gradient is the same too, one
+    backward. Same arguments means the same tuple, which a plan hands to all its questions. Nothing
+    that is remembered is ever written to: the reference works on copies, and rules only read.
+    """
+
+    def __init__(self, exercise: Exercise):
+        self.exercise = exercise
+        # By the identity of tuples, which stay in the values: no other object can get their id.
+        self._forwards: dict[int, list[tuple[Question, Forward]]] = {}
+        self._expected: dict[tuple[int | str, ...], tuple[Question, Expected]] = {}
+
+    def forward(self, question: Question) -> Forward:
+        """The run of the reference on the arguments of a question; its graph may be used again."""
+        known = self._forwards.setdefault(id(question.args), [])
+        for _, run in known:
+            if set(question.wants) <= set(run.wants):
+                return run
+        run = run_reference(self.exercise, question)
+        known.append((question, run))
+        return run
+
+    def expect(self, question: Question) -> Expected:
+        """What the function of this name gives for the question, computed when it is first asked for."""
+        run = self.forward(question)
+        alone = question.id if question.kind == "second" else question.layout
+        key = id(run), id(question.upstream), alone
+        if key not in self._expected:
+            whole = replace(question, wants=run.wants) if question.kind != "second" else question
+            self._expected[key] = whole, expect(self.exercise, whole, run=run)
+        whole, found = self._expected[key]
+        if found.gradients is None or whole.wants == question.wants:
+            return found
+        places = [whole.wants.index(i) for i in question.wants]
+        return replace(
+            found, gradients=tuple(found.gradients[place] for place in places),
+            errors=tuple(found.errors[place] for place in places) if found.errors else (),
+        )  # fmt: skip
+
+
+def cast(args: Sequence[Any], dtype: torch.dtype) -> tuple[Any, ...]:
+    """The same arguments with floating-point tensors in ``dtype``."""
+    return tuple(_cast(value, dtype) for value in args)
+
+
+def _cast(value: Any, dtype: torch.dtype) -> Any:
+    if isinstance(value, torch.nn.Module):
+        return copy.deepcopy(value).to(dtype)
+    if isinstance(value, Tensor) and value.is_complex():
+        return value.to(torch.complex128 if dtype == torch.float64 else torch.complex64)
+    return value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
+def reference_arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
+    """The arguments as the reference gets them: float64, CPU, contiguous, with requires_grad."""
+    made: list[Any] = []
+    for i, value in enumerate(cast(question.args if args is None else args, torch.float64)):
+        if isinstance(value, Tensor):
+            value = value.detach().clone()
+            if i in question.wants:
+                value.requires_grad_(True)
+        elif isinstance(value, Named):
+            value = resolve(value)
+        made.append(value)
+    return made
+
+
+def run_reference(exercise: Exercise, question: Question) -> Forward:
+    """The reference applied to fresh copies of the arguments."""
+    args = reference_arguments(question)
+    with torch.enable_grad(), same_draws(question):
+        try:
+            output = exercise.reference(*args)
+        except Exception:
+            if not getattr(exercise.reference, "own", False):
+                raise
+            output = ()  # the submission itself stops: it will be asked, and said so
+    single = not isinstance(output, tuple | list)
+    return Forward(args, question.wants, (output,) if single else tuple(output), single)
+
+
+def expected_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:
+    """The upstream gradients as the reference gets them."""
+    made: list[Tensor | None] = []
+    for given, output in zip(question.upstream, outputs, strict=False):
+        if given is not None:
+            (given,) = cast((given,), torch.float64)
+            given = given.expand(output.shape) if question.layout == "expanded" else given.clone()
+        made.append(given)
+    return made
+
+
+def expect(
+    exercise: Exercise,
+    question: Question,
+    upstream: Sequence[Tensor | None] | None = None,
+    run: Forward | None = None,
+) -> Expected:
+    """What the reference gives for one question.
+
+    upstream  another upstream gradient than the question's
+    run       a run of the reference on these arguments, if there is one; its graph is kept
+    """
+    run = run or run_reference(exercise, question)
+    with same_draws(question):
+        return _expected(exercise, question, upstream, run)
+
+
+def _expected(
+    exercise: Exercise, question: Question, upstream: Sequence[Tensor | None] | None, run: Forward
+) -> Expected:
+    expected = Expected(tuple(_detached(o) for o in run.outputs), run.single)
+    grads = list(upstream) if upstream is not None else expected_upstream(question, run.outputs)
+    wanted = [run.args[i] for i in question.wants]
+    pairs = [(o, g) for o, g in zip(run.outputs, grads, strict=False) if g is not None]
+    if question.kind == "second" and isinstance(exercise.reference, Measured):
+        expected.second, expected.second_errors = exercise.reference.second(
+            run.args, question.wants, grads, question.directions, bool(question.more.get("mixed"))
+        )
+    elif question.kind == "second":
+        leaves = [None if g is None else g.clone().requires_grad_(True) for g in grads]
+        try:
+            expected.gradients, expected.second = second_order(
+                run.outputs, leaves, wanted, question.directions, bool(question.more.get("mixed")),
+                keep_graph=True,
+            )  # fmt: skip
+        except (
+            RuntimeError
+        ):  # F.hardsigmoid has none: of somebody's own reference nobody promised one
+            if not exercise.strictness.as_given:
+                raise
+    elif pairs and wanted:
+        found = torch.autograd.grad(
+            [o for o, _ in pairs], wanted, [g for _, g in pairs],
+            retain_graph=True, allow_unused=True,
+        )  # fmt: skip
+        expected.gradients = tuple(map(_detached, found))
+        measured = getattr(pairs[0][0].grad_fn, "run", None)
+        if isinstance(exercise.reference, Measured) and measured is not None:
+            expected.errors = tuple(measured.errors.get(i) for i in question.wants)
+    return expected
+
+
+def gradients_vary(run: Forward, question: Question) -> tuple[bool, ...]:
+    """Whether each gradient of the reference is another for other arguments (a bias's never is)."""
+    grads = expected_upstream(question, run.outputs)
+    pairs = [(o, g) for o, g in zip(run.outputs, grads, strict=False) if g is not None]
+    wanted = [run.args[i] for i in question.wants]
+    if not pairs or not wanted:
+        return ()
+    found = torch.autograd.grad(
+        [o for o, _ in pairs], wanted, [g for _, g in pairs],
+        create_graph=True, allow_unused=True,
+    )  # fmt: skip
+    return tuple(g is not None and g.requires_grad for g in found)
+
+
+def _detached(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value

@@ -1,1 +1,0 @@
-"""Errors of Python and torch in the learner's words; the original message stays beside the translation."""

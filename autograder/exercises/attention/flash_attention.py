@@ -1,0 +1,179 @@
+"""FlashAttention: attention in tiles of queries and keys, forward and backward; first order only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import (
+    Case,
+    Cause,
+    Exercise,
+    Sampler,
+    Scenario,
+    bytes_of,
+    sentences_beside,
+)
+from autograder.exercises.attention.heads import (
+    ATTENTION_OPERATIONS,
+    attention,
+    bytes_of_logsumexp,
+    far_apart,
+    heads,
+    large_scores,
+)
+from autograder.exercises.second_losses import SENTENCES, second_losses
+from autograder.running.trace import storage_of
+from autograder.running.watching import Watching
+
+# Above 2 · max(E, Ev) and well below L and S: even half a block of full rows of scores stands out.
+_BLOCK, _L, _S, _E, _EV = 8, 24, 32, 2, 2
+_MOST = max(_BLOCK**2, max(_L, _S) * max(_E, _EV))
+
+# (words, causal, dtype, which of q, k and v need a gradient): what an answer may make matrices for.
+_PASSES = (
+    ("with causal=True", True, torch.float64, "qkv"),
+    ("with causal=False", False, torch.float64, "qk"),
+    ("with causal=False, in bfloat16, where only v needs a gradient", False, torch.bfloat16, "v"),
+    ("with causal=False, where nothing needs a gradient", False, torch.float64, ""),
+)
+
+
+class _Largest(Watching):
+    """The largest result of any operation, in memory: an expanded tensor has many elements and few cells."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements, self.mask = 0, False
+        self.shape: tuple[int, ...] = ()
+
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
+            elements = min(tensor.numel(), storage_of(tensor)[1] // tensor.element_size())
+            if elements > self.elements:
+                self.elements, self.shape = elements, tuple(tensor.shape)
+                self.mask = tensor.dtype == torch.bool
+
+
+def _largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The largest tensor of each pass through one head."""
+    found: list[list[Any]] = []
+    for words, causal, dtype, wanted in _PASSES:
+        sizes = {"q": (_L, _E), "k": (_S, _E), "v": (_S, _EV)}
+        tensors = {name: s.normal(*size).to(dtype) for name, size in sizes.items()}
+        leaves = [tensors[name].requires_grad_(True) for name in wanted]
+        with _Largest() as seen:
+            out = submission(*tensors.values(), causal, _BLOCK)
+        found.append(["forward", words, seen.elements, list(seen.shape), seen.mask])
+        if wanted:
+            upstream = s.normal(_L, _EV).to(dtype)
+            with _Largest() as seen:
+                torch.autograd.grad(out, leaves, upstream)
+            found.append(["backward", words, seen.elements, list(seen.shape), seen.mask])
+    return {"largest": found}
+
+
+def _tiles_alone(data: dict[str, Any]) -> Cause | None:
+    for method, words, elements, shape, mask in data["largest"]:
+        if elements > _MOST:
+            facts = {"method": method, "words": words, "shape": tuple(shape), "block": _BLOCK}
+            facts |= {"most": _MOST, "elements": elements, "backward": method == "backward"}
+            keys, queries = _S in shape, _L in shape
+            form = "whole" if keys and queries else "full_rows" if keys else "full_columns"
+            facts |= {form: keys or queries, "mask": mask}
+            return Cause("flash/too-large", facts)
+    return None
+
+
+def causal_mask(q: Tensor, k: Tensor, shift: int = 0) -> Tensor:
+    """Query i attends to keys 0 … i + shift: aligned top-left, as torch does."""
+    return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(shift)
+
+
+def flash_reference(q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int) -> Tensor:
+    """The reference of FlashAttention: block_size changes nothing about the result."""
+    return attention(q, k, v, causal_mask(q, k) if causal else None)
+
+
+def _budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0])
+
+
+def _tiled(
+    name: str, sizes: tuple[int, int, int, int], *, causal: bool, block: int,
+    batch: tuple[int, ...] = (), **more: Any,
+) -> Case:  # fmt: skip
+    """sizes (L, S, E, Ev)."""
+    return Case(name, lambda s: (*heads(s, batch, *sizes), causal, block), **more)
+
+
+def _low_score(s: Sampler) -> tuple[Any, ...]:
+    """One query: causal, it may look at the first key alone."""
+    q, k, v = heads(s, (), 1, 5, 4, 1)
+    q[0], k[0] = far_apart()
+    return q, k, v, True, 2
+
+
+def _large(s: Sampler) -> tuple[Any, ...]:
+    return *large_scores(s), False, 2
+
+
+FLASH_ATTENTION = Exercise(
+    name="FlashAttention",
+    lesson="07_attention",
+    summary="attention in tiles of queries and keys, forward and backward; nothing larger than a tile is made.",
+    signature="(q, k, v, causal, block_size)",
+    reference=flash_reference,
+    forbidden=ATTENTION_OPERATIONS,
+    second_order="refused",
+    any_size=False,
+    # Sizes that tell the known slips apart: all of them in all cases.
+    # S reaches beyond the block in which L ends, and nowhere are E, Ev and block_size the same two numbers.
+    cases=(
+        _tiled("one head, block_size 2", (4, 5, 3, 2), causal=False, block=2),
+        _tiled("causal, more keys than queries", (5, 7, 3, 2), batch=(2, 2), causal=True, block=4),
+        _tiled("causal, more queries than keys", (5, 3, 2, 5), batch=(2,), causal=True, block=2),
+        _tiled("a block larger than everything", (3, 4, 2, 5), batch=(2,), causal=True, block=8),
+        _tiled("block_size 3", (4, 9, 2, 3), causal=False, block=3),
+        _tiled("block_size 1", (2, 3, 4, 5), causal=True, block=1, role="special"),
+        Case("one query, whose only score is about -10¹⁰", _low_score, role="special"),
+        _tiled("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), causal=True, block=2, role="batch"),
+        _tiled("three batch dimensions", (5, 6, 2, 3), batch=(2, 1, 2), causal=True, block=4, role="batch"),
+        _tiled("no keys at all (S = 0)", (3, 0, 2, 4), causal=False, block=2, role="empty"),
+        _tiled("several heads without keys (S = 0)", (3, 0, 2, 4), batch=(2, 3), causal=True, block=2, role="empty"),
+        _tiled("an empty batch", (3, 4, 2, 5), batch=(0,), causal=True, block=3, role="empty"),
+        Case("scores up to 500 in size in float32", _large, role="extreme"),
+    ),
+    budget=_budget,
+    budget_words="q, k, v, the output and one logsumexp a row",
+    hints=(
+        "Scores exist one tile at a time: no row of them is ever whole. "
+        "Forward: for each block of queries walk over the blocks of keys with three things a row: the "
+        "largest score so far, the sum of exponentials so far, and the output so far, both in units of "
+        "e^(that maximum). What happens to the latter two when a larger score comes along?",
+        "new = max(old, maximum of the tile); shrink = exp(old - new); sum = sum * shrink + "
+        "e.sum(-1); out = out * shrink + e @ v with e = exp(scores - new). At the end out / sum, "
+        "and logsumexp = maximum + log(sum). Backward: LeanAttention's, tile by tile; each tile "
+        "adds to grad_q of its rows and to grad_k and grad_v of its columns.",
+        "Tile (i, j) in backward: w = (q_i @ k_j.mT * scale - lse_i).exp(), 0 where column > row "
+        "if causal; grad_v[j] += w.mT @ g_i; ds = w * (g_i @ v_j.mT - delta_i) * scale with delta "
+        "= (g * out).sum(-1, keepdim=True); grad_q[i] += ds @ k_j; grad_k[j] += ds.mT @ q_i. "
+        'First line of backward: if torch.is_grad_enabled(): raise RuntimeError("…"). Without '
+        "keys the sum is 0: do not divide by it.",
+    ),
+    scenarios=(
+        Scenario(
+            "no tensor is larger than a tile or the inputs", "temporary-too-large", _largest, _tiles_alone,
+            needs=("output_value", "gradients_agree"),
+        ),
+        second_losses(
+            flash_reference,
+            lambda s: (s.normal(3, 2), s.normal(4, 2), s.normal(4, 3), False, 4),
+            refused=True,
+        ),
+    ),
+    sentences=SENTENCES + sentences_beside(__file__),
+)  # fmt: skip

@@ -1,0 +1,156 @@
+"""ScaledDotProductAttention of lesson 07: contract, hints and experiments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise, Sampler, bytes_of
+from autograder.exercises.attention.heads import (
+    ATTENTION_OPERATIONS,
+    SECOND,
+    attention,
+    far_apart,
+    heads,
+    large_scores,
+    row_bytes,
+)
+from autograder.exercises.second_losses import SENTENCES
+
+
+def some_mask(s: Sampler, *shape: int) -> Tensor:
+    """A bool mask with at least one True and one False in every row (the last dimension)."""
+    mask = s.uniform(*shape) < 0.6
+    mask[..., 0], mask[..., -1] = True, False
+    return mask
+
+
+def _whole(
+    name: str, sizes: tuple[int, int, int, int], *, batch: tuple[int, ...] = (),
+    mask: tuple[int, ...] | None = None, scale: tuple[float, ...] = (), **more: Any,
+) -> Case:  # fmt: skip
+    """sizes (L, S, E, Ev); mask is its shape; with a scale and no mask the mask is passed as None."""
+
+    def make(s: Sampler) -> tuple[Any, ...]:
+        tensors = heads(s, batch, *sizes)
+        rest = () if mask is None else (some_mask(s, *mask),)
+        return (*tensors, *(rest or ((None,) if scale else ())), *scale)
+
+    return Case(name, make, **more)
+
+
+def _nothing_to_attend_to(s: Sampler) -> tuple[Any, ...]:
+    mask = some_mask(s, 4, 5)
+    mask[1] = mask[3] = False
+    return *heads(s, (), 4, 5, 3, 2), mask
+
+
+def _nothing_in_one_entry(s: Sampler) -> tuple[Any, ...]:
+    mask = some_mask(s, 2, 3, 4)
+    mask[1, 2] = False
+    return *heads(s, (2,), 3, 4, 2, 5), mask
+
+
+def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
+    """A mask of one column: each query attends to all keys or to none."""
+    mask = torch.tensor([[True], [False], [True]])
+    return *heads(s, (2,), 3, 4, 2, 5), mask
+
+
+def _far_below(s: Sampler) -> tuple[Any, ...]:
+    """One query may look at one key only, and that score is about -10¹⁰."""
+    q, k, v = heads(s, (), 3, 4, 4, 1)
+    mask = some_mask(s, 3, 4)
+    mask[:, 2] = False
+    mask[1] = torch.tensor([False, False, True, False])
+    q[1], k[2] = far_apart()
+    return q, k, v, mask
+
+
+_EMPTY_ROW = (
+    "A query that may look at no key gives 0, with gradient 0. The softmax of a row of -inf is nan, in "
+    "forward and where backward recomputes it: set the weights of such a row to 0 there (or its logsumexp to a "
+    "finite number, before exp)."
+)
+
+
+_CASES = (
+    _whole("one head without a mask", (4, 5, 3, 2)),
+    _whole("a batch with a mask", (3, 5, 4, 2), batch=(2,), mask=(2, 3, 5)),
+    _whole("scale given", (3, 4, 2, 5), batch=(2,), scale=(0.7,)),
+    _whole("one mask for all heads of a batch", (4, 3, 5, 2), batch=(2, 3), mask=(4, 3)),
+    _whole("a mask for each head, and a scale", (3, 8, 2, 5), batch=(2, 3), mask=(3, 3, 8), scale=(0.6,)),
+    _whole(
+        "a mask of keys, a scale, and values of width 1", (3, 4, 2, 1), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
+    ),
+    Case(
+        "rows with nothing to attend to", _nothing_to_attend_to, role="special",
+        advice=_EMPTY_ROW,
+    ),
+    Case(
+        "a row with nothing to attend to in one batch entry only", _nothing_in_one_entry, role="special",
+        advice=_EMPTY_ROW,
+    ),
+    Case(
+        "a mask of one column, False in a row", _nothing_at_all, role="special", advice=_EMPTY_ROW
+    ),
+    _whole(
+        "scale=0.0, a scale like any other", (3, 4, 2, 5), scale=(0.0,), role="special",
+        advice="0.0 is a scale like any other. `if scale` and `scale or ...` take it for a missing one: ask "
+        "`scale is None`.",
+    ),
+    Case(
+        "an allowed score far below the masked ones", _far_below, role="special",
+        advice="Beside it a large negative number, put in place of a masked score or added to it, is a "
+        "large score, and the masked keys get the weight. Put -torch.inf there.",
+    ),
+    _whole(
+        "three batch dimensions and a mask of one", (3, 4, 2, 5), batch=(2, 1, 3), mask=(4,), role="batch",
+    ),
+    _whole("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), role="batch"),
+    _whole("no keys at all (S = 0)", (3, 0, 2, 4), role="empty"),
+    _whole("no queries (L = 0)", (0, 3, 2, 4), role="empty"),
+    _whole("several heads without keys (S = 0)", (3, 0, 2, 4), batch=(2, 3), role="empty"),
+    _whole("an empty batch", (3, 4, 2, 5), batch=(0,), role="empty"),
+    Case(
+        "scores up to ±1000 in float32",
+        lambda s: (*large_scores(s), None, 1.0),
+        role="extreme",
+    ),
+)  # fmt: skip
+
+
+def _with_weights(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    row, mask = row_bytes(args)
+    return bytes_of(*args[:3]) + row * args[1].shape[-2] + mask
+
+
+SCALED_DOT_PRODUCT_ATTENTION = Exercise(
+    name="ScaledDotProductAttention",
+    lesson="07_attention",
+    summary="softmax(scale · q · kᵀ) · v with a bool mask; rows with nothing to attend to give 0.",
+    signature="(q, k, v, mask=None, scale=None)",
+    reference=attention,
+    forbidden=ATTENTION_OPERATIONS,
+    second_order="right-or-refused",
+    cases=_CASES,
+    budget=_with_weights,
+    budget_words="q, k, v, the weights and the mask",
+    hints=(
+        "Three links: scores = scale · q · kᵀ, weights = softmax(scores), out = weights · v. Go through "
+        "them in reverse. Two of them are matrix products, and you have done the third one already. "
+        "What does a row of −inf do to a softmax?",
+        "For C = A @ B: grad_A = grad_C @ B.mT and grad_B = A.mT @ grad_C; .mT transposes the last two "
+        "dimensions only. Save q, k, v and the weights: they have their zeros, so backward needs no "
+        "mask. Rows without any True: replace the whole row of weights by 0.",
+        "grad_v = weights.transpose(-1, -2) @ g; t = g @ v.transpose(-1, -2); grad_scores = "
+        "weights * (t - (t * weights).sum(-1, keepdim=True)) * scale; grad_q = grad_scores @ k; "
+        "grad_k = grad_scores.transpose(-1, -2) @ q. The weights are an intermediate: refuse a "
+        'second derivative with `if torch.is_grad_enabled(): raise RuntimeError("…")`. One value '
+        "an argument: count them by len(ctx.needs_input_grad).",
+    ),
+    scenarios=(SECOND,),
+    sentences=SENTENCES,
+)

@@ -1,0 +1,76 @@
+"""What the experiments of lesson 06 measure: hooks left behind, who called, what is let go."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+
+RANDOM_STATE_BYTES = 5056  # of the CPU generator, as torch.get_rng_state() gives it
+
+
+@contextlib.contextmanager
+def hooks_cleared() -> Iterator[list[int]]:
+    """Removes saved-tensor hooks that a block leaves on; the yielded list gets their number."""
+    left: list[int] = []
+    autograd: Any = torch._C._autograd
+    before = autograd._top_saved_tensors_default_hooks(False)
+    try:
+        yield left
+    finally:
+        count = 0
+        while count < 100:
+            top = autograd._top_saved_tensors_default_hooks(False)
+            if top is None or top == before:
+                break
+            autograd._pop_saved_tensors_default_hooks()
+            count += 1
+        left.append(count)
+
+
+def hooks_are_on() -> bool:
+    """Whether saved-tensor hooks are on where this is asked."""
+    autograd: Any = torch._C._autograd
+    return autograd._top_saved_tensors_default_hooks(True) is not None
+
+
+def called_from(module: str) -> bool:
+    """Whether a function of ``module`` is among the callers."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")) == module:
+            return True
+        frame = frame.f_back
+    return False
+
+
+class Watch:
+    """Whether tensors and their memory are still there; nothing is held."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[StorageWeakRef, weakref.ref[Tensor]]] = []
+
+    def over(self, tensor: Tensor) -> Tensor:
+        """The same tensor, watched from now on."""
+        self._seen.append((StorageWeakRef(tensor.untyped_storage()), weakref.ref(tensor)))
+        return tensor
+
+    @property
+    def left(self) -> str:
+        """What is left that Python's collector does not free: "itself", or the "memory" alone; "" for nothing."""
+        if not self._alive():
+            return ""
+        gc.collect()  # slow: only where something is left
+        alive = self._alive()
+        itself = any(tensor() is not None for _, tensor in alive)
+        return "itself" if itself else "memory" if alive else ""
+
+    def _alive(self) -> list[tuple[StorageWeakRef, weakref.ref[Tensor]]]:
+        return [each for each in self._seen if not each[0].expired()]

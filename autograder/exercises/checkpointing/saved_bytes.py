@@ -1,0 +1,296 @@
+"""saved_bytes of lesson 06: the bytes of distinct storage that autograd keeps for backward."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.exercises.checkpointing.measuring import Watch, hooks_are_on, hooks_cleared
+from autograder.running.trace import storage_of
+
+
+def distinct_bytes(f: Callable[..., Any], *args: Any) -> int:
+    """What is asked for: bytes of distinct storage that a pack hook is given during f(*args)."""
+    found: dict[int, int] = {}
+    kept: list[
+        Tensor
+    ] = []  # alive until all is counted, so that no storage comes back under one key
+
+    def pack(tensor: Tensor) -> Tensor:
+        key, size = storage_of(tensor)
+        found[key] = size
+        kept.append(tensor.detach())
+        return kept[-1]
+
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())
+
+
+# ---- what it is tried on: sizes in, a function and its arguments out ---------------------------
+
+
+class _KeepsThree(Function):
+    """Saves an input, the output and an intermediate of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.exp(x)
+        ctx.save_for_backward(x, y, x > 0)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        return grad_output * ctx.saved_tensors[1]
+
+
+# The arguments: of n × m ones, whatever each letter says of them; numbers are passed as they are.
+_ARGUMENTS: dict[str, Callable[[int, int], Tensor]] = {
+    "x": lambda n, m: torch.ones(n, m, dtype=torch.float64, requires_grad=True),
+    "float32": lambda n, m: torch.ones(n, m, requires_grad=True),
+    "data": lambda n, m: torch.ones(n, m, dtype=torch.float64),
+    "slice": lambda n, m: torch.ones(n, m, dtype=torch.float64)[:2].detach().requires_grad_(True),
+}
+
+
+def _masked(x: Tensor) -> Tensor:
+    return torch.where(x.detach() > 0, x, 0.0)[torch.zeros(3, dtype=torch.int64)]
+
+
+def _linear(x: Tensor) -> Tensor:
+    scale, layer = torch.nn.Parameter(torch.ones(x.shape[1])), torch.nn.Linear(x.shape[1], 3)
+    return torch.tanh(layer(x * scale)).sum()
+
+
+def _unused_branch(x: Tensor) -> Tensor:
+    branch = torch.exp(x)
+    return torch.sin(x) + branch.detach()
+
+
+def _inner_gradient(x: Tensor) -> Tensor:
+    (slope,) = torch.autograd.grad(torch.sin(x).exp().sum(), x, create_graph=True)
+    return (slope**2).sum()
+
+
+# What f is called in a report: (f, its arguments).
+TRIALS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "torch.sin(x)": (torch.sin, ("x",)),
+    "x * x": (lambda x: x * x, ("x",)),
+    "torch.sin(torch.exp(x))": (lambda x: torch.sin(torch.exp(x)), ("x",)),
+    "x + 1": (lambda x: x + 1, ("x",)),
+    "torch.sin(x[0])": (lambda x: torch.sin(x[0]), ("x",)),
+    "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1:])": (
+        lambda x: torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1:]), ("x",),
+    ),
+    "the sine of an expanded row": (lambda x: torch.sin(x[0].clone().expand(x.shape)), ("x",)),
+    "torch.sin(x) * x, where x is a detached slice": (lambda x: torch.sin(x) * x, ("slice",)),
+    "a mask and whole numbers": (_masked, ("float32",)),
+    "a scale, a linear layer and tanh": (_linear, ("float32",)),
+    "two tensors, a number, two outputs": (lambda x, c, y: (c * x * y, torch.sin(y)), ("x", 2.5, "x")),
+    "a Function that saves three tensors": (_KeepsThree.apply, ("x",)),
+    "a product with data that needs no gradient": (lambda x, d: torch.sin(x * d) * d, ("x", "data")),
+    "a branch that the result does not use": (_unused_branch, ("x",)),
+    "a function that takes a gradient inside": (_inner_gradient, ("x",)),
+}  # fmt: skip
+
+
+def _arguments(name: str, n: int, m: int) -> tuple[Any, ...]:
+    return tuple(_ARGUMENTS[a](n, m) if isinstance(a, str) else a for a in TRIALS[name][1])
+
+
+_ASKED_TWICE = range(30, 500, 30)  # elements of the tensors that are asked about twice
+
+
+# ---- the number of bytes -------------------------------------------------------------------------
+
+
+class _Watched:
+    """f, and what is seen of its calls: how f is called is where most wrong numbers come from."""
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...]):
+        self.f, self.calls, self.faults = f, 0, dict[str, None]()
+        self.needed = [isinstance(a, Tensor) and a.requires_grad for a in args]
+
+    def __call__(self, *given: Any) -> Any:
+        self.calls += 1
+        has = [isinstance(a, Tensor) and a.requires_grad for a in given]
+        pairs = list(zip(self.needed, has, strict=False))
+        for fault, wrong in {
+            "one-tuple": len(given) == 1 and isinstance(given[0], tuple | list),
+            "no-hooks": not hooks_are_on(),
+            "no-grad-mode": not torch.is_grad_enabled(),
+            "detached": any(need and not now for need, now in pairs),
+            "made-to-require": any(now and not need for need, now in pairs),
+            "several-calls": self.calls > 1,
+        }.items():
+            self.faults |= {fault: None} if wrong else {}
+        return self.f(*given)
+
+
+def run_numbers(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The number for every trial, how f was called for it, and what a second call gives."""
+    n, m = s.integer(4, 9), s.integer(10, 20)
+    trials: dict[str, dict[str, Any]] = {}
+    held = _holds_what_is_saved(submission)
+    for name, (f, _) in TRIALS.items():
+        args = _arguments(name, n, m)
+        watched = _Watched(f, args)
+        seen: dict[str, Any] = {"found": None, "kind": "", "stopped": ""}
+        with hooks_cleared():
+            try:
+                found = submission(watched, *args)
+                seen["kind"] = type(found).__name__
+                seen["found"] = found if isinstance(found, int | float) else None
+            except Exception as error:
+                if not trials and "one-tuple" not in watched.faults:
+                    raise  # nothing is known yet: the error is what there is to say
+                seen["stopped"] = f"{type(error).__name__}: {error}"[:300]
+        faults = list(watched.faults) if watched.calls else ["not-called"]
+        filled = any(isinstance(a, Tensor) and a.grad is not None for a in args)
+        faults += ["backward-inside"] if filled else []
+        trials[name] = {**seen, "faults": faults}
+    return {"n": n, "m": m, "trials": trials, "held": held, "again": _asked_again(submission)}
+
+
+def _holds_what_is_saved(submission: Callable[..., Any]) -> bool:
+    """Whether an intermediate that is saved is still there when f itself has let go of it."""
+    left: list[str] = []
+
+    def f(x: Tensor) -> Tensor:
+        watch = Watch()
+        y = watch.over(torch.exp(x))
+        z = torch.sin(y)
+        del y
+        left.append(watch.left)
+        return z
+
+    with hooks_cleared(), contextlib.suppress(RuntimeError, TypeError):
+        submission(f, torch.ones(4, requires_grad=True))
+    return left != [""]
+
+
+def _asked_again(submission: Callable[..., Any]) -> list[tuple[Any, ...]]:
+    """Numbers for tensors that all live at once, and for the same ones when asked again.
+
+    So many, that some lie where no earlier call has seen memory: whether one does is chance.
+    """
+    tensors = [torch.ones(k, requires_grad=True) for k in _ASKED_TWICE]
+    found: list[Any] = []
+    with hooks_cleared(), contextlib.suppress(RuntimeError, TypeError):
+        for x in (*tensors, *tensors):
+            number = submission(torch.sin, x)
+            found.append(number if isinstance(number, int | float) else None)
+    return list(zip(found[: len(tensors)], found[len(tensors) :], strict=False))
+
+
+def judge_numbers(data: dict[str, Any]) -> Cause | None:
+    """Every number is that of the distinct storages, an int, and the same when asked again."""
+    wrong = []
+    for name, seen in data["trials"].items():
+        right = distinct_bytes(TRIALS[name][0], *_arguments(name, data["n"], data["m"]))
+        if seen["found"] != right or seen["kind"] != "int":
+            wrong.append((name, seen, right))
+    forgets = all(first == last for first, last in data["again"])
+    if not wrong and forgets and len(data["again"]) == len(_ASKED_TWICE) and data["held"]:
+        return None
+    name, seen, right = next((w for w in wrong if w[1]["faults"]), (wrong or [("", {}, 0)])[0])
+    if any("backward-inside" in each["faults"] for each in data["trials"].values()):
+        return Cause("experiment/backward-inside", rule="mutates-input", at=("backward",))
+    facts = {"trial": name, "found": seen.get("found"), "right": right}
+    evidence = {"inputs": {"f": name}, "actual": str(facts["found"]), "expected": str(right)}
+    if wrong and seen["faults"]:
+        return Cause(f"experiment/{seen['faults'][0]}", facts, evidence)
+    if forgets and data["held"] and seen["stopped"]:
+        return Cause("experiment/stops", facts, {"original": seen["stopped"]}, rule="raises")
+    if wrong and seen["kind"] not in ("", "int", "float"):
+        return Cause("experiment/no-number", {"kind": seen["kind"]}, symptom=False)
+    if not forgets:
+        return Cause("experiment/remembers")
+    if not data["held"]:
+        return Cause("experiment/let-go", symptom=False)
+    if seen["found"] == right:
+        return Cause("experiment/float", facts, {"actual": str(float(right))}, symptom=False)
+    return Cause("experiment/number", facts, evidence)
+
+
+# ---- nothing outlasts the call -------------------------------------------------------------------
+
+
+class _Stop(Exception):
+    """Ends f in the middle."""
+
+
+def run_left(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """How many tensors and hooks are left of a call, and of one that stops with an error."""
+    data: dict[str, Any] = {}
+    for when, stops in (("", False), (" after an error", True)):
+        watch = Watch()
+
+        def f(x: Tensor, watch: Watch = watch, stops: bool = stops) -> Tensor:
+            y = watch.over(torch.exp(x))
+            if stops:
+                raise _Stop
+            return y
+
+        with hooks_cleared() as left, contextlib.suppress(_Stop):
+            submission(f, s.normal(8, 8).requires_grad_(True))
+        data |= {f"tensors{when}": watch.left, f"hooks{when}": left[0]}
+    return data
+
+
+# What may be left, in the order in which it is told: (key of the data, rule, calls that may be at fault).
+_LEFT = (
+    ("hooks", "shared-state", ("__enter__",)),
+    ("tensors", "saves-on-ctx", ()),
+    ("hooks after an error", "shared-state", ("__enter__", "enter_context", "close", "__exit__")),
+    ("tensors after an error", "saves-on-ctx", ()),
+)
+
+
+def judge_left(data: dict[str, Any]) -> Cause | None:
+    """No tensor and no hook outlasts the call."""
+    for key, rule, at in _LEFT:
+        if data[key]:
+            what, _, when = key.partition(" ")
+            code = f"experiment/{what}-left{'-after-error' if when else ''}"
+            return Cause(code, rule=rule, at=at)
+    return None
+
+
+_NUMBERS = "the bytes of distinct storage are counted"
+
+SAVED_BYTES = Exercise(
+    name="saved_bytes",
+    lesson="06_checkpointing",
+    summary="the bytes of distinct storage that autograd keeps for backward of f(*args).",
+    signature="(f, *args)",
+    reference=distinct_bytes,
+    cases=(),
+    hints=(
+        "autograd shows every tensor that it saves to a pack hook. What do you have to note there, so "
+        "that a tensor that is saved twice, or through a view, counts once?",
+        "A dict from the storage's address to its bytes: tensor.untyped_storage() has data_ptr() and "
+        "nbytes(). Run f(*args) in a with block of torch.autograd.graph.saved_tensors_hooks(pack, "
+        "unpack).",
+        "def pack(t): storage = t.untyped_storage(); found[storage.data_ptr()] = storage.nbytes(); "
+        "return t.detach(). unpack returns what it gets. Then sum(found.values()).",
+    ),
+    is_function=True,
+    second_order="not-judged",
+    gradcheck=False,
+    may_use_autograd=True,
+    scenarios=(
+        Scenario(_NUMBERS, "value", run_numbers, judge_numbers, given=("n", "m")),
+        Scenario(
+            "nothing outlasts the call", "saves-on-ctx", run_left, judge_left,
+            needs=(f"scenario {_NUMBERS}",),
+        ),
+    ),
+    sentences=sentences_beside(__file__),
+)  # fmt: skip

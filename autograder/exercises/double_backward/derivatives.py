@@ -1,0 +1,82 @@
+"""Experiments on derivatives of higher order, and a watch on the operations of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Cause, Sampler, Scenario, sentences_beside
+from autograder.observation.compare import close, show
+from autograder.running.watching import Watching
+
+SENTENCES = sentences_beside(__file__)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+def _derivatives(
+    function: Callable[[Tensor], Tensor], x: Tensor, weights: Sequence[Tensor]
+) -> tuple[list[Tensor | None], str]:
+    """Derivatives of order 1 … len(weights) at x, and the error that ended them, or "".
+
+    They are those of the loss y + y²/2, in which the upstream gradient depends on x too. Each order is
+    the gradient of a weighted sum of the one before; None where nothing depends on x any more.
+    """
+    x = x.detach().clone().requires_grad_(True)
+    found: list[Tensor | None] = []
+    y = function(x)
+    current = y + y * y / 2
+    try:
+        for weight in weights:
+            if not current.requires_grad:
+                return found + [None] * (len(weights) - len(found)), ""
+            (current,) = torch.autograd.grad((current * weight).sum(), x, create_graph=True)
+            found.append(current.detach().clone())
+    except Exception as error:  # whatever the learner's backward raises is what was asked for
+        return found, f"{type(error).__name__}: {error}"
+    return found, ""
+
+
+def derivatives_up_to(order: int, reference: Callable[[Tensor], Tensor], words: str) -> Scenario:
+    """The experiment: all derivatives up to ``order`` are right. The first two have rules of their own."""
+
+    def run(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+        x = s.uniform(4, low=-1.2, high=1.2)
+        weights = [s.uniform(4, low=0.5, high=1.5) for _ in range(order)]
+        found, error = _derivatives(submission, x, weights)
+        return {"x": x, "weights": weights, "found": found, "error": error}
+
+    def judge(data: dict[str, Any]) -> Cause | None:
+        right, _ = _derivatives(reference, data["x"], data["weights"])
+        for place, expected in enumerate(right):
+            facts = {"order": _ORDINALS[place]}
+            if place >= len(data["found"]):
+                return Cause("higher/stops", facts, {"original": data["error"][:300]})
+            got = data["found"][place]
+            if not close(got, expected) and not (got is None and expected is None):
+                shown = {"actual": "None" if got is None else show(got), "expected": show(expected)}
+                return Cause("higher/wrong", facts, {"inputs": {"x": show(data["x"])}, **shown})
+        return None
+
+    needs = ("output_value", "gradients_agree", "second_derivatives")
+    return Scenario(words, "higher-derivative", run, judge, needs, given=("x", "weights"))
+
+
+class Operations(Watching):
+    """Names of the operations that ran, and the most elements that one of their results had."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.largest = 0
+
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        self.names.add(str(operation).split(".")[1])
+        self.largest = max([self.largest, *(tensor.numel() for tensor in tensors)])
+
+
+def left_behind(leaves: dict[str, Tensor]) -> list[str]:
+    """The names of the leaves with a .grad, which ``.backward()`` fills and the caller's optimiser reads."""
+    return [name for name, leaf in leaves.items() if leaf.grad is not None]

@@ -1,0 +1,55 @@
+"""Cases that Sum, Mean and their kin share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Sampler
+
+
+def _layer(name: str, *x: int, out: int, bias: Any = True, **more: Any) -> Case:
+    """x of the given shape; ``bias`` True: a tensor, False: left out, None: passed as None."""
+
+    def make(s: Sampler) -> tuple[Any, ...]:
+        given = s.normal(*x), s.normal(out, x[-1])
+        return (*given, s.normal(out)) if bias else (*given, None) if bias is None else given
+
+    return Case(name, make, **more)
+
+
+def _large_layer(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+    ends = torch.tensor([[-1000.0, 1000.0, 0.0], [1000.0, 500.0, -1000.0]], dtype=torch.float64)
+    return ends + s.uniform(2, 3), s.normal(4, 3), s.normal(4)
+
+
+def _large(s: Sampler) -> Tensor:
+    ends = torch.tensor([[-1000.0, 250.0, -1000.0], [1000.0, 1000.0, 0.0]], dtype=torch.float64)
+    return ends + s.uniform(2, 3)
+
+
+# Their sum is 0; a mean of no numbers is none, and nobody is asked for it.
+EMPTY_ROWS = Case(
+    "an empty batch of empty rows, dim=-1", lambda s: (s.normal(0, 0), -1, True), role="empty"
+)
+
+
+def _reduction_cases() -> tuple[Case, ...]:
+    def make(name: str, *shape: int, dim: int, keep: tuple[bool, ...] = (), **more: Any) -> Case:
+        return Case(name, lambda s: (s.normal(*shape), dim, *keep), **more)
+
+    return (
+        make("a matrix, dim=0", 3, 4, dim=0),
+        make("a matrix, dim=1", 2, 5, dim=1),
+        make("a matrix, dim=1, keepdim=True", 4, 3, dim=1, keep=(True,)),
+        make("a single row, dim=-2, keepdim=False", 1, 4, dim=-2, keep=(False,)),
+        make("a batch of matrices, dim=1", 2, 3, 4, dim=1),
+        make("a batch of matrices, dim=-1", 2, 3, 4, dim=-1),
+        make("a batch of matrices, dim=-3, keepdim=True", 2, 3, 4, dim=-3, keep=(True,)),
+        make("a vector, dim=0", 5, dim=0, role="batch"),
+        make("a vector, dim=-1, keepdim=True", 4, dim=-1, keep=(True,), role="batch"),
+        make("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
+        Case("inputs of ±1000", lambda s: (_large(s), 1), role="extreme"),
+    )

@@ -1,0 +1,77 @@
+"""unbroadcast of lesson 03: contract, hints and experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise
+
+
+def sum_down(grad: Tensor, shape: Sequence[int]) -> Tensor:
+    """``grad`` summed down to ``shape``, with size-0 dimensions summed too."""
+    extra = grad.dim() - len(shape)
+    kept = [i for i, size in enumerate(shape) if size == 1 and grad.shape[i + extra] != 1]
+    dims = [*range(extra), *(i + extra for i in kept)]
+    return (grad.sum(dims, keepdim=True) if dims else grad).reshape(tuple(shape))
+
+
+def _down_case(
+    name: str, grad: tuple[int, ...], shape: tuple[int, ...] | list[int], **more: Any
+) -> Case:
+    return Case(name, lambda s: (s.normal(*grad), shape), wants=(0,), **more)
+
+
+UNBROADCAST = Exercise(
+    name="unbroadcast",
+    lesson="03_linear",
+    summary="grad summed down to shape: the reverse of broadcasting a tensor of that shape.",
+    signature="(grad, shape)",
+    reference=sum_down,
+    cases=(
+        _down_case("(3, 4) down to (4,): a new leading dimension", (3, 4), (4,)),
+        _down_case("(3, 4) down to (3, 1): a stretched dimension", (3, 4), (3, 1)),
+        _down_case("(2, 3, 4) down to (3, 1): both at once", (2, 3, 4), (3, 1)),
+        _down_case("the shape it has already", (3, 4), (3, 4)),
+        _down_case("(3, 4) down to (), a single number", (3, 4), ()),
+        _down_case("(1, 3) down to (3,): a new leading dimension of size 1", (1, 3), (3,)),
+        _down_case("(1, 1) down to (), a single number", (1, 1), ()),
+        _down_case("(3, 4) down to [1, 1], the shape given as a list", (3, 4), [1, 1]),
+        _down_case("(2, 3, 4, 2) down to (3, 1, 2)", (2, 3, 4, 2), (3, 1, 2)),
+        _down_case("(2, 1, 3) down to (1, 3): a 1 that was never stretched", (2, 1, 3), (1, 3)),
+        # Told apart only by lengths of 1 and 2: which dimension was stretched, and from what.
+        _down_case("(1, 4, 3) down to (1, 3): behind a leading 1", (1, 4, 3), (1, 3)),
+        _down_case("(2, 1, 5) down to (1, 1): beside a leading 2", (2, 1, 5), (1, 1)),
+        _down_case("(5, 2, 1) down to (1, 1): stretched to 2", (5, 2, 1), (1, 1)),
+        _down_case("a single number (no dimensions)", (), (), role="special"),
+        _down_case("an empty batch, (0, 4) down to (4,)", (0, 4), (4,), role="empty"),
+        _down_case(
+            "an empty batch, (0, 3) down to (1, 3)",
+            (0, 3),
+            (1, 3),
+            role="empty",
+            advice="A 1 in shape can be stretched to 0 as well, and a sum over nothing is 0: ask whether the "
+            "two sizes differ (!= 1), not whether grad's is larger (> 1).",
+        ),
+        _down_case(
+            "(2, 0, 3) down to (0, 1)",
+            (2, 0, 3),
+            (0, 1),
+            role="empty",
+            advice="Both have no element at all: the number of elements tells nothing here. Compare the shapes, and "
+            "avoid reductions without a dim.",
+        ),
+    ),
+    hints=(
+        "Broadcasting does two things: it puts new dimensions in front, and it stretches dimensions of "
+        "size 1. Whatever was repeated has to be summed. Undo the two things one after the other.",
+        "First sum over dimension 0 as long as grad has more dimensions than shape. Then go through "
+        "shape: where it says 1 and grad has another size, sum over that dimension and keep it "
+        "(keepdim=True).",
+        "while grad.dim() > len(shape): grad = grad.sum(0). Then for i, size in enumerate(shape): if "
+        "size == 1 and grad.shape[i] != 1: grad = grad.sum(i, keepdim=True). Return grad.",
+    ),
+    is_function=True,
+)

@@ -1,0 +1,158 @@
+"""GumbelSoftmax: soft or one-hot values with the gradient of the soft ones; the noise gets None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import (
+    Case,
+    Cause,
+    Exercise,
+    Sampler,
+    Scenario,
+    bytes_of,
+    sentences_beside,
+)
+from autograder.exercises.ste.surrogates import surrogate
+from autograder.observation.compare import show
+
+
+def soft_version(logits: Tensor, gumbels: Tensor, tau: float) -> Tensor:
+    return torch.softmax((logits + gumbels) / tau, -1)
+
+
+def one_hot_of(soft: Tensor) -> Tensor:
+    """1 at the largest element of the last dimension, 0 elsewhere."""
+    return torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
+
+
+def relaxed(logits: Tensor, gumbels: Tensor, tau: float, hard: bool) -> Tensor:
+    soft = soft_version(logits, gumbels, tau)
+    return surrogate(one_hot_of(soft), soft) if hard else soft
+
+
+_DRAWS = 20  # until the noise decides somewhere, which three draws in ten do in a single row
+
+
+def _without_near_ties(s: Sampler, *shape: int) -> tuple[Tensor, Tensor]:
+    """(logits, gumbels) whose sums differ by 0.18 or more, so that no rounding moves the maximum.
+
+    In some row the noise decides: its largest sum is not where its largest logit is.
+    """
+    for _ in range(_DRAWS):
+        gumbels = -torch.log(-torch.log(s.uniform(*shape, low=0.05, high=0.95)))
+        sums = s.distinct(*shape)
+        logits = sums - gumbels
+        if bool((logits.argmax(-1) != sums.argmax(-1)).any()):
+            break
+    return logits, gumbels
+
+
+def _case(name: str, *shape: int, tau: float, hard: bool, **more: Any) -> Case:
+    """tau is drawn within a tenth: two calls have two."""
+
+    def make(s: Sampler) -> tuple[Any, ...]:
+        return (*_without_near_ties(s, *shape), tau * float(s.uniform(low=0.9, high=1.1)), hard)
+
+    return Case(name, make, **more)
+
+
+def _ask_for_noise(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """Both inputs require grad; gives what reaches each of them."""
+    logits, gumbels = _without_near_ties(s, 3, 4)
+    logits.requires_grad_(True)
+    gumbels.requires_grad_(True)
+    output = submission(logits, gumbels, 0.7, True)
+    found = torch.autograd.grad(output, (logits, gumbels), s.normal(3, 4), allow_unused=True)
+    return {"logits": found[0] is not None, "gumbels": found[1] is not None}
+
+
+def _none_for_noise(data: dict[str, Any]) -> Cause | None:
+    return (
+        None
+        if data.get("gumbels") is False
+        else Cause("noise/gradient", evidence={"argument": "gumbels"})
+    )
+
+
+# Rows in which two, three and all sums are the largest.
+_TIES = [[1.0, 0.0, 1.0, -1.0], [2.0, 2.0, 0.0, 2.0], [0.5, 0.5, 0.5, 0.5]]
+
+
+def _ask_at_ties(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The hard output for rows with ties."""
+    logits = torch.tensor(_TIES, dtype=torch.float64)
+    output = submission(logits, torch.zeros_like(logits), 1.0, True)
+    return {"output": output.detach().clone()}
+
+
+def _single_winner(data: dict[str, Any]) -> Cause | None:
+    """A single 1 in each row, at any of the largest."""
+    sums, output = torch.tensor(_TIES, dtype=torch.float64), data["output"]
+    ones = (output == 1) & (sums == sums.amax(-1, keepdim=True))
+    if torch.equal(output, ones.to(output.dtype)) and bool((ones.sum(-1) == 1).all()):
+        return None
+    shown = {"inputs": {"logits + gumbels": show(sums[0])}, "actual": show(output[0])}
+    return Cause("ties/several", {"each": bool((ones.sum(-1) > 1).any())}, shown)
+
+
+def _extreme(hard: bool) -> Callable[[Sampler], tuple[Any, ...]]:
+    rows = [[-1000.0, 0.0, 1000.0], [1000.0, -1000.0, 3.0], [-1000.0, -500.0, -750.0]]
+    logits = torch.tensor(rows, dtype=torch.float64)
+    return lambda s: (logits.clone(), s.uniform(3, 3), 0.5, hard)
+
+
+GUMBEL_SOFTMAX = Exercise(
+    name="GumbelSoftmax",
+    lesson="04_ste",
+    summary=(
+        "softmax((logits + gumbels) / tau) over the last dimension, or its one-hot version when hard; "
+        "the gradient is that of the soft version either way, and gumbels gets None."
+    ),
+    signature="(logits, gumbels, tau, hard)",
+    reference=relaxed,
+    constants=frozenset({1}),
+    gradcheck=False,
+    cases=(
+        _case("a matrix, soft", 3, 4, tau=0.7, hard=False),
+        _case("a matrix, hard", 2, 5, tau=1.6, hard=True),
+        _case("a batch of matrices, hard", 2, 3, 4, tau=0.5, hard=True),
+        _case("a batch of matrices, soft", 2, 2, 3, tau=1.3, hard=False),
+        _case("a single row", 4, tau=0.8, hard=True, role="batch"),
+        _case("an empty batch", 0, 4, tau=0.8, hard=True, role="empty"),
+        Case("logits up to ±1000 in float32, soft", _extreme(False), role="extreme"),
+        Case("logits up to ±1000 in float32, hard", _extreme(True), role="extreme"),
+    ),
+    budget=lambda args, outputs: bytes_of(args[0], args[1]),
+    budget_words="logits and gumbels",
+    hints=(
+        "Which function is differentiable here? Take the gradient of that one, hard or not. The one-hot "
+        "output knows only the winner: what has to be saved to get the probabilities back?",
+        "Save logits and gumbels; tau goes on ctx. In backward compute p = softmax((logits + gumbels) / "
+        "tau) again (a saved p would be an intermediate), then multiply by the Jacobian of softmax. Four "
+        "arguments, four values.",
+        "grad_logits = p * (g - (g * p).sum(-1, keepdim=True)) / tau with g = grad_output and p "
+        "the probabilities; return grad_logits, None, None, None.",
+    ),
+    scenarios=(
+        Scenario(
+            "the noise gets None even when it requires grad",
+            "gradient-value",
+            _ask_for_noise,
+            _none_for_noise,
+            needs=("gradients_agree",),
+        ),
+        Scenario(
+            "a tie has one winner",
+            "fails-special-point",
+            _ask_at_ties,
+            _single_winner,
+            needs=("output_value",),
+        ),
+    ),
+    sentences=sentences_beside(__file__),
+)

@@ -1,0 +1,82 @@
+"""What straight-through exercises share: cases and reference surrogates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Sampler
+
+
+def no_bytes(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    """The budget of a backward that needs no tensor."""
+    return 0
+
+
+KEEPS_NOTHING = "no tensor: backward needs none"
+
+
+EXTREME = (-1000.0, -100.0, -30.0, -5.0, -0.75, 0.25, 5.0, 30.0, 100.0, 1000.0)
+
+
+_FAR = torch.tensor((-1e30, -4e7, *EXTREME, 4e7, 1e30), dtype=torch.float64)
+
+
+def elementwise_cases(draw: Callable[..., Tensor], *special: Case) -> tuple[Case, ...]:
+    """Cases of a function of one tensor; ``draw`` gets a Sampler and a shape."""
+
+    def case(name: str, *shape: int, **more: Any) -> Case:
+        def make(s: Sampler) -> tuple[Any, ...]:
+            return (draw(s, *shape),)
+
+        return Case(name, make, **more)
+
+    return (
+        case("a vector", 12),
+        case("a matrix", 3, 4),
+        case("a batch of matrices", 2, 3, 4),
+        *special,
+        case("a single number (0-d)", role="batch"),
+        case("an empty vector", 0, role="empty"),
+        case("an empty batch of matrices", 0, 3, 4, role="empty"),
+        # Beyond 2²⁴ float32 has no 1 beside x: x + (sign(x) − x) is 0 there.
+        Case(
+            "inputs up to ±1e30 in float32",
+            lambda s: (_FAR.clone(),),
+            role="extreme",
+        ),
+    )
+
+
+def surrogate(value: Tensor, stand_in: Tensor) -> Tensor:
+    """A tensor with exactly the values of ``value`` and all the derivatives of ``stand_in``."""
+    return value.detach() + (stand_in - stand_in.detach())
+
+
+def _near_zero() -> Tensor:
+    return torch.tensor([-0.5, 0.0, -0.0, 1e-12, -1e-12, 2.0], dtype=torch.float64)
+
+
+def shuffled(s: Sampler, values: Tensor) -> Tensor:
+    """The same values in a random order."""
+    return values[s.distinct(values.numel()).argsort()]
+
+
+HALVES = (
+    "torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. A half that is added and cut off sends "
+    "them all one way: floor(x + 0.5) up, trunc(x + 0.5 · sign(x)) away from 0."
+)
+
+
+FAR_OUT = (
+    "Beside 1e20 float32 has no 1, so x + (… − x) is 0 there; and x / scale is larger than every number of an "
+    "integer dtype. Compute the output from the clamped steps, in x's dtype."
+)
+
+
+def extreme(*more: Any) -> Callable[[Sampler], tuple[Any, ...]]:
+    """Makes the arguments of an extreme case: x up to ±1000, then ``more``."""
+    return lambda s: (torch.tensor(EXTREME, dtype=torch.float64), *more)

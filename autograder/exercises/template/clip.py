@@ -1,0 +1,104 @@
+"""Clip: values kept between two bounds, and a gradient that passes on the bounds themselves."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.exercises.common_cases import bytes_of_x, clipped
+from autograder.exercises.template.far_values import large
+
+
+def _around(s: Sampler, low: float, high: float) -> Tensor:
+    """Six values, two of them below low, two inside and two above high, well off the bounds."""
+    width = high - low
+    inside = s.uniform(2, low=low + 0.2 * width, high=high - 0.2 * width)
+    below, above = low - s.uniform(2, low=0.2, high=2.0), high + s.uniform(2, low=0.2, high=2.0)
+    return torch.cat([below, inside, above])[s.distinct(6).argsort()]
+
+
+def _clipped(s: Sampler, *shape: int) -> tuple[Tensor, float, float]:
+    """Six values and two bounds, other ones in each call."""
+    low, high = float(s.uniform(low=-1.0, high=-0.2)), float(s.uniform(low=0.3, high=1.5))
+    return _around(s, low, high).reshape(shape or (6,)), low, high
+
+
+# Bounds that rounding loses: |x − middle| <= radius, however it is written, is False on one of them.
+_BOUNDS = (-0.3, 2.1)
+
+
+def _on_bounds(s: Sampler) -> Tensor:
+    """Both of _BOUNDS, and one value in each region."""
+    ordinary = torch.stack([s.uniform(low=-3, high=-2), s.uniform(), s.uniform(low=3, high=4)])
+    return torch.cat([torch.tensor(_BOUNDS, dtype=torch.float64), ordinary])
+
+
+CLIP = Exercise(
+    name="Clip",
+    lesson="01_template",
+    summary="The values of torch.clamp(x, low, high); the gradient passes where low ≤ x ≤ high, bounds included.",
+    signature="(x, low, high)",
+    reference=clipped,
+    cases=(
+        Case("a vector", lambda s: _clipped(s)),
+        Case("a matrix", lambda s: _clipped(s, 2, 3)),
+        Case("whole numbers as bounds", lambda s: (_around(s, -2.0, -1.0), -2, -1)),
+        Case(
+            "x on a bound",
+            lambda s: (_on_bounds(s), *_BOUNDS),
+            role="special",
+            advice="The contract lets the gradient pass on both bounds: low <= x and x <= high, not <. "
+            "The output does not tell whether x was on a bound or beyond it, and what is computed from "
+            "the bounds is rounded: compare x with each of them as it is.",
+        ),
+        Case(
+            "x beyond a bound by 1e-9",
+            lambda s: (
+                torch.tensor([_BOUNDS[0] - 1e-9, _BOUNDS[1] + 1e-9], dtype=torch.float64),
+                *_BOUNDS,
+            ),
+            role="special",
+            advice="Compare x with the bounds as they are. A tolerance (low - 1e-6, torch.isclose) takes in "
+            "what lies beyond them.",
+        ),
+        Case(
+            "an infinite bound",
+            lambda s: (torch.tensor([0.5, -2.0, 3.0, 40.0]).double(), 0.5, math.inf),
+            role="special",
+            advice="math.inf is a number like any other, and says that there is no upper bound. Compare x "
+            "with each bound: a product or a difference with the infinity may be inf · 0 or inf − inf, nan.",
+        ),
+        Case(
+            "low = high",
+            lambda s: (torch.tensor([0.5, 1.0, 3.0]).double(), 1.0, 1.0),
+            role="special",
+            advice="Only an x that equals both bounds passes its gradient: low <= x and x <= high.",
+        ),
+        *(
+            Case(
+                f"0 as a bound ({low} to {high})",
+                lambda s, low=low, high=high: (_around(s, low, high), low, high),  # type: ignore[misc]
+                role="special",
+                advice="0.0 is a bound like any other.",
+            )
+            for low, high in ((0.0, 1.5), (-1.5, 0.0))
+        ),
+        Case("inputs of ±1000", lambda s: (large(s), -2.0, 3.0), role="extreme"),
+        Case("a single number (0-d)", lambda s: (s.uniform(), -0.5, 1.5), role="batch"),
+        Case("an empty tensor", lambda s: (s.normal(0, 3), -1.0, 1.0), role="empty"),
+    ),
+    hints=(
+        "Draw the output over x. It has three pieces: what is the slope of each? Compare with "
+        "MyReLU.",
+        "Inside the bounds the gradient passes, outside it stops. A mask tells which: combine two "
+        "comparisons with &, each in brackets, and keep the mask with save_for_backward. The "
+        "bounds are numbers, and numbers have no gradient.",
+        "The gradient of x is grad_output where low ≤ x ≤ high and 0 elsewhere. For low and high "
+        "the value is None: three values in all.",
+    ),
+    budget=bytes_of_x,
+    budget_words="the input or a mask",
+)

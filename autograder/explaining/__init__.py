@@ -1,0 +1,1 @@
+"""Why a promise is broken: known mistakes, general causes, exceptions and edits."""

@@ -1,0 +1,243 @@
+"""A result that is the right one with something done to it: its sign, a factor, a term, a function.
+
+Nothing here knows whose result it is: an output, a gradient or a second derivative.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from autograder.explaining.causes.precision import CONSTANTS
+from autograder.explaining.causes.regions import cases_apart
+from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen, at_hand
+from autograder.observation.compare import close, number, ratio
+from autograder.observation.syntax import called
+
+_RULES = {"zero": "gradient-zero", "sign": "gradient-sign", "scale": "gradient-scale", "transposed": "gradient-transposed"}  # fmt: skip
+
+
+def _cause(result: Result, code: str, rule: str = "", **facts: object) -> Reason:
+    return Reason(
+        f"value/{code}", facts, rule=_RULES.get(rule, "") if result.kind == "gradient" else ""
+    )
+
+
+def one_number(result: Result) -> Reason | None:
+    """0, or another number, whatever the arguments are."""
+    if result.all(lambda s: _vanishes(s), wrong_only=True):
+        if (line := _rounded_down(result)) is not None:
+            rule = _cause(result, "", "zero").rule
+            return Reason("value/zero-rounded", line=line, rule=rule, symptom=True)
+        cancels = any(bool(s.got.any()) for s in result.wrong)
+        found = _cause(result, "zero-cancels" if cancels else "zero", "zero")
+        return Reason(found.code, rule=found.rule, symptom=not cancels)
+    values = [s.got.reshape(-1).double() for s in result.every if isinstance(s.got, Tensor)]
+    together = torch.cat(values) if values else torch.zeros(0)
+    if together.numel() < ENOUGH or not bool((together == together[0]).all()):
+        return None
+    return _cause(result, "constant", number=number(float(together[0])))
+
+
+def _vanishes(seen: Seen) -> bool:
+    """Whether it is zero, or nothing but what rounding leaves of equal terms."""
+    if not isinstance(seen.got, Tensor) or not seen.got.numel() or seen.right is None:
+        return False
+    return float(seen.got.abs().max()) <= 1e-13 * float(seen.right.abs().max())
+
+
+def _rounded_down(result: Result) -> tuple[int, str] | None:
+    """The line of the one // that its method has."""
+    node = result.ev.source.methods.get(result.method)
+    parts = ast.walk(node) if node is not None else ()
+    found = [n for n in parts if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv)]
+    return result.ev.source.line_of(found[0]) if len(found) == 1 else None
+
+
+def turned(result: Result) -> Reason | None:
+    """The wrong sign, everywhere or in some cases."""
+    if not result.fitting or not result.all(lambda s: close(-s.got, s.right), wrong_only=True):
+        return None
+    if len(result.wrong) == len(result.every):
+        return _cause(result, "sign", "sign")
+    return _cause(result, "sign-somewhere", "sign", **cases_apart(result))
+
+
+def transposed(result: Result) -> Reason | None:
+    """The right numbers with the last two dimensions exchanged."""
+    if result.all(lambda s: s.got.dim() >= 2 and close(s.got.mT, s.right), wrong_only=True):
+        return _cause(result, "transposed", "transposed")
+    return None
+
+
+# ---- factors -------------------------------------------------------------------------------------
+
+
+def scaled(result: Result) -> Reason | None:
+    """One factor in each case; where it is known, what it is."""
+    found = [ratio(s.got, s.right) for s in result.every]
+    factors = [f for f in found if f is not None]
+    if not result.fitting or not factors or len(factors) < len(found):
+        return None
+    facts: dict[str, object] = {"ratio": factors[0]}
+    if max(factors) - min(factors) <= 1e-6 * abs(factors[0]):
+        if (power := _power_of_product(result, factors[0])) is not None:
+            line, code, exponent = power
+            cause = _cause(result, "scale-power", "scale", base=code, exponent=exponent, **facts)
+            return Reason(cause.code, cause.facts, line, cause.rule)
+        facts["named"] = _named(result, factors) or _constant(factors[0])
+        return _cause(result, "scale", "scale", **facts)
+    if source := _sizes(result, factors) or _named(result, factors):
+        return _cause(result, "scale-source", "scale", source=source, **facts)
+    return None
+
+
+def scaled_somehow(result: Result) -> Reason | None:
+    """One factor in each case, and nothing says which."""
+    found = [ratio(s.got, s.right) for s in result.every]
+    factors = [f for f in found if f is not None]
+    if not result.fitting or not factors or len(factors) < len(found):
+        return None
+    facts: dict[str, object] = {"measured": [f"{f:.4g}" for f in sorted({round(f, 6) for f in factors})[:4]]}  # fmt: skip
+    if len(result.wrong) == 1 < len(result.every):
+        facts["ratio"] = factors[result.every.index(result.wrong[0])]
+        return _cause(result, "scale-somewhere", "scale", **facts, **cases_apart(result))
+    return _cause(result, "scale-changes", "scale", **facts)
+
+
+def _constant(factor: float) -> str:
+    """ "ln 2" for a factor that is a well-known number; "" for any other."""
+    return next((name for name, value in CONSTANTS.items() if abs(factor / value - 1) < 1e-6), "")
+
+
+def _named(result: Result, factors: list[float]) -> str:
+    """The argument, or its inverse, that is the factor in every case."""
+    for j, name in enumerate(result.ev.exercise.argument_names):
+        args = [s.pair.question.args for s in result.every]
+        values = [a[j] for a in args if j < len(a) and isinstance(a[j], int | float)]
+        if len(values) == len(factors) and not any(isinstance(v, bool) for v in values):
+            for power, form in ((1, name), (-1, f"1 / {name}")):
+                if all(v and abs(f - v**power) <= 1e-6 * abs(f) for f, v in zip(factors, values, strict=True)):  # fmt: skip
+                    return form
+    return ""
+
+
+_MEASURES: dict[str, Callable[[Tensor, Tensor], float]] = {
+    "the number of rows": lambda x, _: x.shape[0] if x.dim() else 1,
+    "the size of the last dimension": lambda x, _: x.shape[-1] if x.dim() else 1,
+    "the number of elements": lambda x, _: x.numel(),
+    "the number of elements of the output": lambda _, y: y.numel(),
+    "the number of elements that make up one output": lambda x, y: x.numel() / max(y.numel(), 1),
+}
+
+
+def _sizes(result: Result, factors: list[float]) -> str:
+    """The size, its inverse or the inverse of its root that is the factor in every case."""
+    both = [
+        (next(a for a in s.pair.question.args if isinstance(a, Tensor)), s.pair.expected.outputs[0])
+        for s in result.every
+    ]
+    if not all(isinstance(y, Tensor) for _, y in both):
+        return ""
+    for words, measure in _MEASURES.items():
+        sizes = [float(measure(x, y)) for x, y in both]
+        for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
+            if all(s and abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):  # fmt: skip
+                return form
+    return ""
+
+
+def _power_of_product(result: Result, ratio: float) -> tuple[tuple[int, str], str, float] | None:
+    """(line, the base, the exponent) of a power that holds a factor, where this makes the ratio."""
+    source = result.ev.source
+    node = source.methods.get(result.method)
+    for part in ast.walk(node) if node is not None else ():
+        base, exponent = _power(part)
+        if not isinstance(base, ast.BinOp) or not isinstance(base.op, ast.Mult | ast.Div):
+            continue
+        for side in (base.right,) if isinstance(base.op, ast.Div) else (base.left, base.right):
+            value = side.value if isinstance(side, ast.Constant) else None
+            if not isinstance(value, int | float) or not value:
+                continue
+            factor = 1 / value if isinstance(base.op, ast.Div) else value
+            if abs(factor ** (exponent - 1) - ratio) <= 1e-6 * abs(ratio):
+                return source.line_of(part), ast.unparse(base), exponent
+    return None
+
+
+def _power(node: ast.AST) -> tuple[ast.AST | None, float]:
+    """(base, exponent) of a power with a number for its exponent, however it is written."""
+    base: ast.AST | None = None
+    exponent: ast.AST | None = None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        base, exponent = node.left, node.right
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        of_torch = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
+        given = [*([] if of_torch else [node.func.value]), *node.args]
+        if called(node) == "square" and given:
+            return given[0], 2.0
+        if called(node) == "pow" and len(given) == 2:
+            base, exponent = given
+    value = exponent.value if isinstance(exponent, ast.Constant) else None
+    return (base, float(value)) if isinstance(value, int | float) else (None, 1.0)
+
+
+# ---- terms and functions -------------------------------------------------------------------------
+
+_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "the absolute value": torch.abs, "the square": torch.square, "the root": torch.sqrt,
+    "the inverse": torch.reciprocal, "the exponential": torch.exp, "the logarithm": torch.log,
+    "the sigmoid": torch.sigmoid, "the tanh": torch.tanh, "the sign": torch.sign, "the ReLU": torch.relu,
+    "1 minus": lambda r: 1 - r, "rounded,": torch.round, "rounded down,": torch.floor,
+}  # fmt: skip
+_COEFFICIENTS = {1.0: "", 2.0: "2 · ", 0.5: "½ · "}
+
+
+def altered(result: Result) -> Reason | None:
+    """A function of the right result, a factor or a term of it too many or missing, a number added."""
+    if not result.fitting or not result.all(lambda s: bool(torch.isfinite(s.got).all())):
+        return None
+    if sum(s.right.numel() for s in result.every if s.right is not None) < ENOUGH:
+        return None
+    for words, function in _FUNCTIONS.items():
+        if result.all(lambda s, f=function: close(s.got, f(s.right))):  # type: ignore[misc]
+            return _cause(result, "function", function=words)
+    hands = {id(s): at_hand(result, s) for s in result.every}
+    for names in _products(hands):
+        words = " · ".join(names)
+
+        def term(s: Seen, names: tuple[str, ...] = names) -> Tensor:
+            made = torch.ones((), dtype=torch.float64)
+            for name in names:
+                made = made * hands[id(s)][name]
+            return made.expand_as(s.right) if s.right is not None else made
+
+        if result.all(lambda s, t=term: bool(s.right.any()) and close(s.got, s.right * t(s))):  # type: ignore[misc]
+            return _cause(result, "times", factor=words)
+        if result.all(lambda s, t=term: bool(s.right.any()) and close(s.got, s.right / t(s))):  # type: ignore[misc]
+            return _cause(result, "divided", factor=words)
+        for coefficient, said in _COEFFICIENTS.items():
+            for sign, code in ((1, "term"), (-1, "no-term")):
+                if result.all(lambda s, c=sign * coefficient, t=term: close(s.got, s.right + c * t(s))):  # type: ignore[misc]  # fmt: skip
+                    return _cause(result, code, term=said + words)
+    return _offset(result)
+
+
+def _products(hands: dict[int, dict[str, Tensor]]) -> Iterator[tuple[str, ...]]:
+    """The names that are at hand in every case, and pairs of them."""
+    every = list(hands.values())
+    names = [n for n in every[0] if all(n in hand for hand in every)] if every else []
+    yield from ((n,) for n in names)
+    yield from combinations(names, 2)
+
+
+def _offset(result: Result) -> Reason | None:
+    apart = torch.cat([(s.got.double() - s.right).reshape(-1) for s in result.every])
+    if result.kind != "output" or not close(apart, apart[0].expand_as(apart).clone()) or apart[0] == 0:  # fmt: skip
+        return None
+    off = float(apart[0])
+    return _cause(result, "offset", off=number(abs(off)), more="large" if off > 0 else "small")

@@ -1,0 +1,91 @@
+"""What forward and backward make of their arguments: another order, one too few, a number for a dimension."""
+
+from __future__ import annotations
+
+import ast
+
+from torch import Tensor
+
+from autograder.explaining.causes.results import Reason, result_of
+from autograder.explaining.causes.sharing import how_asked
+from autograder.judging.evidence import Evidence
+from autograder.judging.finding import Finding
+from autograder.judging.rules.outputs import method_of
+from autograder.observation.syntax import called
+
+
+def other_order(ev: Evidence, finding: Finding) -> Reason | None:
+    """A forward that has the contract's names in another order than those that apply hands over."""
+    node = ev.source.methods.get(method_of(ev))
+    if node is None:
+        return None
+    names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    if not ev.exercise.is_function and "setup_context" not in ev.source.methods:
+        names = names[1:]
+    asked = list(ev.exercise.argument_names)
+    if names == asked or sorted(names) != sorted(asked):
+        return None
+    place = next(i for i, (a, b) in enumerate(zip(names, asked, strict=True)) if a != b)
+    facts = {"method": node.name, "mine": ", ".join(names), "right": ", ".join(asked), "name": names[place], "given": asked[place]}  # fmt: skip
+    return Reason("argument/order", facts, ev.source.line_of(node))
+
+
+def number_for_dim(ev: Evidence, finding: Finding) -> Reason | None:
+    """torch.max(x, 0), which takes the number for a dimension and gives two tensors."""
+    node = ev.source.methods.get("forward")
+    for call in ast.walk(node) if node is not None and finding.facts.get("mine") == 2 else ():
+        if called(call) in ("max", "min") and call.args:  # type: ignore[attr-defined]
+            last = call.args[-1]  # type: ignore[attr-defined]
+            if isinstance(last, ast.Constant) and last.value == 0:
+                return Reason("argument/dimension", {"call": ast.unparse(call)[:40]}, ev.source.line_of(call))  # fmt: skip
+    return None
+
+
+def number_made(ev: Evidence, finding: Finding) -> Reason | None:
+    """Which call makes a Python number of the result, or the line that returns one."""
+    for name in ("item", "float", "tolist"):
+        place = ev.source.first_call(method_of(ev), name)
+        if place is not None:
+            return Reason("count/number", {"call": name}, place)
+    ended = finding.pair.answer.returned_at if finding.pair is not None else {}
+    place = ev.source.returned(method_of(ev), ended)
+    return place and Reason("count/number", line=place)
+
+
+def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
+    """Why backward returns None for an argument that needs a gradient."""
+    result = result_of(ev, finding)
+    if result is None or not result.wrong or not all(s.got is None for s in result.wrong):
+        return None
+    pairs = [s.pair for s in result.wrong]
+    if all(p.answer.backward and p.answer.backward[-1].returned_type == "NoneType" for p in pairs):
+        return Reason("gradient/nothing")
+    first = pairs[0].question.args[0]
+    if not isinstance(first, Tensor) and _needs_from_the_start(ev):
+        return Reason("gradient/needs-off-by-one", {"first": ev.argument(0)})
+    asked = how_asked(ev, pairs[0], result.place)
+    if asked is not None:
+        return Reason(*asked)
+    if len(result.wrong) < len(result.every):
+        good = next(s.pair.where for s in result.every if s not in result.wrong)
+        return Reason("gradient/missing", {"wrong_case": pairs[0].where, "right_case": good}, symptom=True)  # fmt: skip
+    return None
+
+
+def through_a_function(ev: Evidence, finding: Finding) -> Reason | None:
+    """What in a plain function takes the tensor out of the graph."""
+    cut = ev.source.cut_in(ev.exercise.name)
+    return None if cut is None else Reason("through/cut", {"cut": cut[0]}, (cut[1], cut[2]))
+
+
+def _needs_from_the_start(ev: Evidence) -> bool:
+    """Whether ctx.needs_input_grad is indexed by a bare variable, or walked over from position 0."""
+    parts = ev.source.parts("backward")
+    needs = [n for n in parts if isinstance(n, ast.Attribute) and n.attr == "needs_input_grad"]
+    indexed = [n for n in parts if isinstance(n, ast.Subscript) and n.value in needs]
+    harmless: list[ast.AST] = [n.value for n in indexed]
+    for call in parts:
+        if isinstance(call, ast.Call) and called(call) in ("len", "any", "all", "enumerate"):
+            harmless += call.args
+    by_variable = any(isinstance(n.slice, ast.Name) for n in indexed)
+    return by_variable or any(n not in harmless for n in needs)

@@ -1,0 +1,169 @@
+"""One result in every case: what came and what is right. Outputs, gradients and second derivatives alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.explaining.causes.departures import departure
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding
+from autograder.judging.rules.gradient import usable_pairs
+from autograder.judging.rules.outputs import method_of, tensors_of
+from autograder.judging.rules.problems import gradient_is_right
+from autograder.observation.compare import close, single_inside
+from autograder.running.operations import LARGEST
+
+ENOUGH = 8  # elements in all cases together: fewer may agree with a wrong formula by chance
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A cause code with its facts. ``rule``: another than the finding has; ``symptom``: it says where, not why."""
+
+    code: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    line: tuple[int, str] | None = None
+    rule: str = ""
+    symptom: bool = False
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The result in one case."""
+
+    pair: Pair
+    got: Any
+    right: Tensor | None
+
+    @property
+    def fits(self) -> bool:
+        """Whether both are tensors of one shape."""
+        return isinstance(self.got, Tensor) and self.right is not None and self.got.shape == self.right.shape  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result of a submission, in the cases in which it was asked for.
+
+    kind   output, gradient or second
+    place  which output, the gradient for which argument, which second derivative
+    """
+
+    ev: Evidence
+    kind: str
+    place: int
+    every: tuple[Seen, ...]
+    wrong: tuple[Seen, ...]
+
+    @property
+    def method(self) -> str:
+        """The method whose work it is."""
+        if self.kind == "output":
+            return method_of(self.ev)
+        return "vjp" if "vjp" in self.ev.source.methods else "backward"
+
+    @property
+    def fitting(self) -> bool:
+        """Whether it has the right shape everywhere, and numbers with a fraction."""
+        return all(s.fits and s.got.is_floating_point() for s in self.every)
+
+    def all(self, holds: Callable[[Seen], bool], wrong_only: bool = False) -> bool:
+        """Whether something holds in every case, or in every wrong one; False where it cannot be computed."""
+        try:
+            return all(holds(s) for s in (self.wrong if wrong_only else self.every))
+        except (RuntimeError, IndexError, TypeError, ValueError):
+            return False
+
+
+def result_of(ev: Evidence, finding: Finding) -> Result | None:
+    """The result that a finding is about; None where it is about none."""
+    family = finding.cause.split("/")[0]
+    if family == "gradient" and finding.position is not None:
+        i = finding.position
+        pairs = [p for p in usable_pairs(ev) if i in p.question.wants]
+        every = [Seen(p, p.raw(i), p.right(i)) for p in pairs]
+        wrong = [s for s in every if not gradient_is_right(s.pair, i)]
+        return Result(ev, "gradient", i, tuple(every), _by_size(wrong))
+    if family == "forward":
+        place = int(finding.facts.get("place") or 0)
+        found = [(p, t[place]) for p in ev.plain if len(t := tensors_of(p)) > place]
+        every = [Seen(p, got, right) for p, (got, right) in found]
+        wrong = [s for s in every if not close(s.got, s.right) or single_inside(s.got, s.right)]
+        return Result(ev, "output", place, tuple(every), _by_size(wrong))
+    return _of_one_case(ev, finding)
+
+
+def _of_one_case(ev: Evidence, finding: Finding) -> Result | None:
+    """The result in the one case that a finding is about."""
+    pair, i, place = finding.pair, finding.position, finding.facts.get("place")
+    if pair is None or pair.references is None or pair.answer.failure is not None:
+        return None
+    if i is not None:
+        seen, kind = Seen(pair, pair.raw(i), pair.right(i)), "gradient"
+    elif isinstance(place, int) and len(both := tensors_of(pair)) > place:
+        (i, kind), seen = (place, "output"), Seen(pair, *both[place])
+    else:
+        return None
+    return Result(ev, kind, i, (seen,), (seen,))
+
+
+def _by_size(seen: list[Seen]) -> tuple[Seen, ...]:
+    return tuple(sorted(seen, key=lambda s: sum(a.numel() for a in s.pair.question.args if isinstance(a, Tensor))))  # fmt: skip
+
+
+def refined(finding: Finding, cause: Reason) -> Finding:
+    """The finding with what a cause knows of it."""
+    line = {} if cause.line is None else {"line": cause.line[0], "source": cause.line[1]}
+    facts = {**finding.facts, **line, **cause.facts}
+    return replace(
+        finding, rule=cause.rule or finding.rule, cause=cause.code, facts=facts,
+        evidence={**finding.evidence, **line}, symptom=cause.symptom,
+    )  # fmt: skip
+
+
+def with_line(ev: Evidence, finding: Finding) -> Finding:
+    """The finding with the line that made the value, where it has none."""
+    result = result_of(ev, finding)
+    if finding.evidence.get("line") or result is None or not result.wrong:
+        return finding
+    place = line_of_result(result)
+    return finding if place is None else replace(
+        finding, evidence={**finding.evidence, "line": place[0], "source": place[1]}
+    )  # fmt: skip
+
+
+def line_of_result(result: Result) -> tuple[int, str] | None:
+    """Where the wrong value was made: measured in a run, or else as far as the source tells."""
+    source, seen = result.ev.source, result.wrong[0]
+    large = [s for s in result.wrong if isinstance(s.got, Tensor) and s.got.numel() <= LARGEST]
+    telling = max(large, key=lambda s: s.got.numel(), default=seen).pair.question
+    if result.kind == "output" and (view := source.view_put_back(result.method)):
+        return view[0]
+    if measured := departure(result.ev, telling, result.kind, result.place):
+        return measured
+    ended = seen.pair.answer.returned_at
+    made = source.returned_expression(result.method, result.place, ended)
+    of_function = result.kind == "output" and result.ev.exercise.is_function
+    handed_on = made is not None and made[1].removeprefix("return ").isidentifier()
+    return None if of_function and handed_on else made
+
+
+def at_hand(result: Result, seen: Seen) -> dict[str, Tensor]:
+    """What a formula can be made of, by name: arguments, and in backward the output and grad_output."""
+    pair, found = seen.pair, {}
+    for position, value in enumerate(pair.question.args):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number or (isinstance(value, Tensor) and value.is_floating_point()):
+            found[result.ev.argument(position)] = torch.as_tensor(value).detach().double()
+    if result.kind != "output":
+        output, upstream = pair.expected.outputs[0], pair.question.upstream[0]
+        if isinstance(output, Tensor) and output.is_floating_point():
+            found["the output"] = output.double()
+        if upstream is not None:
+            found["grad_output"] = upstream.double().expand_as(output)
+    return found

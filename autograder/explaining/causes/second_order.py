@@ -1,0 +1,172 @@
+"""Why a second derivative is missing, wrong, or not refused: what is a constant to autograd, and where.
+
+Each cause is measured, or stands in the learner's code and agrees with what was measured.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+from autograder.explaining.causes.kept import MASKS
+from autograder.explaining.causes.saved_names import made_at, name_of, saved_expression
+from autograder.explaining.causes.written_to import shared_names
+from autograder.explaining.exceptions.errors import why_it_stopped
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding
+from autograder.judging.rules.order_two import wrong_one
+from autograder.observation.observation import Kept
+from autograder.observation.source import at
+from autograder.observation.syntax import called
+
+ONCE = "once_differentiable"
+_Place = tuple[int, str] | None
+_COPIES = ("contiguous", "reshape", "flatten", "ravel", "reshape_as")
+
+
+def _as(finding: Finding, cause: str, place: _Place = None, **facts: Any) -> Finding:
+    return replace(
+        finding, cause=cause, symptom=False, facts={**finding.facts, **facts},
+        evidence={**finding.evidence, **at(place)},
+    )  # fmt: skip
+
+
+def cut(ev: Evidence, finding: Finding) -> Finding | None:
+    """A decorator, or an operation of backward, that takes it out of the graph."""
+    assert finding.pair is not None
+    tried, place = without_decorator(finding.pair), ev.source.cut_off()
+    if tried or ONCE in str(finding.evidence.get("original")):
+        return _as(finding, "second/once", ev.source.first_mention("backward", ONCE), tried=tried,
+                   right=tried == "right", refused=tried == "refused" and bool(_raises(ev)))  # fmt: skip
+    stops = finding.cause == "second/stops"
+    if stops and finding.pair.answer.failure and finding.pair.answer.failure.raised_by_learner:
+        return _as(finding, "second/own-refusal")
+    if place is None or (stops and "does not require grad" not in finding.evidence["original"]):
+        return None
+    return _as(finding, "second/cut", place[1:], what=place[0])
+
+
+def constant(ev: Evidence, finding: Finding) -> Finding | None:
+    """A float tensor that forward made and kept."""
+    made = {k.holder: k for k in _kept(ev, finding) if k.who in ("intermediate", "numbers") and "float" in k.dtype}  # fmt: skip
+    likes = {holder: {k.like for k in _kept(ev, finding) if k.holder == holder} for holder in made}
+    made = {holder: k for holder, k in made.items() if not likes[holder] <= MASKS}
+    if not made:
+        return None
+    first, alike = next(iter(made.values())), set.union(*(likes[h] for h in made))
+    names = list(dict.fromkeys(name_of(ev.source, holder) for holder in made))
+    like = (
+        alike.pop() if len(alike) == len(made) == 1 else ""
+    )  # in one case alone it may be by chance
+    if like.startswith("output"):
+        returned = ev.source.returned("forward", {})
+        return _as(finding, "second/copy-of-output", returned, names=names)
+    if like.startswith("input"):
+        own = ev.argument(int(like[6:-1]))
+        return _as(finding, "second/copy-of-input", made_at(ev.source, first), names=names, own=own)
+    saved = any(k.who.startswith("input") for k in _kept(ev, finding))
+    return _as(finding, "second/constant", made_at(ev.source, first), names=names,
+               several=len(names) > 1, saved=saved)  # fmt: skip
+
+
+def _kept(ev: Evidence, finding: Finding) -> list[Kept]:
+    return [k for pair in ev.pairs("structure", "second") for k in pair.answer.kept]
+
+
+def other_function(ev: Evidence, finding: Finding) -> Finding | None:
+    """backward calls the apply of another Function, whose own backward gives the second derivative."""
+    call = other_function_called(ev)
+    return None if call is None else _as(finding, "second/other-function", call[1:], other=call[0])
+
+
+def other_function_called(ev: Evidence) -> tuple[str, int, str] | None:
+    """(its name, line, text) of the first Function other than this one whose apply backward calls."""
+    own = next((n.name for n in ev.source.nodes if isinstance(n, ast.ClassDef)), "")
+    for method in ("backward", "vjp"):
+        node = ev.source.methods.get(method)
+        for call in ast.walk(node) if node is not None else ():
+            if called(call) == "apply" and isinstance(call.func, ast.Attribute):  # type: ignore[attr-defined]
+                name = ast.unparse(call.func.value)  # type: ignore[attr-defined]
+                if name.isidentifier() and name not in (own, "cls"):
+                    return name, *ev.source.line_of(call)
+    return None
+
+
+def view(ev: Evidence, finding: Finding) -> Finding | None:
+    """What is kept shares its memory with an input or the output, and is another tensor."""
+    assert finding.pair is not None
+    if finding.pair.question.variant == "transposed":
+        for method in ("forward", "setup_context"):
+            node = ev.source.methods.get(method)
+            calls = [
+                c for c in (ast.walk(node) if node is not None else ()) if called(c) in _COPIES
+            ]
+            if calls:
+                place = ev.source.line_of(calls[0])
+                return _as(finding, "second/copied", place, call=called(calls[0]))
+    views = {k.holder: k for k in _kept(ev, finding) if _is_view(ev, k)}
+    if not views:
+        return None
+    i = finding.pair.question.wants[0] if finding.facts["place"] >= len(finding.pair.question.wants) else finding.pair.question.wants[finding.facts["place"]]  # fmt: skip
+    own = [k for k in views.values() if k.who.endswith(f"input[{i}]")] or list(views.values())
+    name, who = name_of(ev.source, own[0].holder), own[0].who.removeprefix("view of ")
+    if who.startswith("output"):
+        return _as(
+            finding, "second/view-of-output", ev.source.returned("forward", {}), names=[name]
+        )
+    of = ev.argument(int(who[6:-1]))
+    return _as(finding, "second/view", made_at(ev.source, own[0]), names=[name], own=of)
+
+
+def _is_view(ev: Evidence, kept: Kept) -> bool:
+    """Whether a view is kept, be it one of the same shape, which looks like the input itself."""
+    given = saved_expression(ev.source, kept.holder)
+    if given is None or not kept.who.startswith("input"):
+        return kept.who.startswith("view of ")
+    return ast.unparse(given[1]) in shared_names(given[0]) or isinstance(given[1], ast.Call)
+
+
+def without_decorator(pair: Pair) -> str:
+    """What comes out without once_differentiable: "right", "wrong", "refused"; "" where it is not there."""
+    data: Any = pair.answer.data.get("without_decorator")
+    if not isinstance(data, dict):
+        return ""
+    if data.get("error"):
+        return "refused" if data["error"] == "RuntimeError" else "wrong"
+    return "wrong" if wrong_one(pair, tuple(data.get("second") or ())) else "right"
+
+
+def _raises(ev: Evidence) -> list[ast.Raise | ast.Assert]:
+    """The refusals of its own that stand in backward."""
+    node = ev.source.methods.get("backward")
+    return [n for n in (ast.walk(node) if node else ()) if isinstance(n, ast.Raise | ast.Assert)]
+
+
+def not_refused(ev: Evidence, finding: Finding) -> Finding | None:
+    """Why no error is raised where every second derivative is to be refused."""
+    assert finding.pair is not None
+    source, pair, asks = ev.source, finding.pair, "is_grad_enabled"
+    tried, raises = without_decorator(pair), _raises(ev)
+    if tried:
+        hides = tried == "refused" and bool(raises)
+        cause = "second/refusal-hidden" if hides else "second/once-alone"
+        return _as(finding, cause, source.first_mention("backward", ONCE))
+    mixed = pair.question.more.get("mixed")
+    same = [p for p in ev.pairs("second") if p.question.more.get("mixed") == mixed]
+    if any(p.where != pair.where and p.answer.failure is not None for p in same):
+        return _as(finding, "second/refused-elsewhere", source.line_of(raises[0]) if raises else None, at_case=pair.where)  # fmt: skip
+    if source.mentions("forward", asks) and not source.mentions("backward", asks):
+        return _as(finding, "second/asked-in-forward", source.first_mention("forward", asks))
+    if raises:
+        return _as(finding, "second/raise-not-reached", source.line_of(raises[0]))
+    return None
+
+
+_WRONG = (cut, constant, other_function, view)
+CAUSES = {
+    "second/missing": _WRONG,
+    "second/wrong": _WRONG,
+    "second/stops": (cut, why_it_stopped),
+    "second/not-refused": (not_refused,),
+}

@@ -1,0 +1,125 @@
+"""What two calls share, what hides from torch, and which condition leaves an argument without its gradient."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import Any
+
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding
+from autograder.observation.source import at
+
+
+def shared(ev: Evidence, finding: Finding) -> Finding | None:
+    """The one or two places outside of ctx that forward writes to."""
+    found: dict[str, ast.AST] = {}
+    for method in ("forward", "setup_context"):
+        node = ev.source.methods.get(method)
+        for part in ast.walk(node) if node is not None else ():
+            if node is not None and (words := _outside(ev, node, part)):
+                found.setdefault(words, part)
+    if not 0 < len(found) < 3:
+        return None
+    place = ev.source.line_of(next(iter(found.values())))
+    return replace(finding, symptom=False, evidence={**finding.evidence, **at(place)},
+                   facts={**finding.facts, "names": list(found)})  # fmt: skip
+
+
+def _outside(ev: Evidence, node: ast.FunctionDef, part: ast.AST) -> str:
+    """What outlives a call and is written to here: an attribute of the class, a global; "" for nothing."""
+    own = [n.name for n in ev.source.nodes if isinstance(n, ast.ClassDef)][:1]
+    stored = isinstance(getattr(part, "ctx", None), ast.Store)
+    if isinstance(part, ast.Attribute):
+        return ast.unparse(part) if stored and ast.unparse(part.value) in own else ""
+    if isinstance(part, ast.Name):
+        declared = {name for n in ast.walk(node) if isinstance(n, ast.Global) for name in n.names}
+        return f"the global {part.id}" if stored and part.id in declared else ""
+    changed: ast.AST | None = part.value if isinstance(part, ast.Subscript) and stored else None
+    if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        changed = part.func.value if part.func.attr in ("append", "setdefault", "update") else None
+    made = {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    made |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    return f"the global {changed.id}" if isinstance(changed, ast.Name) and changed.id not in made else ""  # fmt: skip
+
+
+def hidden_from_torch(ev: Evidence, finding: Finding) -> Finding | None:
+    """What takes the tensor that is saved away from torch's eyes: .data, detach()."""
+    place = ev.source.cut_off()
+    if place is None:
+        return None
+    return replace(finding, symptom=False, evidence={**finding.evidence, **at(place[1:])},
+                   facts={**finding.facts, "by": place[0]})  # fmt: skip
+
+
+def wrongly_asked(ev: Evidence, finding: Finding) -> Finding | None:
+    """Which condition leaves an argument without its gradient."""
+    if finding.pair is None or finding.position is None:
+        return None
+    asked = how_asked(ev, finding.pair, finding.position)
+    if asked is None:
+        return None
+    cause, facts, place = asked
+    return replace(
+        finding, cause=cause, symptom=False, facts={**finding.facts, **facts},
+        evidence={**finding.evidence, **at(place)},
+    )  # fmt: skip
+
+
+_Asked = tuple[str, dict[str, Any], tuple[int, str] | None]
+
+
+def how_asked(ev: Evidence, pair: Pair, i: int) -> _Asked | None:
+    """When else argument i gets its gradient, by all that was asked about who needs one; None: unclear.
+
+    (the cause, its facts, the line of the condition)
+    """
+    runs = [
+        p for p in ev.pairs("run", "needs", role="main", variant="") if p.answer.raw is not None
+    ]
+    runs = [p for p in runs if len(p.question.args) == len(pair.question.args)]
+    every = {p.question.wants for p in runs if p.answer.failure is None}
+    got = {p.question.wants for p in runs if _has(p, i)}
+    without = {wants for wants in every - got if i in wants}
+    others = sorted({j for wants in every for j in wants} - {i})
+    which: list[int] = []
+    cause = "needs/never"
+    if got and any(i not in wants for wants in got):
+        which = [j for j in others if all(j in wants for wants in got)]
+        cause = "needs/exchanged"
+    elif got:
+        which = [j for j in others if all(j in w for w in got) and not any(j in w for w in without)]
+        cause = "needs/only-with"
+        if not which:
+            which = [j for j in others if not any(j in w for w in got) and all(j in w for w in without)]  # fmt: skip
+            cause = "needs/only-without"
+    if (got and not which) or not ev.source.mentions("backward", "needs_input_grad"):
+        return None
+    facts = {"argument": ev.argument(i), "others": [ev.argument(j) for j in which], "place": str(i)}
+    return cause, facts, _condition(ev, pair, i)
+
+
+def _has(pair: Pair, i: int) -> bool:
+    raw = pair.answer.raw or ()
+    return i < len(raw) and raw[i] is not None
+
+
+def _condition(ev: Evidence, pair: Pair, i: int) -> tuple[int, str] | None:
+    """The condition around the statement that makes gradient i; else where needs_input_grad is first read."""
+    node = ev.source.methods.get("backward")
+    made = ev.source.returned_expression("backward", i, pair.answer.returned_at)
+    for part in ast.walk(node) if node is not None and made is not None else ():
+        if isinstance(part, ast.If) and made is not None:
+            lines = [ev.source.line_of(s)[0] for s in (*part.body, *part.orelse)]
+            if made[0] in lines:
+                return ev.source.line_of(part.test)
+    return ev.source.first_mention("backward", "needs_input_grad")
+
+
+CAUSES = {
+    "context/shared": (shared,),
+    "context/unwatched": (hidden_from_torch,),
+    "needs/missing": (wrongly_asked,),
+}

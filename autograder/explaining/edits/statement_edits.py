@@ -1,0 +1,163 @@
+"""Edits of whole statements: left out, in another place, or no longer an alternative to another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from autograder.explaining.edits.tree_edits import COUNTED, Edit, Place, Slot, method, named
+from autograder.observation.syntax import called
+
+_NEEDED = ("staticmethod", "classmethod")
+_NEVER_LEFT_OUT = ("save_for_backward", "super", COUNTED)
+
+
+def _body(place: Place) -> list[ast.stmt] | None:
+    """The list of statements that a statement is in; None for what is no statement of a function."""
+    if not isinstance(place.node, ast.stmt) or place.slot.index is None:
+        return None
+    if place.node is place.function:  # a function itself, in a class or a file
+        return None
+    return getattr(place.slot.parent, place.slot.name)
+
+
+def _instead(
+    place: Place, new: Sequence[ast.stmt], rank: int, words: str = "", artefact: bool = False,
+    about: ast.AST | None = None,
+) -> Edit:  # fmt: skip
+    """The edit that puts other statements (or none) where one stands."""
+    i, body = place.slot.index or 0, _body(place) or []
+    rest = [*body[:i], *new, *body[i + 1 :]] or [ast.Pass()]
+    slot = Slot(place.slot.parent, place.slot.name)
+    return Edit(((slot, rest),), about or place.node, rank, words, place.above,
+                function=place.function.name, artefact=artefact)  # fmt: skip
+
+
+def after_elif(place: Place) -> Iterator[Edit]:
+    """`if` for `elif`: both are asked."""
+    node = place.node
+    if _body(place) is None or not isinstance(node, ast.If) or len(node.orelse) != 1:
+        return
+    second = node.orelse[0]
+    if isinstance(second, ast.If):
+        alone = ast.copy_location(ast.If(node.test, node.body, []), node)
+        words = "with `if` in place of `elif`"
+        yield _instead(place, [alone, second], 0, words, about=second)
+
+
+def without_statement(place: Place) -> Iterator[Edit]:
+    """A statement less: a call for its effect, an early return, a refusal."""
+    node, body = place.node, _body(place)
+    if body is None:
+        return
+    rank = None
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        rank = None if called(node.value) in _NEVER_LEFT_OUT else 1
+    elif isinstance(node, ast.AugAssign | ast.Assert):
+        rank = 1
+    elif isinstance(node, ast.If) and not node.orelse:
+        rank = 1
+        words = f"without the condition `if {ast.unparse(node.test)}:`"
+        yield _instead(place, node.body, 1, words)
+    elif isinstance(node, ast.Assign) and _sets_again(node, place):
+        rank = 2
+    if rank is not None:
+        refuses = any(isinstance(n, ast.Raise | ast.Assert) for n in ast.walk(node))
+        yield _instead(place, [], rank, _without(node), artefact=refuses)
+
+
+def _sets_again(node: ast.Assign, place: Place) -> bool:
+    """Whether an assignment only gives another value to something that has one."""
+    names = [t.id for t in node.targets if isinstance(t, ast.Name)]
+    if len(names) != len(node.targets):
+        return True  # ctx.something, x[…]
+    before = (_body(place) or [])[: place.slot.index]
+    known = {a.arg for a in place.function.args.args}
+    known |= {n.id for s in before for n in ast.walk(s) if isinstance(n, ast.Name)}
+    return all(name in known for name in names)
+
+
+def _without(node: ast.AST) -> str:
+    text = ast.unparse(node).split("\n")[0]
+    return f"without `{text}`" if len(text) <= 60 else "without this statement"
+
+
+def without_decorator(place: Place) -> Iterator[Edit]:
+    """A function without one of its decorators."""
+    node = place.node
+    for i, decorator in enumerate(node.decorator_list if isinstance(node, ast.FunctionDef) else []):
+        text = ast.unparse(decorator)
+        if text not in _NEEDED:
+            rest = place.function.decorator_list[:i] + place.function.decorator_list[i + 1 :]
+            yield Edit(((Slot(node, "decorator_list"), rest),), decorator, 0, f"without `@{text}`")
+
+
+def without_with(place: Place) -> Iterator[Edit]:
+    """The statements of a `with` without it."""
+    if _body(place) is not None and isinstance(place.node, ast.With):
+        words = f"without `with {ast.unparse(place.node.items[0])}:`"
+        yield _instead(place, place.node.body, 0, words)
+
+
+def augmented(place: Place) -> Iterator[Edit]:
+    """x = x + y for x += y, which writes into x; x += y for x = y in a loop."""
+    node = place.node
+    if isinstance(node, ast.AugAssign):
+        if isinstance(node.target, ast.Name):
+            value = ast.BinOp(named(node.target.id), node.op, node.value)
+            new = ast.Assign([ast.Name(node.target.id, ast.Store())], value)
+            yield place.replaced(new, 0)
+        yield place.replaced(ast.Assign([node.target], node.value), 2)
+    elif (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name | ast.Subscript)
+        and any(isinstance(n, ast.For | ast.While) for n in place.above)
+    ):
+        yield place.replaced(ast.AugAssign(node.targets[0], ast.Add(), node.value), 2)
+
+
+def copied_before(place: Place) -> Iterator[Edit]:
+    """A copy of what a statement writes into, before it."""
+    node = place.node
+    if _body(place) is None or not isinstance(
+        node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return
+    ):
+        return
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AugAssign) else targets
+    written = [t.value for t in targets if isinstance(t, ast.Subscript)]
+    written += targets if isinstance(node, ast.AugAssign) else []
+    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
+    written += [f.value for f in calls if isinstance(f, ast.Attribute) and f.attr.endswith("_")]
+    for name in dict.fromkeys(n.id for n in written if isinstance(n, ast.Name)):
+        copy = ast.Assign([ast.Name(name, ast.Store())], method(named(name), "clone"))
+        words = f"with `{name} = {name}.clone()` before it"
+        yield _instead(place, [copy, node], 1, words)
+
+
+def out_of_block(place: Place) -> Iterator[Edit]:
+    """The last statement of a block after it: a return that ends a loop in its first round."""
+    node, body = place.node, _body(place)
+    if body is None or not isinstance(node, ast.For | ast.While | ast.If) or len(node.body) < 2:
+        return
+    last = node.body[-1]
+    rest = Slot(node, "body"), node.body[:-1]
+    i = place.slot.index or 0
+    after = Slot(place.slot.parent, place.slot.name), [*body[: i + 1], last, *body[i + 1 :]]
+    words = f"with `{ast.unparse(last).splitlines()[0]}` after the block, not in it,"
+    yield Edit((rest, after), last, 1, words, place.above, function=place.function.name)
+
+
+def earlier(place: Place) -> Iterator[Edit]:
+    """Two statements in the other order: saved before it is written to."""
+    node, body, i = place.node, _body(place), place.slot.index
+    if body is None or not i or isinstance(node, ast.Return):
+        return
+    before = body[i - 1]
+    if called(getattr(before, "value", before)) == COUNTED:
+        return
+    first, second = (ast.unparse(n).splitlines()[0] for n in (before, node))
+    words = f"with `{second}` before `{first}`"
+    slot = Slot(place.slot.parent, place.slot.name)
+    order = [*body[: i - 1], node, before, *body[i + 1 :]]
+    yield Edit(((slot, order),), node, 3, words, place.above, function=place.function.name)

@@ -1,0 +1,1 @@
+"""Errors of Python and torch in the learner's words; the original message always stays beside them."""

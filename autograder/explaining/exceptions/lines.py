@@ -1,0 +1,185 @@
+"""Errors whose cause the line that stopped tells, together with the words of the error."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor
+
+from autograder.judging.evidence import Evidence
+from autograder.judging.finding import Finding
+from autograder.observation.observation import Failure
+from autograder.observation.syntax import called
+
+Told = tuple[str, dict[str, Any]]
+
+
+def statements(ev: Evidence, failure: Failure) -> Iterator[ast.AST]:
+    """The nodes that stand in the line that stopped."""
+    line = (failure.line or 0) - ev.source.offset
+    for node in ev.source.nodes:
+        first = getattr(node, "lineno", 0)
+        if 0 < first <= line <= (getattr(node, "end_lineno", 0) or 0) and not isinstance(
+            node, _LONG
+        ):
+            yield node
+
+
+_LONG = (ast.FunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
+
+
+def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """``a, b = …`` with more or fewer names than there are values: what is unpacked?"""
+    few = re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)", failure.message)  # fmt: skip
+    many = re.search(r"too many values to unpack \(expected (\d+)", failure.message)
+    if not (found := few or many):
+        return None
+    values = [n.value for n in statements(ev, failure) if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple | ast.List)]  # fmt: skip
+    what = ast.unparse(values[0]) if len(values) == 1 else ""
+    saved = what.endswith("saved_tensors")
+    facts = {"wanted": int(found[1]), "got": int(found[2]) if few else 0, "what": what[:40]}
+    if saved and failure.function == "forward":
+        return "stops/saved-in-forward", facts
+    if saved and ev.source.saves() is None and few and found[2] == "0":
+        return "stops/nothing-saved", facts
+    if what.endswith("needs_input_grad"):
+        count = len(finding.pair.question.args) if finding.pair is not None else 0
+        return "stops/unpacks-needs", {**facts, "count": count}
+    kind = "saved" if saved else "shape" if re.search(r"\.shape$|size\(\)$", what) else "other"
+    return ("stops/unpacks-few" if few else "stops/unpacks-many"), {**facts, kind: True}
+
+
+def needs_index(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """needs_input_grad[2] where that argument was left out."""
+    node = ev.source.methods.get(failure.function or "backward")
+    if node is None or finding.pair is None or failure.message != "tuple index out of range":
+        return None
+    names = {ast.unparse(n.targets[0]) for n in ast.walk(node) if isinstance(n, ast.Assign) and ast.unparse(n.value).endswith("needs_input_grad")}  # fmt: skip
+    for part in statements(ev, failure):
+        if isinstance(part, ast.Subscript):
+            asked = ast.unparse(part.value)
+            if asked in names or asked.endswith("needs_input_grad"):
+                return "stops/needs-index", {"count": len(finding.pair.question.args)}
+    return None
+
+
+def whole_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """``x = ctx.saved_tensors``: the name stands for the whole tuple."""
+    node = ev.source.methods.get(failure.function or "backward")
+    if node is None or ("tuple" not in failure.message and "index" not in failure.message):
+        return None
+    for part in ast.walk(node):
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
+            name = part.targets[0].id
+            if ast.unparse(part.value).endswith(".saved_tensors") and _alone(node, name):
+                return "stops/whole-tuple", {"name": name, "place": ev.source.line_of(part)}
+    return None
+
+
+def _alone(node: ast.AST, name: str) -> bool:
+    """Whether a name is computed with by itself: not indexed, unpacked or counted."""
+    harmless: set[int] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Subscript | ast.Starred):
+            harmless.add(id(part.value))
+        elif isinstance(part, ast.Call) and ast.unparse(part.func) in ("len", "list", "tuple"):
+            harmless |= {id(a) for a in part.args}
+        elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Tuple | ast.List):
+            harmless.add(id(part.value))
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
+    return any(isinstance(n.ctx, ast.Load) and id(n) not in harmless for n in names)
+
+
+def optional(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """``if bias:`` on an argument that may be left out: asked is whether the tensor is true."""
+    if "Boolean value of Tensor" not in failure.message:
+        return None
+    left_out = re.findall(r"(\w+)(?:: [^,=]+)? ?= ?None", ev.exercise.signature)
+    for part in statements_and_tests(ev, failure):
+        asked = part.operand if isinstance(part, ast.UnaryOp) else part
+        if isinstance(asked, ast.Name) and asked.id in left_out:
+            return "stops/asks-whether-true", {"name": asked.id}
+    return None
+
+
+def statements_and_tests(ev: Evidence, failure: Failure) -> Iterator[ast.AST]:
+    """What is asked for its truth in the line that stopped."""
+    line = (failure.line or 0) - ev.source.offset
+    for node in ev.source.nodes:
+        if isinstance(node, ast.If | ast.IfExp | ast.While) and node.test.lineno == line:
+            yield node.test
+        elif isinstance(node, ast.BoolOp) and node.lineno == line:
+            yield from node.values
+        elif isinstance(node, ast.Call) and called(node) == "bool" and node.lineno == line:
+            yield from node.args
+
+
+def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """Something is differentiated that has no graph: which of the ways to lose it is it?"""
+    if "does not require grad" not in failure.message or "in-place" in failure.message:
+        return None
+    source, inside = ev.source, "backward"
+    if not ev.exercise.is_function:
+        if not any(source.mentions(inside, n) for n in ("enable_grad", "set_grad_enabled", "inference_mode")):  # fmt: skip
+            return ("stops/grad-mode-off", {}) if ev.exercise.may_use_autograd else None
+        args = finding.pair.question.args if finding.pair is not None else ()
+        if source.mentions(inside, "requires_grad_"):
+            first = not (args and isinstance(args[0], Tensor)) and source.mentions(inside, "needs_input_grad")  # fmt: skip
+            return "stops/left-graph", {"first": ev.argument(0) if first else ""}
+        return "stops/no-leaf", {}
+    passes = [n for n in source.nodes if called(n) in ("grad", "backward")]
+    line = (failure.line or 0) - source.offset
+    before = [n for n in passes if (n.end_lineno or 0) < line]  # type: ignore[attr-defined]
+    if before and not any(_keeps_graph(n) for n in before):
+        return "stops/no-create-graph", {"place": source.line_of(before[-1])}
+    sets = any(getattr(n, "attr", getattr(n, "arg", "")) in ("requires_grad_", "requires_grad") for n in source.nodes)  # fmt: skip
+    return None if sets else ("stops/nothing-requires-grad", {"name": ev.argument(1) if len(ev.exercise.argument_names) > 1 else ev.argument(0)})  # fmt: skip
+
+
+def _keeps_graph(call: ast.AST) -> bool:
+    keywords = call.keywords if isinstance(call, ast.Call) else []
+    return any(k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False") for k in keywords)  # fmt: skip
+
+
+def divides_numbers(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """1 / x.shape[dim]: a division of plain numbers, by 0."""
+    if failure.kind != "ZeroDivisionError":
+        return None
+    found = [ast.unparse(n) for n in statements(ev, failure) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div | ast.FloorDiv | ast.Mod)]  # fmt: skip
+    return "stops/divides", {"written": found[0] if len(found) == 1 and len(found[0]) <= 40 else ""}
+
+
+def names_call(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """The call of this line that names a dimension or an equation which the tensor has not got."""
+    calls = [n for n in statements(ev, failure) if isinstance(n, ast.Call)]
+    if found := re.search(r"range of \[(-\d+), (\d+)\], but got (-?\d+)\)", failure.message):
+        count, got = int(found[2]) + 1, int(found[3])
+        for call in calls:
+            values = [ast.unparse(v) for v in (*call.args, *(k.value for k in call.keywords))]
+            if str(got) in values:
+                written = f"{called(call)}({', '.join(map(ast.unparse, (*call.args, *call.keywords)))})"  # fmt: skip
+                return "stops/names-dimension", {
+                    "written": written[:50],
+                    "got": got,
+                    "count": count,
+                }
+    for call in calls:
+        found = re.search(r"equation \((\d+)\).* dimensions \((\d+)\) for operand (\d+)", failure.message)  # fmt: skip
+        if found and called(call) == "einsum" and int(found[3]) < len(call.args) - 1:
+            facts = {"equation": ast.unparse(call.args[0]), "operand": ast.unparse(call.args[int(found[3]) + 1])[:30]}  # fmt: skip
+            return "stops/einsum", {**facts, "named": int(found[1]), "count": int(found[2])}
+    return None
+
+
+def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """The learner's own raise or assert."""
+    if not failure.raised_by_learner:
+        return None
+    case = finding.pair.where if finding.pair is not None else ""
+    said, advice = failure.message[:80].strip().rstrip("."), ev.advice(case)
+    if failure.kind in ("TypeError", "ValueError") or (failure.kind == "AssertionError" and advice):
+        return "stops/refuses-allowed", {"said": said, "at_case": case, "advice": advice}
+    return "stops/own-raise", {"said": said}

@@ -1,0 +1,219 @@
+"""How far grading is: what was handed in and what not, what of it is graded, who needs a person, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import Connection
+
+from autograder.grading.batch import is_graded
+from autograder.grading.handed_in import (
+    HandedIn,
+    Misplaced,
+    find,
+    find_misplaced,
+    lesson_files,
+    lessons_handed_in,
+)
+from autograder.grading.kept_files import read_timestamp
+from autograder.grading.one_submission import How
+from autograder.grading.records import Record, Records, Seeds
+from autograder.grading.scores import Score, in_days, read_scores, read_students
+from autograder.learner.lesson import LessonFiles
+
+GRADED, WAITS, CHANGED, UNGRADED = "graded", "waits for a person", "changed since", "not graded yet"
+NOTHING = "nothing handed in"
+GONE = "It is in the gradebook; what was handed in is no longer in the folder of submissions."
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How it stands with one submission.
+
+    state   GRADED, WAITS (for a person), CHANGED (since it was graded) or UNGRADED
+    score   as it stands in the gradebook; None where there is none
+    record  what the grader remembers; None where it did not grade it (or nbgrader's own command did)
+    gone    it is in the gradebook, and no longer among what was handed in
+    unclear why it cannot be said when it was handed in; "" where it can
+    """
+
+    student: str
+    lesson: str
+    state: str
+    score: Score | None
+    record: Record | None
+    gone: bool = False
+    unclear: str = ""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why a person has to look at it; empty where nobody has to."""
+        if self.state != WAITS or self.score is None:
+            return ()
+        given = self.record.reasons if self.record is not None else ()
+        return self.score.why_waiting((*given, GONE) if self.gone else given)
+
+    @property
+    def accepted(self) -> str:
+        """Who let it pass, in words; "" where nobody had to."""
+        return str(self.record.accepted or "") if self.record is not None else ""
+
+    @property
+    def late(self) -> timedelta:
+        """By how much it was handed in late."""
+        return self.score.late if self.score else timedelta(0)
+
+    @property
+    def lateness(self) -> str:
+        """By how much it was handed in late, and what that costs; "" where it was in time."""
+        if self.score is None or not self.late:
+            return ""
+        cost = f"{self.score.penalty:g} points are" if self.score.penalty else "nothing is"
+        return f"late by {in_days(self.late)}; {cost} taken off"
+
+    @property
+    def copied(self) -> bool:
+        """Whether the course's own solution was handed in."""
+        return self.record is not None and self.record.result.copied
+
+    @property
+    def is_final(self) -> bool:
+        return self.state == GRADED
+
+    @property
+    def is_to_grade(self) -> bool:
+        return self.state in (CHANGED, UNGRADED)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """How it stands with a class.
+
+    found      what was handed in
+    gone       what is in the gradebook though nothing is handed in (any more)
+    without    by lesson, the students of the gradebook who handed nothing in
+    misplaced  notebooks at no place where one is looked for
+    """
+
+    found: tuple[Standing, ...]
+    gone: tuple[Standing, ...]
+    without: Mapping[str, tuple[str, ...]]
+    misplaced: tuple[Misplaced, ...]
+
+    @property
+    def not_final(self) -> tuple[Standing, ...]:
+        """What has no final score."""
+        return tuple(one for one in (*self.found, *self.gone) if not one.is_final)
+
+
+def overview(
+    course: CourseDirectory,
+    connection: Connection,
+    lessons: Sequence[str] = (),
+    used: Sequence[str] | None = None,
+) -> Overview:
+    """How it stands with these lessons, or with all. Raises NoLesson for one there is no source of.
+
+    used  those of them that somebody handed in, where that is known
+    """
+    used = used if used is not None else lessons or lessons_handed_in(course)
+    found = tuple(standings(course, connection, used)) if used else ()
+    there = {(one.student, one.lesson) for one in found}
+    records = Records(Path(course.root))
+    gone = tuple(
+        Standing(
+            score.student, score.lesson, WAITS if score.waits else GRADED, score,
+            records.read(score.student, score.lesson), gone=True,
+        )
+        for score in read_scores(connection, lessons or None)
+        if (score.student, score.lesson) not in there and score.cells
+    )  # fmt: skip
+    students = [one.id for one in read_students(connection)]
+    misplaced = tuple(find_misplaced(course, {one.student for one in found} | set(students)))
+    there |= {(one.student, one.lesson) for one in gone}
+    without = {
+        lesson: tuple(one for one in students if (one, lesson) not in there) for lesson in used
+    }
+    return Overview(found, gone, without, misplaced)
+
+
+def standings(
+    course: CourseDirectory,
+    connection: Connection,
+    lessons: Sequence[str] = (),
+    student: str | None = None,
+) -> Iterator[Standing]:
+    """Every submission that was handed in (by one student), by lesson and student.
+
+    lessons  without names, all
+
+    Raises NoLesson for a lesson there is no source of.
+    """
+    records, seeds = Records(Path(course.root)), Seeds(Path(course.root))
+    for lesson in lessons or lessons_handed_in(course):
+        files = lesson_files(course, lesson)
+        scores = {one.student: one for one in read_scores(connection, [lesson], student)}
+        seed = seeds.known(lesson)
+        for one in find(course, lesson, student):
+            score, record = scores.get(one.student), records.read(one.student, lesson)
+            state = _state(course, records, one, files, seed, score, record)
+            yield Standing(one.student, lesson, state, score, record, unclear=_unclear(one))
+
+
+def _state(
+    course: CourseDirectory, records: Records, one: HandedIn, files: LessonFiles, seed: int | None,
+    score: Score | None, record: Record | None,
+) -> str:  # fmt: skip
+    if score is None:
+        return UNGRADED
+    if record is None:
+        if not _graded_by_nbgrader(course, one, score):
+            return UNGRADED
+    elif seed is None or not any(
+        is_graded(course, records, one, files, How(seed, device), score.handed_in)
+        for device in ("cpu", "cuda")
+    ):
+        return CHANGED
+    return WAITS if score.waits else GRADED
+
+
+def _unclear(one: HandedIn) -> str:
+    try:
+        read_timestamp(one.folder)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _graded_by_nbgrader(course: CourseDirectory, one: HandedIn, score: Score) -> bool:
+    """nbgrader's own way to tell: the files are there, and the time is the same."""
+    folder = Path(course.format_path(course.autograded_directory, one.student, one.lesson))
+    try:
+        same_time = read_timestamp(one.folder) == score.handed_in
+    except ValueError:
+        same_time = True
+    return same_time and (folder / f"{one.lesson}.ipynb").is_file()
+
+
+def as_lines(look: Overview) -> Iterator[dict[str, object]]:
+    """An overview for scripts: a line a student and lesson, and one a misplaced notebook."""
+    nothing = (
+        Standing(name, lesson, NOTHING, None, None)
+        for lesson, names in look.without.items()
+        for name in names
+    )
+    for one in (*look.found, *look.gone, *nothing):
+        yield {
+            "student": one.student, "lesson": one.lesson, "state": one.state,
+            "score": one.score.points if one.score else None,
+            "max_score": one.score.max_points if one.score else None,
+            "reasons": list(one.reasons), "graded": one.record.graded if one.record else None,
+            "gone": one.gone, "accepted": one.accepted, "seconds_late": one.late.total_seconds(),
+            "unclear": one.unclear, "copied": one.copied,
+        }  # fmt: skip
+    for place in look.misplaced:
+        yield {"student": place.student, "lesson": place.lesson, **place.as_data()}

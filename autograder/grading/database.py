@@ -1,0 +1,146 @@
+"""The gradebook's database: opened, read, waited for; and in plain words why it cannot be used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import Connection, create_engine, inspect
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+)
+
+from autograder.grading.course import how_to_prepare
+from autograder.grading.troubles import CannotWrite, NameTrouble
+
+Given = TypeVar("Given")
+SECONDS_BETWEEN_TRIES = 0.2
+NONE_YET = "There is no gradebook yet."
+
+
+def open_gradebook(course: CourseDirectory) -> Gradebook:
+    """nbgrader's gradebook of a course. Raises CannotWrite where there is none yet, or no way to it."""
+    if not is_there(course):
+        raise CannotWrite(f"{NONE_YET} {how_to_prepare(course)}")
+    with _in_words(course):
+        return Gradebook(course.db_url, course.course_id)
+
+
+def is_there(course: CourseDirectory) -> bool:
+    """Whether somebody has made a gradebook. Raises CannotWrite where there is no way to it."""
+    with _in_words(course):
+        url = make_url(course.db_url)
+        file = url.database if url.get_backend_name() == "sqlite" else None
+        if file and file != ":memory:" and not file.startswith("file:") and not Path(file).exists():
+            return False
+        engine = create_engine(url)
+        try:
+            return bool(inspect(engine).has_table("assignment"))
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def _in_words(course: CourseDirectory) -> Iterator[None]:
+    """What may be wrong with a gradebook, as CannotWrite."""
+    try:
+        yield
+    except (ArgumentError, NoSuchModuleError, ImportError) as error:
+        raise CannotWrite(
+            f"The gradebook's address cannot be used: {error}. Look at --db, or at "
+            "CourseDirectory.db_url in nbgrader_config.py."
+        ) from error
+    except DBAPIError as error:
+        raise database_trouble(error, course.db_url) from error
+    except OSError as error:
+        raise CannotWrite(f"The gradebook {error.filename}: {error.strerror}.") from error
+
+
+@contextmanager
+def reading(course: CourseDirectory) -> Iterator[Connection]:
+    """A connection to a course's gradebook, to look at it. Raises CannotWrite."""
+    with closing(open_gradebook(course)) as gradebook:
+        try:
+            with gradebook.engine.connect() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise database_trouble(error, course.db_url) from error
+
+
+def patiently(course: CourseDirectory, work: Callable[[], Given], patience: float) -> Given:
+    """Do work on the gradebook; for so many seconds, while somebody else has it, try again."""
+    start = time.monotonic()
+    while True:
+        try:
+            return work()
+        except DBAPIError as error:
+            if not is_passing(error) or time.monotonic() - start > patience:
+                raise database_trouble(error, course.db_url) from error
+            time.sleep(SECONDS_BETWEEN_TRIES)
+
+
+# What SQLite and PostgreSQL say where somebody else is writing, or was a moment ago.
+_PASSING = ("database is locked", "database table is locked", "deadlock", "could not serialize",
+            "lock timeout", "lock_not_available")  # fmt: skip
+
+
+def is_passing(error: DBAPIError) -> bool:
+    """Whether the same may work in a moment."""
+    said = str(error.orig).lower()
+    return (
+        error.connection_invalidated
+        or isinstance(error, IntegrityError)  # somebody else added the same row first
+        or any(words in said for words in _PASSING)
+    )
+
+
+# Words of a database, and what to do about them.
+_DATABASE = (
+    (
+        ("locked",),
+        "Somebody else keeps {where} to themselves. Close what has it open (another grading, "
+        "a database browser), then run the same command again: it goes on where it stopped.",
+    ),
+    (
+        ("readonly", "read-only", "permission denied"),
+        "You may read but not write {where}. Get the right to write, then grade again.",
+    ),
+    (
+        ("is full", "no space"),
+        "There is no room left for {where}. Make some, then run the same command again.",
+    ),
+    (
+        ("no such column", "undefinedcolumn"),
+        "An older nbgrader made {where}. Make a copy of it, then run `nbgrader db upgrade`.",
+    ),
+    (
+        ("not a database", "malformed"),
+        "A file is damaged: {where}. Put a copy of it back from your backup.",
+    ),
+)
+
+
+def database_trouble(error: DBAPIError, db_url: str) -> CannotWrite:
+    """Why the gradebook could not be used."""
+    where = f"the gradebook {make_url(db_url).render_as_string(hide_password=True)}"
+    said = str(error.orig).strip().split("\n")[0]
+    if isinstance(error, DataError):
+        return NameTrouble(
+            f"A name is too long for {where}: {said}. Rename the student's folder in submitted/."
+        )
+    for words, sentence in _DATABASE:
+        if any(word in said.lower() for word in words):
+            return CannotWrite(sentence.format(where=where))
+    return CannotWrite(
+        f"There is trouble with {where}: {said}. Once it works, run the same command again."
+    )

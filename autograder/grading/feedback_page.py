@@ -1,0 +1,196 @@
+"""The page a learner reads, in place of nbgrader's own: their answers and what was found first, the lesson folded.
+
+It can be read with a keyboard, a screen reader and on a phone, loads nothing and runs nothing. Everything
+that a notebook holds is made harmless once more before it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, Template
+from markupsafe import Markup, escape
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from autograder.grading.safe_text import PICTURES, safe_html
+from autograder.grading.sanitising import safe_outputs, safe_pictures
+from autograder.grading.scores import CellScore, Score
+from autograder.learner.lesson import grade_id_of
+
+STATIC = Path(__file__).parent.parent / "reporting" / "static"
+WAITS = "A person looks at this before it gets its points."
+BY_PERSON = "A person gave these points."
+_CHECK = re.compile(r"\bcheck\((\w+)(, {0,9}hidden=True)?\)")
+_HEADLINE = re.compile(r"([✓✗○]) \w{1,80}: (.*)")  # of a report as text
+_STATES = {"✓": "Passed", "✗": "Not yet", "○": "Not started"}
+_COLOUR = re.compile(r"\x1b\[[0-9;]{0,30}[A-Za-z]")
+_HTML_CACHE = 4096  # cells of the lesson are the same in every notebook
+_FORMATTER = HtmlFormatter(cssclass="highlight")
+
+
+@dataclass(frozen=True)
+class About:
+    """What stands on a page beside the notebook.
+
+    name      the student's; "" where only the id is known, which `student` is
+    comments  by cell: what people (or nbgrader) say to it
+    """
+
+    student: str
+    name: str
+    notebook: str
+    score: Score
+    comments: dict[str, str]
+
+    @property
+    def cells(self) -> dict[str, CellScore]:
+        """The graded cells of this notebook, by name."""
+        return {one.name: one for one in self.score.cells if one.notebook == self.notebook}
+
+    @property
+    def penalty(self) -> float:
+        return self.score.penalty if self.notebook == self.score.lesson else 0.0
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell as the page has it; ``grade`` where it has points, ``said`` what was found in a sentence."""
+
+    title: str
+    anchor: str
+    body: Markup
+    outputs: tuple[Markup, ...]
+    comment: Markup
+    is_own: bool
+    grade: CellScore | None = None
+    said: str = ""
+
+
+def page_of(notebook: NotebookNode, about: About, lesson_texts: Collection[str]) -> str:
+    """The whole page.
+
+    notebook      as grading left it, without its hidden tests
+    lesson_texts  what stands in the lesson's cells: whatever else is in the notebook is the learner's
+    """
+    cells = [_shown(cell, about, lesson_texts) for cell in notebook.cells]
+    most = sum(one.max_points for one in about.cells.values())
+    given = sum(one.points for one in about.cells.values()) - about.penalty
+    return _template().render(
+        about=about, total=given, most=most, style=Markup(_style()),
+        own=[one for one in cells if one.is_own], others=[one for one in cells if not one.is_own],
+        graded=[one for one in cells if one.grade],
+    )  # fmt: skip
+
+
+def _shown(cell: NotebookNode, about: About, lesson_texts: Collection[str]) -> Shown:
+    name, role = grade_id_of(cell), cell.metadata.get("nbgrader") or {}
+    grade = about.cells.get(name)
+    marked = grade is not None or bool(role.get("solution") or role.get("task"))
+    outputs = cell.get("outputs", [])
+    said = _found_in(outputs) if grade else ""
+    if said:  # an error that only repeats the report above it
+        outputs = [one for one in outputs if one.get("ename") != "CheckFailed"]
+    if cell.cell_type == "code":
+        body = Markup(_code(cell.source))
+        shown = tuple(out for one in safe_outputs(outputs) for out in _output(one))
+    else:
+        pictures = safe_pictures(cell.get("attachments"))
+        body, shown = (
+            Markup(safe_html(cell.source, pictures) if pictures else _text(cell.source)),
+            (),
+        )
+    if grade and grade.waits:
+        said = WAITS
+    elif grade and grade.by_hand:
+        said = BY_PERSON
+    return Shown(
+        _title(cell, role, marked), name if grade else "", body, shown,
+        Markup(safe_html(about.comments.get(name, "")) if marked else ""),
+        marked or cell.source not in lesson_texts, grade, said,
+    )  # fmt: skip
+
+
+def _title(cell: NotebookNode, role: Any, marked: bool) -> str:
+    """What a cell is called in the overview and above it."""
+    check = _CHECK.search(cell.source[:1000])
+    if role.get("grade") and not role.get("solution"):
+        if check is None:
+            return grade_id_of(cell)
+        return f"{check[1]}, {'hidden' if check[2] else 'first'} check"
+    if role.get("task"):
+        return "Task"
+    return "Your answer" if marked else "Your own cell"
+
+
+def _found_in(outputs: list[Any]) -> str:
+    """What the report in a cell's outputs says, in a sentence; "" where there is none."""
+    for output in outputs:
+        data = output.get("data", {})
+        if "bbh-report" in str(data.get("text/html", "")):
+            line = str(data.get("text/plain", "")).strip().split("\n")[0]
+            found = _HEADLINE.fullmatch(line)
+            if found is None:
+                return line
+            state = f"{found[1]} {_STATES[found[1]]}"
+            return state if found[1] == "✓" else f"{state}: {found[2]}"
+    return ""
+
+
+def _output(output: NotebookNode) -> Iterator[Markup]:
+    """One output of a cell as HTML; nothing where it is empty."""
+    if output.output_type == "stream":
+        yield _preformatted(output.text, "")
+    elif output.output_type == "error":
+        yield _preformatted("\n".join(output.traceback), "output_error")
+    elif "text/html" in output.data:
+        yield Markup(f'<div class="output_html">{output.data["text/html"]}</div>')
+    elif kinds := [kind for kind in PICTURES if kind in output.data]:
+        facts = output.metadata.get(kinds[0]) or {}
+        size = "".join(f' {n}="{facts[n]}"' for n in ("width", "height") if n in facts)
+        alt = escape(facts.get("alt") or "A picture that this cell made")
+        data = f"data:{kinds[0]};base64,{escape(output.data[kinds[0]])}"
+        yield Markup(f'<img src="{data}"{size} alt="{alt}">')
+    elif "text/markdown" in output.data:
+        yield Markup(_text(output.data["text/markdown"]))
+    else:
+        yield _preformatted(output.data.get("text/plain", ""), "")
+
+
+def _preformatted(text: str, kind: str) -> Markup:
+    plain = escape(_COLOUR.sub("", text))
+    return Markup(f'<div class="output_subarea {kind}"><pre>{plain}</pre></div>')
+
+
+@lru_cache(_HTML_CACHE)
+def _code(source: str) -> str:
+    return str(highlight(source, PythonLexer(), _FORMATTER))
+
+
+@lru_cache(_HTML_CACHE)
+def _text(source: str) -> str:
+    return safe_html(source)
+
+
+@cache
+def _style() -> str:
+    """The page's style sheet: ours, the reports', and colours for code by day and by night."""
+    ours = [(STATIC / name).read_text(encoding="utf-8") for name in ("report.css", "feedback.css")]
+    night = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
+    day = HtmlFormatter(style="default").get_style_defs(".highlight")
+    return "\n".join([*ours, day, f"@media (prefers-color-scheme:dark){{{night}}}"])
+
+
+@cache
+def _template() -> Template:
+    folder = Path(__file__).parent / "templates" / "feedback"
+    made = Environment(loader=FileSystemLoader(folder), autoescape=True)
+    made.filters["number"] = lambda value: round(float(value), 2)
+    return made.get_template("page.html.j2")

@@ -1,0 +1,216 @@
+"""The unit of work: one submission in, one Result out. Runs in any process, on any machine.
+
+A worker keeps one box for as long as it lives, so that only its first submission waits for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+
+import torch
+from nbformat import NotebookNode
+from nbformat.v4.nbjson import JSONWriter
+
+from autograder.contract.exercise import Exercise
+from autograder.exercises import registered_exercises
+from autograder.grading.box import Box, Job, Limits, Outcome, Walls
+from autograder.grading.judge import examination
+from autograder.grading.lesson_building import solution_in
+from autograder.grading.limits import Bound, TooMuch, bounded
+from autograder.grading.marking import Marked, mark
+from autograder.grading.result import Mark, Result
+from autograder.grading.sanitising import sanitise
+from autograder.grading.waiting import let_wait, note_for_person
+from autograder.learner.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
+from autograder.learner.submitted_notebook import (
+    UnreadableNotebook,
+    overwrite,
+    read_notebook,
+    restore,
+)
+
+
+@dataclass(frozen=True)
+class How:
+    """How submissions are graded: the same for a whole batch.
+
+    seed     the lesson's secret seed
+    device   "cpu", or "cuda": then everything is asked on both
+    tests    graded cells that are no `check(…)` run too, in the submission's own process, which
+             could forge what they find; without it, they wait for a person
+    allowed  imports that the instructor allows the class, beside those of policy/language.py
+    """
+
+    seed: int
+    device: str = "cpu"
+    limits: Limits = field(default_factory=Limits)
+    walls: Walls = field(default_factory=Walls)
+    tests: bool = False
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",) if self.device == "cpu" else ("cpu", self.device)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in for a lesson.
+
+    data     the notebook file; None where there is none to be read
+    trouble  why it cannot be read; "" where it just is not there
+    """
+
+    student: str
+    data: bytes | None
+    trouble: str = ""
+
+
+def content_hash(submission: Submission, lesson: LessonFiles, how: How) -> str:
+    """What a result depends on. The grader's own version is recorded beside it, not in it."""
+    parts = (
+        lesson.digest,
+        str(how.seed),
+        how.device,
+        str(submission.data is None) + submission.trouble,
+    )
+    digest = hashlib.sha256("\0".join(parts).encode())
+    digest.update(submission.data or b"")
+    return digest.hexdigest()
+
+
+_known: OrderedDict[str, LessonFiles] = OrderedDict()  # lessons sent to this process, by digest
+_MOST_KNOWN = 64
+
+
+def grade_sent(submission: Submission, lesson: LessonFiles | str, how: How) -> Result | None:
+    """Grade one submission on a worker; as :func:`grade`.
+
+    lesson  its digest; None comes back where this worker has not got the lesson yet: then it is to
+            be sent whole. A lesson has far more bytes than what is handed in for it.
+    """
+    if isinstance(lesson, LessonFiles):
+        _known[lesson.digest] = lesson
+        if len(_known) > _MOST_KNOWN:
+            _known.popitem(last=False)
+        return grade(submission, lesson, how)
+    files = _known.get(lesson)
+    return None if files is None else grade(submission, files, how)
+
+
+def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
+    """Grade one submission. Raises CannotStart or NoLesson, never for what a submission holds.
+
+    What is done with it outside of the box is bounded: what reaches a bound waits for a person.
+    """
+    torch.set_num_threads(1)  # sums of many numbers depend on it, and equal work scores equally
+    lesson = read_lesson(files)
+    _notice_exercises()
+    try:
+        with bounded() as bound:
+            return _grade(submission, files, lesson, how, bound)
+    except UnreadableNotebook as error:
+        reason = str(error)
+    except TooMuch as error:
+        reason = f"Reading, judging or showing this notebook takes {error}: look at what is in it."
+    return not_graded(submission, files, how, reason)
+
+
+def _grade(
+    submission: Submission, files: LessonFiles, lesson: Lesson, how: How, bound: Bound
+) -> Result:
+    began = time.perf_counter()
+    if submission.data is None:
+        missing = f"There is no {lesson.name}.ipynb in what was handed in."
+        raise UnreadableNotebook(submission.trouble or missing)
+    notebook = read_notebook(submission.data)
+    restore(notebook, lesson.roles, lesson.notebook.cells)
+    overwrite(notebook, lesson)
+    answers = {
+        name: cell.source
+        for cell in notebook.cells
+        if (name := grade_id_of(cell)) and lesson.roles[name].get("solution")
+    }
+    answered = tuple(
+        name
+        for name, text in answers.items()
+        if text.strip() != lesson.released.get(name, "").strip()
+    )
+    copied = bool(answers) and all(
+        text.split() == solution_in(lesson.cells[name].source).split()
+        for name, text in answers.items()
+    )
+    read = time.perf_counter() - began
+    content = content_hash(submission, files, how)
+    marked = mark_in_box(notebook, lesson, how, bound)
+    began = time.perf_counter()
+    if marked.reasons:
+        notebook.cells.insert(0, note_for_person(marked.reasons))
+    sanitise(notebook, lesson.texts | {c.source for c in notebook.cells[:1] if marked.reasons})
+    text = JSONWriter().writes(notebook)
+    return Result(
+        submission.student, lesson.name, text, tuple(marked.marks), answered,
+        tuple(marked.reasons), content, how.seed,
+        {"read": read, **marked.seconds, "write": time.perf_counter() - began}, copied,
+    )  # fmt: skip
+
+
+def _ungraded(lesson: Lesson) -> list[Mark]:
+    return [Mark(g.grade_id, None, g.points, g.exercise, g.hidden) for g in lesson.graded.values()]
+
+
+def not_graded(submission: Submission, files: LessonFiles, how: How, reason: str) -> Result:
+    """The result for a submission that cannot be graded: a person has to look."""
+    marks = tuple(_ungraded(read_lesson(files)))
+    content = content_hash(submission, files, how)
+    return Result(
+        submission.student, files.name, "", marks, reasons=(reason,), content=content, seed=how.seed
+    )
+
+
+# ---- the worker's box ----------------------------------------------------------------------
+
+_boxes: dict[str, Box] = {}
+_one_at_a_time = Lock()
+_exercises: dict[str, Exercise] = {}  # an instructor's own, when it was last looked
+
+
+def _notice_exercises() -> None:
+    """What was made for exercises that have another definition now is made anew."""
+    now = registered_exercises()
+    with _one_at_a_time:
+        if now.keys() != _exercises.keys() or any(now[n] is not _exercises[n] for n in now):
+            _exercises.clear()
+            _exercises.update(now)
+            examination.cache_clear()
+            close_boxes()
+
+
+def mark_in_box(notebook: NotebookNode, lesson: Lesson, how: How, bound: Bound) -> Marked:
+    """Mark a restored notebook with this process's box. Raises CannotStart, TooMuch."""
+    marked = mark(
+        notebook, lesson, lambda job: _run(job, how, bound), how.seed, how.devices, how.tests,
+        how.allowed,
+    )  # fmt: skip
+    let_wait(marked, notebook, how.limits)
+    return marked
+
+
+def _run(job: Job, how: How, bound: Bound) -> Outcome:
+    with bound.paused(), _one_at_a_time:
+        key = f"{how.device} {how.limits} {how.walls}"
+        if key not in _boxes:
+            close_boxes()
+            _boxes[key] = Box(how.limits, how.walls, how.device)
+        return _boxes[key].run(job)
+
+
+def close_boxes() -> None:
+    """End this process's boxes; the next job builds a new one."""
+    for box in _boxes.values():
+        box.close()
+    _boxes.clear()

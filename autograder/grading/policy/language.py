@@ -1,0 +1,123 @@
+"""The language that an answer may be written in without a person reading it first: all of it, as data.
+
+Names stand for objects, and objects are compared by identity, whichever way they were reached. What
+is not here waits for a person. The tests walk everything that these lists admit, and fail on a
+callable that takes code, a file, a module's name or a table of what is to be called.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import types
+
+import numpy as np
+import torch
+from torch.autograd.function import FunctionCtx
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Python's constructs, as its syntax tree names them.
+SYNTAX = _words("""
+Module Expr Assign AugAssign Delete Pass Return If For While Break Continue With withitem Try
+ExceptHandler Raise Assert FunctionDef ClassDef Lambda arguments arg Import ImportFrom alias Global
+Nonlocal BoolOp And Or NamedExpr BinOp Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor
+BitAnd FloorDiv UnaryOp Invert Not UAdd USub IfExp Dict Set List Tuple ListComp SetComp DictComp
+GeneratorExp comprehension Yield YieldFrom Compare Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn Call
+keyword FormattedValue JoinedStr Constant Attribute Subscript Slice Starred Name Load Store Del
+""")
+
+# Python's own functions; getattr, setattr, hasattr and delattr only with a name that can be read.
+BUILTINS = _words("""
+abs all any bool bytes callable classmethod complex delattr dict divmod enumerate filter float
+frozenset getattr hasattr hash id int isinstance issubclass iter len list map max min next object
+pow print property range repr reversed round set setattr slice sorted staticmethod str sum super
+tuple type zip NotImplemented Ellipsis ArithmeticError AssertionError AttributeError Exception
+FloatingPointError IndexError KeyError LookupError NotImplementedError OverflowError RuntimeError
+StopIteration TypeError UserWarning ValueError Warning ZeroDivisionError ImportError
+""")
+
+# Modules, and the names in each that may be used. "*" stands for all of a module's own functions and
+# numbers whose names have no underscore in front; OPERATIONS for those that torch generates.
+OPERATIONS = "operations"
+MODULES: dict[str, str] = {
+    "math": "*", "cmath": "*", "itertools": "*", "torch.linalg": "*", "torch.special": "*",
+    "torch.fft": "*", "torch.nn.functional": "*", "scipy.special": "*",
+    "operator": "abs add and_ contains eq floordiv ge getitem gt index inv invert is_ is_not itemgetter "
+    "le lt matmul mod mul ne neg not_ or_ pos pow sub truediv xor",
+    "functools": "cache lru_cache partial reduce", "collections": "Counter OrderedDict defaultdict deque",
+    "contextlib": "ExitStack contextmanager nullcontext suppress", "copy": "copy",
+    "logging": "getLogger", "numbers": "Complex Integral Number Real", "types": "SimpleNamespace",
+    "random": "choice gauss getrandbits randint random randrange sample seed shuffle uniform",
+    "sys": "float_info maxsize stderr stdout", "time": "monotonic perf_counter process_time sleep time",
+    "warnings": "simplefilter warn", "weakref": "WeakKeyDictionary ref",
+    "numpy": "abs add all amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
+    "bool_ broadcast_to clip concatenate copy cumsum diag dot dtype e einsum empty empty_like exp "
+    "expand_dims eye finfo flip float32 float64 full full_like inf int32 int64 isclose isfinite isinf "
+    "isnan linspace log log1p matmul max maximum mean min minimum moveaxis multiply nan nan_to_num ndarray ndenumerate "
+    "ndim ndindex newaxis nonzero ones ones_like outer pi power prod ravel repeat reshape round shape sign "
+    "sin cos sqrt square squeeze stack std sum swapaxes tanh tensordot tile transpose tril triu where "
+    "zeros zeros_like expm1 floor ceil",
+    "torch": f"{OPERATIONS} Generator Size Tensor are_deterministic_algorithms_enabled atleast_1d "
+    "atleast_2d atleast_3d autocast block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
+    "chain_matmul device einsum enable_grad finfo get_default_dtype get_num_threads get_rng_state iinfo "
+    "inference_mode initial_seed is_anomaly_enabled is_autocast_enabled is_grad_enabled is_storage "
+    "is_tensor manual_seed meshgrid no_grad norm seed set_default_dtype set_grad_enabled "
+    "set_num_threads set_printoptions set_rng_state split tensordot unique unique_consecutive "
+    "unravel_index vmap",
+    "torch.amp": "autocast custom_bwd custom_fwd", "torch.cuda": "OutOfMemoryError is_available",
+    "torch.autograd": "Function backward enable_grad grad gradcheck gradgradcheck no_grad",
+    "torch.autograd.function": "once_differentiable",
+    "torch.autograd.functional": "hessian hvp jacobian jvp vhp vjp",
+    "torch.autograd.graph": "save_on_cpu saved_tensors_hooks",
+    "torch.distributions": "Bernoulli Categorical Gumbel Normal Uniform",
+    "torch.func": "grad grad_and_value hessian jacfwd jacrev jvp vjp vmap",
+    "torch.nn": "BatchNorm1d CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity LayerNorm LeakyReLU Linear "
+    "LogSoftmax MSELoss Module ModuleList Parameter ReLU Sequential SiLU Sigmoid Softmax Softplus Tanh",
+    "torch.random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
+    "torch.utils.checkpoint": "checkpoint checkpoint_sequential",
+}  # fmt: skip
+ATEN = "torch.ops.aten"  # every operation there, but for these; the same names in torch are not admitted
+NOT_OPERATIONS = frozenset({"from_file", "save"})
+# Nor any whose name has one of these: what makes or takes indices into memory that nobody checks.
+UNCHECKED = re.compile(
+    r"sparse|unsafe|compressed|cs[rc]|bs[rc]|embedding_bag|nested|jagged|quantized|mkldnn|resize|cudnn|miopen|fbgemm"
+)
+
+DECORATORS = _words("""
+staticmethod classmethod property once_differentiable no_grad enable_grad inference_mode
+set_grad_enabled autocast custom_bwd custom_fwd cache lru_cache contextmanager
+""")
+
+# The public attributes of these types may be read of anything, but for NOT_READ; those of INSIDE, which
+# have the frames, code and modules of others, of nothing. An answer's own attributes come to them.
+READ = (torch.Tensor, FunctionCtx, torch.autograd.Function, torch.Size, torch.finfo, torch.Generator,
+        bool, bytes, complex, dict, float, frozenset, int, list, range, set, slice, str, tuple)  # fmt: skip
+READ_TOO = _words("""
+__enter__ __exit__ __init__ __name__ __version__ _base _cdata _is_view _saved_other _saved_result
+_saved_self _version args astype bias cdf children close debug enter_context error eval eps gumbel
+icdf indices info log_prob max min name named_parameters nbytes next_functions parameters rsample
+sample smallest_normal tiny train training transpose untyped_storage values variable warning weight
+write flush zero_grad appendleft popleft most_common float_info
+""")
+NOT_READ = _words("""
+apply_ as_subclass format format_map from_bytes fromhex map2_ map_ module_load mro reinforce set_
+share_memory_ storage to_dense_legacy translate maketrans
+""")
+INSIDE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.CodeType, types.FrameType,
+          types.GeneratorType, types.CoroutineType, types.TracebackType, types.ModuleType, type, object,
+          BaseException, torch.Tensor, torch.nn.Module, FunctionCtx, torch.autograd.Function,
+          torch.autograd.graph.Node, torch.UntypedStorage, np.ndarray, np.generic, np.dtype,
+          logging.Logger, contextlib.ExitStack)  # fmt: skip
+SET = frozenset({"data", "grad", "requires_grad"})  # what may be assigned of a tensor
+
+# Methods with two underscores that a class may have.
+SPECIAL = _words("""
+__init__ __call__ __enter__ __exit__ __len__ __iter__ __next__ __getitem__ __setitem__ __contains__
+__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __neg__
+__matmul__ __repr__ __str__ __doc__ __slots__
+""")

@@ -1,0 +1,192 @@
+"""The objects that an answer's names stand for, and whether the language has them."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.grading.policy.language import (
+    ATEN,
+    INSIDE,
+    MODULES,
+    NOT_OPERATIONS,
+    NOT_READ,
+    OPERATIONS,
+    READ,
+    READ_TOO,
+    UNCHECKED,
+)
+
+# Values in which nothing can be hidden, wherever they stand.
+PLAIN = (
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    torch.dtype,
+    torch.layout,
+    torch.memory_format,
+    np.ufunc,
+)
+_OF_TORCH = torch._C._VariableFunctions
+_NAMESPACES = [
+    getattr(torch._C, n) for n in ("_VariableFunctions", "_nn", "_linalg", "_special", "_fft")
+]
+_OPERATIONS = frozenset(id(getattr(one, name)) for one in _NAMESPACES for name in dir(one))
+MODULE_LIKE = (ModuleType, type(torch.ops), type(torch.ops.aten))
+REFUSED = object()  # something that the language does not have, whatever it is
+UNKNOWN = object()  # what a name stands for that the answer gave its meaning itself
+
+
+def admitted() -> Iterator[tuple[str, Any]]:
+    """Every object that the lists name, with its path."""
+    for module, names in MODULES.items():
+        found = module_at(module)
+        for name in _names(found, names) if found is not None else ():
+            if hasattr(found, name):
+                yield f"{module}.{name}", getattr(found, name)
+
+
+def _names(module: ModuleType, names: str) -> Iterator[str]:
+    for name in names.split():
+        if name == "*":
+            yield from (n for n, one in vars(module).items() if _is_of(n, one, module))
+        elif name == OPERATIONS:
+            every = (n for n in dir(_OF_TORCH) if not n.startswith("__") and is_operation(n))
+            yield from (n for n in every if getattr(module, n, None) is getattr(_OF_TORCH, n))
+        else:
+            yield name
+
+
+def _is_of(name: str, one: Any, module: ModuleType) -> bool:
+    """Whether something is a module's own: defined there, or an operation in C."""
+    if name.startswith("_"):
+        return False
+    if isinstance(one, BuiltinFunctionType):
+        return id(one) in _OPERATIONS or one.__module__ == module.__name__
+    own = isinstance(one, FunctionType | type) and one.__module__ == module.__name__
+    return own or isinstance(one, PLAIN)
+
+
+def is_operation(name: str) -> bool:
+    """Whether an operation of this name keeps to the memory of its tensors."""
+    return name not in NOT_OPERATIONS and not UNCHECKED.search(name)
+
+
+@cache
+def _by_identity() -> dict[int, Any]:
+    # Held, so that no other gets its number.
+    return {id(one): one for _, found in admitted() for one in (found, _unwrapped(found))}
+
+
+def is_admitted(one: Any) -> bool:
+    """Whether the language has this object, whichever way it was reached."""
+    if isinstance(one, PLAIN) or one in (sys.stdout, sys.stderr):
+        return True
+    return id(one) in _by_identity() or id(_unwrapped(one)) in _by_identity()
+
+
+def _unwrapped(one: Any) -> Any:
+    """What a function wraps: torch puts wrappers around its own ones when its compiler is imported."""
+    return inspect.unwrap(one) if isinstance(one, FunctionType) else one
+
+
+def is_module(name: str) -> bool:
+    """Whether a module may be imported: one of the list, or one that those are parts of."""
+    return any(f"{one}.".startswith(f"{name}.") for one in (*MODULES, ATEN))
+
+
+def module_at(name: str) -> ModuleType | None:
+    """A module that may be imported; nothing else is imported in this process."""
+    if is_module(name) and name != ATEN:
+        with suppress(ImportError):
+            return importlib.import_module(name)
+    return sys.modules.get(name)
+
+
+def part_of(one: Any, name: str) -> Any:
+    """What a module has under a name; None where it has nothing."""
+    if one is torch.ops:
+        return torch.ops.aten if name == "aten" else REFUSED
+    if one is torch.ops.aten:
+        return REFUSED if name.startswith("__") or not is_operation(name) else UNKNOWN
+    found = vars(one).get(name)
+    if found is None and is_module(one.__name__):  # some have what they import when it is asked for
+        with suppress(Exception):
+            found = getattr(one, name)
+    return found if found is not None or is_module(one.__name__) else REFUSED
+
+
+@cache
+def readable() -> frozenset[str]:
+    """The attributes that may be read of anything."""
+    of_types = {name for one in READ for name in dir(one) if not name.startswith("_")}
+    return frozenset(
+        name for name in (of_types | READ_TOO) - NOT_READ if not UNCHECKED.search(name)
+    )
+
+
+@cache
+def inside() -> frozenset[str]:
+    """The attributes of Python's and torch's own objects, which an answer's own never are."""
+    return frozenset(name for one in INSIDE for name in dir(one))
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str, str]]:
+    """What an import binds: (name, the module that it stands for or comes from, its name there)."""
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom):
+            yield alias.asname or alias.name, str(node.module), alias.name
+        elif alias.asname:
+            yield alias.asname, alias.name, ""
+        else:
+            top = alias.name.partition(".")[0]
+            yield top, top, ""
+
+
+# ---- what an instructor may allow besides -------------------------------------------------------
+
+RISKY = frozenset({
+    "sys", "os", "builtins", "importlib", "ctypes", "threading", "subprocess", "inspect", "gc",
+    "shutil", "socket", "pickle", "multiprocessing", "pathlib", "tempfile", "signal", "atexit",
+})  # fmt: skip
+_NEVER = frozenset({
+    "IPython", "autograder", "widgets", "pdb", "bdb", "code", "codeop", "runpy", "marshal", "shelve",
+    "traceback", "types", "io", "asyncio",
+})  # fmt: skip
+
+
+def not_to_be_allowed(path: str) -> str | None:
+    """Why a class cannot allow a module or a name for all its submissions; None where it can."""
+    parts = path.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return "is no dotted name of a module"
+    if path in ("torch", "numpy", "scipy"):
+        return "is allowed already, but for parts of it: name those"
+    if any(part.startswith("_") for part in parts):
+        return "is the inside of a module"
+    if parts[0] in _NEVER or not RISKY.isdisjoint(parts):
+        return "could change what the checks see, so a person has to look each time"
+    return None
+
+
+def is_below(path: str, allowed: Iterable[str]) -> bool:
+    """Whether a path is one of those, or a public part of one."""
+    for start in allowed:
+        if path == start:
+            return True
+        if path.startswith(f"{start}."):
+            rest = path.removeprefix(start).split(".")[1:]
+            return not any(part.startswith("_") or part in RISKY for part in rest)
+    return False

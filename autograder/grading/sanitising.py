@@ -1,0 +1,286 @@
+"""What a submitted notebook goes through before anybody looks at it or runs it.
+
+Nothing about a cell but its text, and after execution its outputs, is taken from a submission.
+Which cells are the lesson's, and what they are worth, is read from the lesson; the rest of what a
+notebook can carry (metadata, attachments, raw cells, HTML in Markdown) is put right or made
+harmless, so that the file nbgrader keeps is safe whatever opens it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from autograder.grading.lesson_building import Converted, CoursePreprocessor
+from autograder.grading.safe_text import PICTURES, as_typed, clean_html, is_plain
+from autograder.learner.lesson import roles_of
+from autograder.learner.submitted_notebook import restore
+
+if TYPE_CHECKING:  # workers have nothing to do with nbgrader, and it takes long to import
+    from nbgrader.coursedir import CourseDirectory
+
+
+MOST_OUTPUTS = 100
+LONGEST_TEXT = 100_000
+LARGEST_PICTURE = 4_000_000
+LONGEST_HTML = LARGEST_PICTURE + LONGEST_TEXT  # our figures are pictures within HTML
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+
+
+def safe_outputs(outputs: list[Any]) -> list[NotebookNode]:
+    """The outputs of one cell with nothing in them that could run, load or cover anything."""
+    shown = [_safe_output(output) for output in outputs[:MOST_OUTPUTS]]
+    if len(outputs) > MOST_OUTPUTS:
+        left_out = f"[{len(outputs) - MOST_OUTPUTS} more outputs not shown]\n"
+        shown.append(new_output("stream", name="stdout", text=left_out))
+    return shown
+
+
+def safe_pictures(attachments: Any) -> dict[str, dict[str, str]]:
+    """The attachments of a cell that are ordinary pictures, by name."""
+    kept: dict[str, dict[str, str]] = {}
+    for name, bundle in attachments.items() if isinstance(attachments, dict) else ():
+        given = bundle.items() if isinstance(bundle, dict) else ()
+        pictures = {kind: data for kind, data in given if _is_picture(kind, data)}
+        if pictures:
+            kept[name] = pictures
+    return kept
+
+
+def _safe_output(output: NotebookNode) -> NotebookNode:
+    if output.output_type == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return new_output("stream", name=name, text=_shortened(output.get("text", "")))
+    if output.output_type == "error":
+        return new_output(
+            "error",
+            ename=_shortened(output.get("ename", "")),
+            evalue=_shortened(output.get("evalue", "")),
+            traceback=[_shortened(line) for line in output.get("traceback", [])[:1000]],
+        )
+    data = _safe_data(output.get("data", {}))
+    metadata = {
+        kind: facts
+        for kind in data
+        if (facts := _safe_picture_facts(output.get("metadata", {}).get(kind)))
+    }
+    if output.output_type == "execute_result":
+        count = output.get("execution_count")
+        return new_output(
+            "execute_result",
+            data=data,
+            metadata=metadata,
+            execution_count=count if isinstance(count, int) else None,
+        )
+    return new_output("display_data", data=data, metadata=metadata)
+
+
+def _safe_data(data: dict[str, Any]) -> dict[str, str]:
+    """A display's representations that are safe; always one that can be shown."""
+    safe: dict[str, str] = {}
+    for kind, value in data.items():
+        if kind == "text/plain":
+            safe[kind] = _shortened(value)
+        elif kind == "text/html":
+            html = clean_html(_shortened(value, LONGEST_HTML))
+            if html.strip():
+                safe[kind] = html
+        elif kind in ("text/markdown", "text/latex") and is_plain(text := _shortened(value)):
+            # formulas are shown the way our pages show Markdown's
+            safe.setdefault("text/markdown", text)
+        elif _is_picture(kind, value):
+            safe[kind] = value
+    if "text/plain" not in safe:
+        safe["text/plain"] = f"[output of kind {', '.join(sorted(map(str, data)))[:200]}]"
+    return safe
+
+
+def _safe_picture_facts(metadata: Any) -> dict[str, Any]:
+    """Size and alternative text of a picture; nbconvert writes sizes into the page unquoted."""
+    given = metadata if isinstance(metadata, dict) else {}
+    facts: dict[str, Any] = {
+        name: given[name] for name in ("width", "height") if isinstance(given.get(name), int)
+    }
+    if isinstance(given.get("alt"), str):
+        facts["alt"] = _shortened(given["alt"])
+    return facts
+
+
+def _is_picture(kind: str, data: Any) -> bool:
+    return (
+        kind in PICTURES
+        and isinstance(data, str)
+        and len(data) <= LARGEST_PICTURE
+        and bool(_BASE64.fullmatch("".join(data.split())))
+    )
+
+
+def _shortened(text: Any, longest: int = LONGEST_TEXT) -> str:
+    text = "".join(map(str, text)) if isinstance(text, list) else str(text)
+    if len(text) <= longest:
+        return text
+    return text[:longest] + f"\n… {len(text) - longest} more characters not shown"
+
+
+GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LONGEST_MARKDOWN = 50_000  # characters of a Markdown cell; a longer one is shown as typed
+# What a browser and Python take as mere data; timestamp.txt is nbgrader's own.
+HARMLESS_FILES = {".txt", ".csv", ".png", ".jpg", ".jpeg"}
+
+
+class RestoreLesson(CoursePreprocessor):
+    """Says anew which cells are the lesson's, from the lesson and not from the submission.
+
+    How it finds them is told in submitted_notebook.restore.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        lesson = lesson_of(self, resources)
+        if lesson is None:
+            return nb, resources
+        restore(nb, roles_of(lesson), lesson.cells)
+        return nb, resources
+
+
+class SanitisePage(CoursePreprocessor):
+    """For a page about to be shown: no output, raw cell or metadata that could act."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        kernel = _safe_kernelspec(nb.metadata.get("kernelspec"))
+        nb.metadata = NotebookNode(language_info={"name": "python"}, **kernel)
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        sanitise_cell(cell)
+        return cell, resources
+
+
+class SanitiseSubmission(SanitisePage):
+    """For a notebook about to be kept: Markdown, too, is safe in a program that trusts it."""
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        lesson = lesson_of(self, resources)
+        self._lesson_texts = {cell.source for cell in lesson.cells} if lesson else set()
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
+        sanitise_cell(cell, self._lesson_texts)
+        return cell, resources
+
+
+def sanitise(notebook: NotebookNode, lesson_texts: Collection[str]) -> None:
+    """Make a whole notebook safe to keep."""
+    kernel = _safe_kernelspec(notebook.metadata.get("kernelspec"))
+    notebook.metadata = NotebookNode(language_info={"name": "python"}, **kernel)
+    for cell in notebook.cells:
+        sanitise_cell(cell, lesson_texts)
+
+
+def sanitise_cell(cell: NotebookNode, lesson_texts: Collection[str] | None = None) -> None:
+    """Leave nothing in a cell that could act: outputs, metadata, raw text, attachments.
+
+    With ``lesson_texts``, Markdown as well: the lesson's own text stays; what a learner wrote stays
+    where it is plain, and is shown as typed where it holds HTML, script links or pictures from
+    elsewhere.
+    """
+    role = _safe_role(cell.metadata.get("nbgrader"))
+    cell.metadata = nbformat.from_dict({"nbgrader": role} if role else {})
+    if cell.cell_type == "code":
+        cell.outputs = safe_outputs(cell.get("outputs", []))
+        if not isinstance(cell.get("execution_count"), int):
+            cell.execution_count = None
+    elif cell.cell_type == "raw":
+        cell.cell_type, cell.source = "markdown", as_typed(cell.source)
+    pictures = safe_pictures(cell.pop("attachments", None))
+    if pictures and cell.cell_type == "markdown":
+        cell.attachments = pictures
+    if lesson_texts is None or cell.cell_type != "markdown" or cell.source in lesson_texts:
+        return
+    if len(cell.source) > LONGEST_MARKDOWN or not is_plain(cell.source, cell.get("attachments")):
+        cell.source = as_typed(cell.source)
+        cell.pop("attachments", None)
+
+
+class RemoveOtherFiles(CoursePreprocessor):
+    """Takes away what came along with a notebook and is no data, before its cells run.
+
+    Python would import a torch.py that lies beside the notebook, and formgrader serves a page.html
+    from there as if it were its own. The files stay in the folder submitted/.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
+        folder, course = Path(resources["metadata"]["path"]), course_of(self)
+        if course is None or not folder.absolute().is_relative_to(
+            Path(course.root, course.autograded_directory)
+        ):
+            return nb, resources
+        for file in sorted(folder.rglob("*"), reverse=True):
+            if file.is_dir() and not file.is_symlink():
+                if not any(file.iterdir()):
+                    file.rmdir()
+            elif file.is_symlink() or (
+                file.suffix != ".ipynb" and file.suffix.lower() not in HARMLESS_FILES
+            ):
+                self.log.warning("Leaving out a submitted file that is no data: %s", file.name)
+                file.unlink()
+        return nb, resources
+
+
+def lesson_of(preprocessor: CoursePreprocessor, resources: Any) -> NotebookNode | None:
+    """The source notebook of the lesson a submission is for; None where it is not built."""
+    course = course_of(preprocessor)
+    if course is None:
+        return None
+    names = resources["nbgrader"]
+    folder = course.format_path(course.source_directory, ".", names["assignment"])
+    path = Path(folder, f"{names['notebook']}.ipynb")
+    if not path.exists():
+        preprocessor.log.warning("There is no source notebook %s", path)
+        return None
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
+    """The course folder of the nbgrader converter whose exporter runs this step."""
+    converter = getattr(preprocessor.parent, "parent", None)
+    return getattr(converter, "coursedir", None)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: int) -> NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def _safe_role(given: Any) -> dict[str, Any] | None:
+    """nbgrader's metadata with values of the right kind only: its pages write them unescaped."""
+    grade_id = given.get("grade_id") if isinstance(given, dict) else None
+    if not isinstance(grade_id, str) or not GRADE_ID.fullmatch(grade_id):
+        return None
+    role: dict[str, Any] = {
+        name: given.get(name) is True for name in ("grade", "solution", "locked", "task")
+    }
+    role |= {"grade_id": grade_id, "schema_version": 3}
+    points = given.get("points")
+    if isinstance(points, int | float) and math.isfinite(points):
+        role["points"] = points
+    for name in ("checksum", "cell_type"):
+        if re.fullmatch(r"\w{1,64}", str(given.get(name, ""))):
+            role[name] = given[name]
+    return role
+
+
+def _safe_kernelspec(given: Any) -> dict[str, Any]:
+    """The kernelspec as an entry of metadata; no entry where it is incomplete."""
+    needed = ("name", "display_name")
+    if not isinstance(given, dict) or not all(isinstance(given.get(one), str) for one in needed):
+        return {}
+    return {"kernelspec": {name: given[name] for name in needed} | {"language": "python"}}

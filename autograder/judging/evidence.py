@@ -1,0 +1,139 @@
+"""What the rules look at: questions, answers and right answers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Exercise
+from autograder.contract.references import Expected, References
+from autograder.judging.allowance import allowing
+from autograder.observation.observation import Answer, Observation, Question
+from autograder.observation.source import Source
+
+
+@dataclass
+class Pair:
+    """One question with the answer that came and the answer that is right.
+
+    references  where the right answer comes from; None for a question that has no such thing
+    """
+
+    question: Question
+    answer: Answer
+    references: References | None = None
+
+    @cached_property
+    def expected(self) -> Expected:
+        """The right answer, computed when a rule first looks at it: many rules need not.
+
+        Where several numbers are right, since they were measured or somebody allows more, the one that
+        the answer gives is among them: every rule then compares as it does with exact numbers.
+        """
+        if self.references is None:
+            return Expected((), True)
+        found, strictness = (
+            self.references.expect(self.question),
+            self.references.exercise.strictness,
+        )
+        return allowing(found, self.answer, strictness) if strictness.as_given else found
+
+    @property
+    def where(self) -> str:
+        """The case in the learner's words, with the variant where there is one."""
+        return self.question.case
+
+    def raw(self, position: int) -> Any:
+        """What the learner's backward returned for an argument, before torch repairs it.
+
+        Falls back to the gradient that reached the leaf when backward was not seen directly, and where
+        what torch repairs is not judged here.
+        """
+        given = self.references is not None and self.references.exercise.strictness.as_given
+        if given and self.reached(position) is not None:
+            return self.reached(position)
+        if self.answer.raw is not None and position < len(self.answer.raw):
+            return self.answer.raw[position]
+        return self.reached(position)
+
+    def reached(self, position: int) -> Tensor | None:
+        """The gradient that reached the leaf (after torch summed and cast it)."""
+        if self.answer.gradients is None or position not in self.question.wants:
+            return None
+        return self.answer.gradients[self.question.wants.index(position)]
+
+    def right(self, position: int) -> Tensor | None:
+        """The right gradient for an argument; zeros where the reference does not depend on it."""
+        if self.expected.gradients is None or position not in self.question.wants:
+            return None
+        gradient = self.expected.gradients[self.question.wants.index(position)]
+        if gradient is None:
+            gradient = torch.zeros_like(self.question.args[position], dtype=torch.float64)
+        return gradient
+
+
+class Evidence:
+    """All pairs of one evaluation.
+
+    references  where right answers to these questions may be remembered already
+    follow      asks what happened on the way to one wrong element; None where nothing can run again
+    flow        asks how the answer to a question came about, operation by operation; None likewise
+    """
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        questions: list[Question],
+        observation: Observation,
+        source: Source,
+        references: References | None = None,
+        follow: Callable[..., list[dict[str, Any]]] | None = None,
+        flow: Callable[[Question], Any] | None = None,
+    ):
+        self.follow, self.flow = follow, flow
+        self.exercise, self.observation, self.source = exercise, observation, source
+        self.questions = {q.id: q for q in questions}
+        self.references = references or References(exercise)
+        self._pairs: dict[str, Pair] = {}
+
+    def pair(self, id: str) -> Pair:
+        """The pair of one question that was answered."""
+        if id not in self._pairs:
+            question = self.questions[id]
+            has_reference = question.kind not in ("refusal", "scenario", "gradcheck")
+            self._pairs[id] = Pair(
+                question, self.observation.answers[id], self.references if has_reference else None
+            )
+        return self._pairs[id]
+
+    def pairs(
+        self, *kinds: str, role: str | None = None, variant: str | None = None
+    ) -> Iterator[Pair]:
+        """The answered pairs of the given kinds, in the order they were asked."""
+        for id, question in self.questions.items():
+            if kinds and question.kind not in kinds:
+                continue
+            if role is not None and question.role != role:
+                continue
+            if variant is not None and question.variant != variant:
+                continue
+            if id in self.observation.answers:
+                yield self.pair(id)
+
+    @cached_property
+    def plain(self) -> list[Pair]:
+        """The runs that the first rules look at: main cases, float64, contiguous."""
+        kind = "function" if self.exercise.is_function else "run"
+        return list(self.pairs(kind, role="main", variant=""))
+
+    def advice(self, case: Any) -> str:
+        """What the exercise itself advises who fails in the case of this name; often nothing."""
+        return next((c.advice for c in self.exercise.cases if c.name == case), "")
+
+    def argument(self, position: int) -> str:
+        return self.exercise.argument(position)

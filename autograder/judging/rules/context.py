@@ -1,0 +1,191 @@
+"""What is kept between forward and backward, and where; which gradients are computed for nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor
+
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding, fault
+from autograder.judging.rules.budget import allowed_bytes
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.judging.rules.runs import stopped
+from autograder.observation.compare import both, close
+from autograder.observation.observation import Answer
+from autograder.observation.source import at
+
+_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
+_MADE = "intermediate"  # how the trace calls a tensor that is neither an input nor the output
+
+
+@rule("shared-state", needs=_RIGHT)
+def keeps_calls_apart(ev: Evidence) -> Verdict:
+    """Two calls do not disturb each other."""
+    asked = list(ev.pairs("interleave"))
+    if not asked:
+        return NOT_ASKED
+    for pair in asked:
+        if pair.answer.data.get("overwritten"):
+            return fault("shared-state", "context/overwritten", pair)
+        calls = pair, _second_call(ev, pair)
+        if pair.answer.failure is not None or not all(map(_all_agree, calls)):
+            return fault("shared-state", "context/shared", pair)
+    return None
+
+
+def _second_call(ev: Evidence, pair: Pair) -> Pair:
+    """The other one of two calls that ran backward."""
+    found, wants = pair.answer.data.get("other"), pair.question.wants
+    if not isinstance(found, list) or len(found) != len(wants):
+        found = [None for _ in wants]
+    question = replace(pair.question, args=pair.question.more["args"])
+    return Pair(question, Answer(gradients=tuple(found)), ev.references)
+
+
+def _all_agree(pair: Pair) -> bool:
+    return all(_agrees(pair, i) for i in pair.question.wants)
+
+
+def _agrees(pair: Pair, position: int) -> bool:
+    got, right = pair.reached(position), pair.right(position)
+    if right is None or got is None:
+        return right is None or not bool(right.any())
+    return close(got, right)
+
+
+@rule("saves-on-ctx", needs=_RIGHT)
+def saves_where_torch_can_see(ev: Evidence) -> Verdict:
+    """Inputs and outputs are kept with save_for_backward, where torch can see them."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    silent = [p for p in ev.pairs("mutate") if _is_silently_wrong(p)]
+    for pair, case, holder, who in _on_ctx(ev):
+        if who.startswith(_MADE):
+            continue
+        kind, index = who.removeprefix("view of ").rstrip("]").split("[")
+        target = int(index) if kind == "input" else "output"
+        output = pair.expected.outputs[int(index)] if kind == "output" else None
+        return _kept_on_ctx(
+            ev, pair, "context/on-ctx", holder, case,
+            what=f"{'a view of ' * who.startswith('view')}{_called(ev, target)}",
+            silent=any(p.question.more["target"] == target for p in silent),
+            cycle=isinstance(output, Tensor) and output.is_floating_point(),
+            needless=ev.exercise.budget is not None and not allowed_bytes(ev, pair),
+        )  # fmt: skip
+    for pair in silent:
+        what = _called(ev, pair.question.more["target"])
+        return fault("saves-on-ctx", "context/unwatched", pair, symptom=True, what=what,
+                     evidence=at(ev.source.saves()))  # fmt: skip
+    return None
+
+
+@rule("saves-on-ctx", needs=(*_RIGHT, "saves_where_torch_can_see", "keeps_within_budget"))
+def saves_masks_too(ev: Evidence) -> Verdict:
+    """Masks and other tensors made in forward are kept with save_for_backward as well."""
+    if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx:
+        return NOT_ASKED
+    for pair, case, holder, who in _on_ctx(ev):
+        if who.startswith(_MADE):
+            return _kept_on_ctx(ev, pair, "context/made-on-ctx", holder, case)
+    return None
+
+
+def _kept_on_ctx(
+    ev: Evidence, pair: Pair, cause: str, holder: str, case: str, **facts: Any
+) -> Finding:
+    """A tensor that is an attribute of ctx, with the line that puts it there."""
+    name = (re.findall(r"^ctx\.(\w+)", holder) or [""])[0]
+    places = [ev.source.assigned(method, name) for method in ("forward", "setup_context")]
+    unread = bool(ev.source.methods) and not ev.source.mentions("backward", name)
+    return fault("saves-on-ctx", cause, pair, holder=holder, case=case, unread=unread, **facts,
+                 evidence={"holder": holder, **at(next(filter(None, places), None))})  # fmt: skip
+
+
+def _on_ctx(ev: Evidence) -> Iterator[tuple[Pair, str, str, str]]:
+    """(run, words where it is one case alone, ctx.name, who it is) of every tensor on ctx."""
+    runs = [(p, "") for p in ev.plain]
+    others = [p for p in ev.pairs("run", variant="") if p.question.role != "main"]
+    runs += [(p, f"For {p.where}, ") for p in others]
+    alone = [p for p in ev.pairs("needs") if len(p.question.wants) == 1]
+    runs += [(p, f"When only {ev.argument(p.question.wants[0])} needs a gradient, ") for p in alone]
+    for pair, case in runs:
+        for holder, who in pair.answer.data.get("on_ctx") or ():
+            yield pair, case, holder, who
+
+
+def _is_silently_wrong(pair: Pair) -> bool:
+    """After a write between forward and backward an error is right, and a wrong number is not."""
+    return (
+        pair.answer.failure is None
+        and pair.answer.gradients is not None
+        and not _all_agree(pair)
+    )  # fmt: skip
+
+
+def _called(ev: Evidence, target: object) -> str:
+    return ev.argument(target) if isinstance(target, int) else "the output"
+
+
+@rule("ignores-needs-input-grad", needs=(*_RIGHT, "one_gradient_an_argument"))
+def honours_needs_input_grad(ev: Evidence) -> Verdict:
+    """Gradients that nobody needs are not computed."""
+    asked = list(ev.pairs("needs"))
+    for pair in (p for p in asked if len(p.question.wants) == 1):
+        if (found := _with_one_needed(ev, asked, pair)) is not None:
+            return found
+    return _computes_for_nothing(ev, asked) if asked else NOT_ASKED
+
+
+_TOO_FEW = re.compile(r"incorrect number of gradients \(expected (\d+), got (\d+)\)")
+
+
+def _with_one_needed(ev: Evidence, asked: list[Pair], pair: Pair) -> Finding | None:
+    """What is wrong when one argument alone needs a gradient."""
+    (i,) = pair.question.wants
+    wanted, failure = ev.argument(i), pair.answer.failure
+    if failure is not None:
+        counted = _TOO_FEW.search(failure.message)
+        if counted is None or int(counted[2]) >= int(counted[1]):
+            return stopped(ev, pair, case=f"When only {wanted} needs a gradient")
+        place = ev.source.returned("backward", pair.answer.returned_at)
+        return fault("raises", "needs/none-left-out", pair, wanted=wanted, evidence=at(place),
+                     returned=int(counted[2]), expected=int(counted[1]))  # fmt: skip
+    if not _agrees(pair, i):
+        missing, shown = pair.reached(i) is None, both(pair.reached(i), pair.right(i))
+        rule, cause = ("gradient-missing", "needs/missing") if missing else ("gradient-value", "needs/wrong")  # fmt: skip
+        return fault(rule, cause, pair, i, symptom=True, evidence=dict(shown), wanted=wanted)
+    for j, value in enumerate(pair.answer.raw or ()):
+        if j == i or value is None:
+            continue
+        alone = [p for p in asked if p.question.wants == (j,) and p.answer.failure is None]
+        other = bool(alone) and all(p.raw(j) is None for p in alone)
+        zeros = isinstance(value, Tensor) and value.numel() > 0 and not bool(value.any())
+        place = ev.source.returned_expression("backward", j, pair.answer.returned_at)
+        return fault("ignores-needs-input-grad", "needs/computed", pair, j, wanted=wanted, zeros=zeros and not other,
+                     argument=ev.argument(j), other=other, place=str(j), evidence=at(place))  # fmt: skip
+    return None
+
+
+def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:
+    """None where it is asked for, but as much work as for all gradients."""
+    alone = [p for p in asked if p.question.more["counted"] and len(p.question.wants) == 1]
+    wholes = (
+        p
+        for p in (*asked, *ev.pairs("structure"))
+        if alone and p.question.args is alone[0].question.args and len(p.question.wants) > 1
+    )
+    if (whole := next(wholes, None)) is None:
+        return None
+    work = whole.answer.data.get("operations")
+    same = all(p.answer.data.get("operations") == work for p in alone)
+    given = [g for g in whole.expected.gradients or () if g is not None]
+    # One tensor for two arguments takes no more work than for one.
+    pairs = [(a, b) for i, a in enumerate(given) for b in given[i + 1 :] if a.shape == b.shape]
+    if not isinstance(work, int) or not same or any(close(a, b) for a, b in pairs):
+        return None
+    place = ev.source.returned("backward", whole.answer.returned_at)
+    return fault("ignores-needs-input-grad", "needs/thrown-away", whole, operations=work, evidence=at(place))  # fmt: skip

@@ -1,0 +1,118 @@
+"""Far out, where exp overflows and underflows: finite and right values of forward and backward."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.contract.references import reference_arguments
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding, fault
+from autograder.judging.rules.outputs import tensors_of
+from autograder.judging.rules.problems import apart, what_of, wrong_elements
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.observation.compare import as_far_as, both, mismatch
+
+_PRECISE, _LOST = 1e-4, 0.05  # as a share of the number itself
+
+
+@rule("forward-unstable", needs=("forward_runs", "output_shape", "output_value"))
+def output_stable(ev: Evidence) -> Verdict:
+    """The output stays finite for very large and very small inputs."""
+    pairs = list(ev.pairs("run", "function", role="extreme"))
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        for place, (output, right) in enumerate(tensors_of(pair)):
+            if output.shape != right.shape or not output.is_floating_point():
+                continue
+            bad = wrong_elements(output, right, torch.float32)
+            if bool(bad.any()):
+                return _off(ev, pair, "forward-unstable", what_of(ev, pair, place), output, right, bad, place)  # fmt: skip
+    return None
+
+
+@rule(
+    "gradient-unstable",
+    needs=(
+        "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
+        "one_gradient_an_argument", "leaves_inputs", "leaves_saved", "leaves_upstream",
+        "output_stable", "gradients_agree",
+    ),
+)  # fmt: skip
+def gradient_stable(ev: Evidence) -> Verdict:
+    """The gradient stays finite for very large and very small inputs."""
+    pairs = [p for p in ev.pairs("run", role="extreme") if p.question.wants]
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        own = _torch_itself(ev, pair) if ev.exercise.keeps_digits else ()
+        for place, position in enumerate(pair.question.wants):
+            got, right = pair.raw(position), pair.right(position)
+            if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
+                continue
+            bad = _bad(got, right, own[place] if place < len(own) else None)
+            if bool(bad.any()) and not _is_wrong_in_float64_too(ev, pair, position, bad):
+                what = f"the gradient for {ev.argument(position)}"
+                return _off(ev, pair, "gradient-unstable", what, got, right, bad, place, position)
+    return None
+
+
+def _bad(got: Tensor, right: Tensor, own: Tensor | None) -> Tensor:
+    """Where a number is not finite, wrong, or has lost all its digits though torch's own has them."""
+    bad = wrong_elements(got, right, torch.float32)
+    if bool(bad.any()) or own is None or own.shape != right.shape or not own.is_floating_point():
+        return bad
+    tiny = torch.finfo(torch.float32).tiny
+    size = right.abs()
+    precise = (own.double() - right).abs() <= _PRECISE * size
+    return (size > tiny) & precise & ((got.double() - right).abs() > _LOST * size)
+
+
+def _torch_itself(ev: Evidence, pair: Pair) -> tuple[Tensor | None, ...]:
+    """The reference's gradients in the dtype of the question: no answer has to be more precise."""
+    question = pair.question
+    args = [
+        a.to(given.dtype).detach().requires_grad_(a.requires_grad) if isinstance(given, Tensor) else a
+        for a, given in zip(reference_arguments(question), question.args, strict=True)
+    ]  # fmt: skip
+    with torch.enable_grad():
+        made = ev.exercise.reference(*args)
+    outputs = made if isinstance(made, tuple | list) else (made,)
+    roots = [(o, g) for o, g in zip(outputs, question.upstream, strict=False) if g is not None]
+    wanted = [args[i] for i in question.wants]
+    return torch.autograd.grad(
+        [o for o, _ in roots], wanted, [g for _, g in roots], allow_unused=True
+    )
+
+
+def _is_wrong_in_float64_too(ev: Evidence, pair: Pair, position: int, bad: Tensor) -> bool:
+    """Whether a special case (x = 0) shows the same: then the range of numbers is not the reason."""
+    value = pair.question.args[position]
+    if value.shape != bad.shape or len(set(value[bad].tolist())) != 1:
+        return False
+    for special in ev.pairs("run", role="special", variant=""):
+        got, right = special.raw(position), special.right(position)
+        if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
+            continue
+        wrong = special.question.args[position][mismatch(got, right)]
+        if wrong.numel() and bool((wrong == value[bad][0]).all()):
+            return True
+    return False
+
+
+def _off(
+    ev: Evidence, pair: Pair, name: str, what: str, got: Tensor, right: Tensor, bad: Tensor,
+    place: int, position: int | None = None,
+) -> Finding:  # fmt: skip
+    facts = apart(ev, pair, what, got, as_far_as(got.dtype, right), torch.float32, position, bad)
+    if position is not None:
+        facts["argument"] = ev.argument(position)
+    code = "unstable/gradient" if position is not None else "unstable/output"
+    return fault(
+        name, code, pair, position, evidence=both(got, right, torch.float32), symptom=True,
+        place=place, index=int(bad.reshape(-1).nonzero()[0]), **facts,
+    )  # fmt: skip
+
+
+RULES = (output_stable, gradient_stable)

@@ -1,0 +1,149 @@
+"""Honesty: the derivative is the learner's own work."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import fault
+from autograder.judging.rules.problems import gradient_is_right
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.observation.compare import close
+from autograder.observation.source import at
+
+_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
+_EVERYWHERE = (*_RIGHT, "special_points", "batch_dimensions", "empty_tensors")
+
+# torch.autograd and torch.func entry points, as the function mode names them.
+_AUTOGRAD = (
+    "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
+    "torch.Tensor.backward", "torch.func.", "torch._functorch",
+)  # fmt: skip
+
+
+@rule("uses-autograd", needs=_RIGHT)
+def writes_it_by_hand(ev: Evidence) -> Verdict:
+    """backward is written by hand, without autograd inside."""
+    asked = [p for p in ev.pairs("structure") if p.answer.failure is None]
+    if not asked or ev.exercise.may_use_autograd:
+        return NOT_ASKED
+    for pair in ev.pairs("run", "second", "needs", "structure"):
+        for method in pair.answer.data.get("passes_inside", ()):
+            place = ev.source.first_call(method, "grad") or ev.source.first_call(method, "backward")
+            return fault("uses-autograd", "own-work/autograd", pair, evidence=at(place), what="torch.autograd", method=method)  # fmt: skip
+    for pair in asked:
+        names = pair.answer.backward_ops
+        called = [n for n in names if n.startswith(_AUTOGRAD)]
+        kernels = [n for n in names if n.startswith("aten.") and _is_backward_kernel(n)]
+        recorded = bool(pair.answer.data.get("grad_enabled_in_backward"))
+        if not called and not kernels and not recorded:
+            continue
+        if recorded and not called:  # torch.autograd.grad hides from what notes the calls
+            names = ("grad", "backward", "vjp")
+            called = [f"torch.autograd.{n}" for n in names if ev.source.first_call("backward", n)]
+        what = (called or ([] if recorded else kernels) or ["torch.enable_grad"])[0]
+        place = ev.source.first_call("backward", what.rsplit(".", 1)[-1])
+        place = place or ev.source.returned("backward", {})
+        cause = "own-work/derivative-kernel" if what in kernels else "own-work/autograd"
+        return fault("uses-autograd", cause, pair, evidence=at(place), what=what, method="backward")
+    return None
+
+
+@rule("gradient-value", needs=_EVERYWHERE)
+def is_the_same_when_watched(ev: Evidence) -> Verdict:
+    """The gradients are the same when operations are counted."""
+    asked = [p for p in ev.pairs("structure", variant="") if p.answer.failure is None]
+    if not asked or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair in asked:
+        if not all(gradient_is_right(pair, position) for position in pair.question.wants):
+            return fault("gradient-value", "own-work/watched", pair)
+    return None
+
+
+def _is_backward_kernel(name: str) -> bool:
+    op = name.removeprefix("aten.").split(".")[0]
+    return op.endswith(("_backward", "_backward_data"))
+
+
+@rule("uses-builtin", needs=("forward_runs", "output_value"))
+def builds_it_itself(ev: Evidence) -> Verdict:
+    """The function that the exercise rebuilds is not called."""
+    forbidden, asked = ev.exercise.forbidden, list(ev.pairs("structure"))
+    if not forbidden or not asked:
+        return NOT_ASKED
+    for pair in asked:
+        for used in (*pair.answer.forward_ops, *pair.answer.backward_ops):
+            if used in forbidden:
+                name = used.rsplit(".", 1)[-1]
+                source = ev.source
+                place = source.first_call("forward", name) or source.first_call("backward", name)
+                return fault("uses-builtin", "own-work/builtin", pair, evidence=at(place), what=used)  # fmt: skip
+    return None
+
+
+@rule("finite-differences", needs=_RIGHT)
+def differentiates_exactly(ev: Evidence) -> Verdict:
+    """The derivative is a formula, not a difference quotient."""
+    singles = [p for p in ev.pairs("run", variant="float32") if p.question.role == "main"]
+    calls = [p for p in ev.pairs("structure") if p.answer.failure is None]
+    if ev.exercise.is_function or not singles or not calls:
+        return NOT_ASKED
+    for pair in calls:
+        if _COMPLEX.intersection(
+            map(_plain, (*pair.answer.forward_ops, *pair.answer.backward_ops))
+        ):
+            return fault("finite-differences", "own-work/complex-step", pair)
+    forward = {n for n in calls[0].answer.forward_ops if n.startswith("aten.")}
+    backward = {n for n in calls[0].answer.backward_ops if n.startswith("aten.")}
+    repeats = bool(forward) and forward - {"aten.detach"} <= backward
+    subtracts = any(n.startswith(("aten.sub", "aten.rsub")) for n in backward)
+    divides = any(n.startswith("aten.div") for n in backward)
+    if repeats and subtracts and divides and any(map(_off_in_single_precision, singles)):
+        place = ev.source.returned("backward", singles[0].answer.returned_at)
+        return fault("finite-differences", "own-work/difference-quotient", singles[0], evidence=at(place))  # fmt: skip
+    return None
+
+
+@rule("finite-differences", needs=(*_EVERYWHERE, "is_the_same_when_watched"))
+def has_all_digits(ev: Evidence) -> Verdict:
+    """The gradient has all the digits that a formula gives."""
+    doubles = [p for p in ev.pairs("run", variant="") if p.question.role == "main"]
+    if ev.exercise.is_function or ev.exercise.may_use_autograd or not doubles:
+        return NOT_ASKED
+    inexact = next(filter(_off_in_double_precision, doubles), None)
+    return None if inexact is None else fault("finite-differences", "own-work/inexact", inexact)
+
+
+# From complex numbers back to real ones; no exercise has any.
+_COMPLEX = {"view_as_real", "imag", "real", "complex", "polar"}
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("aten.").split(".")[0]
+
+
+def _off_in_double_precision(pair: Pair) -> bool:
+    """A formula has fifteen digits in float64; a difference quotient, with the best of steps, some eleven to twelve."""
+    for position in pair.question.wants:
+        got, right = pair.raw(position), pair.right(position)
+        if (
+            not isinstance(got, Tensor)
+            or right is None
+            or got.shape != right.shape
+            or not right.numel()
+        ):
+            continue
+        off = float((got - right).abs().max() / (1 + right.abs().max()))
+        if 1e-13 < off < 1e-6:  # what is further off is wrong, and others say so
+            return True
+    return False
+
+
+def _off_in_single_precision(pair: Pair) -> bool:
+    for position in pair.question.wants:
+        got, right = pair.raw(position), pair.right(position)
+        if got is not None and right is not None and not close(got, right, torch.float32):
+            return True
+    return False

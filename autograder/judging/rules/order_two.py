@@ -1,0 +1,172 @@
+"""Second derivatives: right, or refused with an error, but never silently wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.references import expect
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding, fault
+from autograder.judging.rules.context import honours_needs_input_grad
+from autograder.judging.rules.far_out import gradient_stable, output_stable
+from autograder.judging.rules.problems import fails_at_first
+from autograder.judging.rules.ranges import expanded_upstream, other_strides, special_points
+from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, rule
+from autograder.observation.compare import both, close, show
+from autograder.observation.source import Source, at
+
+_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
+_Wrong = tuple[int, object, object]  # (place, actual, expected)
+
+
+@rule("double-backward-value", needs=(*_RIGHT, "writes_it_by_hand"))
+def second_derivatives(ev: Evidence) -> Verdict:
+    """Second derivatives are right (or refused where that is allowed)."""
+    pairs = list(ev.pairs("second"))
+    verdict: Verdict = None if pairs else NOT_ASKED
+    for pair in pairs:
+        if ev.exercise.strictness.as_given and pair.expected.second is None:
+            return Undecided("the reference has no second derivative")
+        found = _must_refuse(pair) if ev.exercise.second_order == "refused" else _judged(ev, pair)
+        if found is not None and not _first_is_wrong(ev, pair):
+            return found
+        if found is not None and pair.question.role in ("extreme", "special"):
+            verdict = NOT_ASKED  # nothing was found, and "right" would say too much
+    return verdict
+
+
+def _judged(ev: Evidence, pair: Pair) -> Finding | None:
+    may_refuse = ev.exercise.second_order == "right-or-refused"
+    failure = pair.answer.failure
+    if failure is not None:
+        if may_refuse:
+            return None if failure.is_runtime_error else _other_error(pair)
+        place = (failure.line, failure.source) if failure.line and failure.own_frame else None
+        shown = at(place or ev.source.returned("backward", {}))
+        said = f"{failure.kind}: {failure.message[:300]}"
+        where = "Differentiated again, backward"
+        return _found(ev, pair, "second/stops", None, {"original": said, **shown}, where=where, method="backward")  # fmt: skip
+    if (wrong := wrong_one(pair, pair.answer.second or ())) is None:
+        return None
+    got = wrong[1]
+    if as_released(ev, pair):
+        return _found(ev, pair, "second/to-repair", wrong, {"not_started": True}, name=ev.exercise.name)  # fmt: skip
+    if isinstance(got, Tensor) and not bool(torch.isfinite(got).all()):
+        number = show(got[~torch.isfinite(got)][0])
+        return _found(ev, pair, "second/not-finite", wrong, number=number)
+    if pair.question.role == "special" and got is not None:
+        return _found(ev, pair, "second/kink", wrong)
+    cause = "second/missing" if got is None and not may_refuse else "second/wrong"
+    none = "missing, and no error is raised" if may_refuse else "missing"
+    return _found(ev, pair, cause, wrong, state=none if got is None else "wrong", may_refuse=may_refuse)  # fmt: skip
+
+
+def _found(
+    ev: Evidence, pair: Pair, cause: str, wrong: _Wrong | None,
+    evidence: dict[str, Any] | None = None, **facts: Any,
+) -> Finding:  # fmt: skip
+    """A finding with what is common to all: which derivative, in which case, and the line to look at."""
+    wants, place = pair.question.wants, wrong[0] if wrong else 0
+    name = ev.argument(wants[place]) if place < len(wants) else "grad_output"
+    rule = "double-backward-missing" if cause in ("second/stops", "second/missing") else "double-backward-value"  # fmt: skip
+    _, frozen, position = pair.question.id.rpartition(":frozen:")
+    lead = f"with {ev.argument(int(position))} frozen, " if frozen else ""
+    if pair.question.variant == "transposed":
+        lead = "for inputs that are not contiguous, "
+    inside = cause in ("second/not-finite", "second/kink")
+    reads = (None if inside else ev.source.saves()) or ev.source.first_call(
+        "backward", "saved_tensors"
+    )
+    shown = both(wrong[1], wrong[2]) if wrong and cause != "second/missing" else {}
+    return fault(
+        rule, cause, pair, evidence={**shown, **at(reads or ev.source.returned("backward", {})), **(evidence or {})},
+        symptom=cause != "second/to-repair", argument=name, lead=lead, mixed=bool(pair.question.more.get("mixed")),
+        at_case=pair.where, **{"state": "missing", "may_refuse": False, "place": place, **facts},
+    )  # fmt: skip
+
+
+def _must_refuse(pair: Pair) -> Finding | None:
+    """A finding unless a second derivative ends in a RuntimeError, where every one has to be refused."""
+    failure = pair.answer.failure
+    if failure is not None:
+        return None if failure.is_runtime_error else _other_error(pair)
+    wrong = wrong_one(pair, pair.answer.second or ())
+    came = "a right one" if wrong is None else "None" if wrong[1] is None else "a wrong one"
+    mixed = bool(pair.question.more.get("mixed"))
+    return fault("double-backward-value", "second/not-refused", pair, evidence={"mixed": mixed},
+                 symptom=True, came=came)  # fmt: skip
+
+
+def _other_error(pair: Pair) -> Finding:
+    failure = pair.answer.failure
+    assert failure is not None
+    shown = at((failure.line, failure.source)) if failure.line and failure.own_frame else {}
+    evidence = {"original": failure.message[:300], **shown}
+    return fault("refuses", "second/other-error", pair, evidence=evidence, kind=failure.kind,
+                 by_assert=failure.kind == "AssertionError")  # fmt: skip
+
+
+def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
+    """Whether the first derivative already fails in this case, with these strides or with an input frozen."""
+    if pair.question.variant == "transposed":
+        return any(isinstance(r.judge(ev), Finding) for r in (other_strides, expanded_upstream))
+    if pair.question.role == "extreme":
+        firsts = (output_stable, gradient_stable, special_points)  # x = 0 is asked here once more
+        return any(isinstance(r.judge(ev), Finding) for r in firsts)
+    if ":frozen:" in pair.question.id and isinstance(honours_needs_input_grad.judge(ev), Finding):
+        return True
+    return fails_at_first(ev, pair)
+
+
+def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
+    """(place, actual, expected) of the first wrong one of some second derivatives."""
+    for place, right in enumerate(pair.expected.second or ()):
+        got = second[place] if place < len(second) else None
+        if right is None or not bool(right.any()):
+            if isinstance(got, Tensor) and bool(got.any()) and not close(got, got * 0):
+                return place, got, right
+        elif got is None or not _same_where_finite(got, right):
+            return place, got, right
+    return None
+
+
+def _same_where_finite(got: Any, right: Tensor) -> bool:
+    """Far out the reference itself may have no number: there nothing is asked for."""
+    finite = torch.isfinite(right)
+    if not isinstance(got, Tensor) or got.shape != right.shape or bool(finite.all()):
+        return close(got, right)
+    return close(got[finite], right[finite])
+
+
+def as_released(ev: Evidence, pair: Pair) -> bool:
+    """Whether a repair exercise is still the version it started from.
+
+    By its code; where there is no source to read, by its second derivatives.
+    """
+    if ev.exercise.released is None:
+        return False
+    if ev.source.methods:
+        return ev.source.same_code(Source.of(ev.exercise.released), "forward", "backward")
+    start = expect(replace(ev.exercise, reference=ev.exercise.released), pair.question).second or ()
+    found = pair.answer.second or ()
+    return len(start) == len(found) and all(
+        close(f, s) or (f is None and s is None) for f, s in zip(found, start, strict=True)
+    )
+
+
+@rule("double-backward-value", needs=(*_RIGHT, "second_derivatives"))
+def gradgradcheck_passes(ev: Evidence) -> Verdict:
+    """gradgradcheck passes."""
+    pairs = [p for p in ev.pairs("gradcheck") if p.question.more["order"] == 2]
+    if not pairs:
+        return NOT_ASKED
+    for pair in pairs:
+        if (failure := pair.answer.failure) is not None:
+            first = failure.message.splitlines()[0][:200] if failure.message else failure.kind
+            said = {"original": f"{failure.kind}: {first}"}
+            return _found(ev, pair, "second/gradgradcheck", None, said)
+    return None

@@ -1,0 +1,130 @@
+"""What comes out of forward: how many outputs, of which shape and dtype. The values: ``forward``."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from torch import Tensor
+
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding, fault
+from autograder.judging.rules.problems import dtypes, kind_of, shapes, what_of
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.observation.compare import close, show
+
+_MOST_ORDERED = 6  # outputs whose orders are tried
+
+
+def value_rule(ev: Evidence, name: str) -> str:
+    """Plain functions have values, not forwards."""
+    return "value" if ev.exercise.is_function else name
+
+
+@rule("output-count", needs=("forward_runs",))
+def output_has_value(ev: Evidence) -> Verdict:
+    """Forward returns what it should: tensors, and as many as it should."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair in ev.plain:
+        if (found := _other_count(ev, pair) or _no_tensor(ev, pair)) is not None:
+            return found
+    return _in_another_order(ev)
+
+
+def _other_count(ev: Evidence, pair: Pair) -> Finding | None:
+    outputs, right, answer = pair.answer.outputs, pair.expected.outputs, pair.answer
+    method, name = method_of(ev), value_rule(ev, "forward-value")
+    if outputs is None:
+        return None
+    if outputs == (None,):
+        return fault(name, "count/nothing", pair, method=method)
+    listed = bool(answer.data.get("returned_list"))
+    if len(outputs) != len(right) or answer.single != pair.expected.single:
+        return fault(
+            "output-count", "count/other", pair, symptom=True, method=method, mine=len(outputs),
+            right=len(right), one=answer.single, one_asked=pair.expected.single,
+            comma=len(outputs) == 1 and not answer.single and not listed, listed=listed,
+        )  # fmt: skip
+    if listed and not ev.exercise.is_function:
+        return fault("output-count", "count/list", pair)
+    return None
+
+
+def _no_tensor(ev: Evidence, pair: Pair) -> Finding | None:
+    for output, right in zip(pair.answer.outputs or (), pair.expected.outputs, strict=False):
+        if isinstance(right, Tensor) and not isinstance(output, Tensor):
+            number = isinstance(output, float | int)
+            return fault(
+                value_rule(ev, "forward-value"), "count/number" if number else "count/no-tensor", pair,
+                symptom=True, kind=kind_of(output), method=method_of(ev),
+            )  # fmt: skip
+    return None
+
+
+def method_of(ev: Evidence) -> str:
+    return ev.exercise.name if ev.exercise.is_function else "forward"
+
+
+def _in_another_order(ev: Evidence) -> Finding | None:
+    """All outputs are right, but they stand in another order than the contract's."""
+    places = tuple(range(len(ev.plain[0].expected.outputs)))
+    if len(places) > _MOST_ORDERED or all(_is_ordered(p, places) for p in ev.plain):
+        return None
+    for order in permutations(places):
+        if all(_is_ordered(p, order) for p in ev.plain):
+            return fault("output-count", "count/order", ev.plain[0], method=method_of(ev), place=order[0] + 1)  # fmt: skip
+    return None
+
+
+def _is_ordered(pair: Pair, order: tuple[int, ...]) -> bool:
+    """Whether each output is the one that belongs to the place named in ``order``."""
+    outputs, right = pair.answer.outputs, pair.expected.outputs
+    if outputs is None or len(outputs) != len(right) or len(right) != len(order):
+        return False
+    both = [(o, right[place]) for o, place in zip(outputs, order, strict=True)]
+    return all(isinstance(o, Tensor) and isinstance(r, Tensor) and o.dtype == r.dtype and close(o, r) for o, r in both)  # fmt: skip
+
+
+@rule("forward-shape", needs=("forward_runs", "output_has_value"))
+def output_shape(ev: Evidence) -> Verdict:
+    """The output has the right shape."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair, place, output, right in outputs_of(ev):
+        if output.shape != right.shape:
+            facts = shapes(what_of(ev, pair, place), output, right)
+            shown = {"actual": f"shape {facts['mine']}", "expected": f"shape {facts['right']}"}
+            return fault(
+                value_rule(ev, "forward-shape"), "forward/shape", pair, symptom=True,
+                evidence=inputs_of(ev, pair) | shown, place=place, **facts,
+            )  # fmt: skip
+    return None
+
+
+@rule("forward-dtype", needs=("forward_runs", "output_has_value", "output_shape"))
+def output_dtype(ev: Evidence) -> Verdict:
+    """The output has the dtype of the input."""
+    if not ev.plain:
+        return NOT_ASKED
+    for pair, place, output, right in outputs_of(ev):
+        if output.dtype != right.dtype:
+            facts = dtypes(what_of(ev, pair, place), output.dtype, right.dtype)
+            return fault(value_rule(ev, "forward-dtype"), "forward/dtype", pair, symptom=True, place=place, **facts)  # fmt: skip
+    return None
+
+
+def outputs_of(ev: Evidence) -> list[tuple[Pair, int, Tensor, Tensor]]:
+    """(pair, place, output, right output) for every output of the plain cases that is a tensor on both sides."""
+    return [(p, i, o, r) for p in ev.plain for i, (o, r) in enumerate(tensors_of(p))]
+
+
+def tensors_of(pair: Pair) -> list[tuple[Tensor, Tensor]]:
+    """(output, right output) for every output that is a tensor on both sides."""
+    if pair.answer.outputs is None:
+        return []
+    both = zip(pair.answer.outputs, pair.expected.outputs, strict=False)
+    return [(o, r) for o, r in both if isinstance(o, Tensor) and isinstance(r, Tensor)]
+
+
+def inputs_of(ev: Evidence, pair: Pair) -> dict[str, object]:
+    return {"inputs": {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)}}

@@ -1,0 +1,248 @@
+"""What is wrong with one answer, as a code with facts: the same look for every kind of question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Clause, Finding, fault
+from autograder.judging.rules.registry import NOT_ASKED, Verdict
+from autograder.judging.rules.runs import stopped
+from autograder.observation.compare import (
+    both,
+    close,
+    digits_apart,
+    first_difference,
+    mismatch,
+    shape_words,
+    show,
+    single_inside,
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The first thing that is wrong with an answer.
+
+    code      stops, output-count, output-shape, output-dtype, output-value, gradient-missing,
+              gradient-none (where zeros are asked for), gradient-shape, gradient-dtype, gradient-value
+    facts     what it is about ("the gradient for x"), what came (``mine``) and what is right, where (``at``)
+    place     which output; position: which argument's gradient
+    """
+
+    code: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
+    place: int | None = None
+    position: int | None = None
+
+    @property
+    def clause(self) -> Clause:
+        return Clause(f"problem/{self.code}", self.facts)
+
+
+def problem(ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64) -> Problem | None:
+    """The first thing that is wrong with the answer of a pair, to the tolerance of a dtype; None: nothing."""
+    if pair.answer.failure is not None:
+        return Problem("stops", {"error": pair.answer.failure.kind})
+    return next(_problems(ev, pair, dtype), None)
+
+
+def _problems(ev: Evidence, pair: Pair, dtype: torch.dtype) -> Iterator[Problem]:
+    wants = pair.question.wants
+    asked = pair.question.args[wants[0]].dtype if wants else dtype
+    for place, right in enumerate(pair.expected.outputs):
+        outputs = pair.answer.outputs or ()
+        if isinstance(right, Tensor) and place < len(outputs):
+            wanted = _as_precise(right.dtype, asked)
+            yield from _output(ev, pair, place, outputs[place], right, wanted, dtype)
+    for position in wants:
+        right = pair.right(position)
+        if right is not None:
+            yield from _gradient(ev, pair, position, right, dtype)
+
+
+def _as_precise(dtype: torch.dtype, asked: torch.dtype) -> torch.dtype:
+    """The dtype of an output in the precision of a question: real or complex as it is."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return dtype
+    if dtype.is_complex == asked.is_complex:
+        return asked
+    return asked.to_complex() if dtype.is_complex else asked.to_real()
+
+
+def _output(
+    ev: Evidence, pair: Pair, place: int, got: Any, right: Tensor, wanted: torch.dtype, dtype: torch.dtype
+) -> Iterator[Problem]:  # fmt: skip
+    what = what_of(ev, pair, place)
+    if not isinstance(got, Tensor):
+        yield Problem("output-count", {"what": what, "mine": kind_of(got)}, place=place)
+    elif got.shape != right.shape:
+        yield Problem("output-shape", shapes(what, got, right), both(got, right), place)
+    elif got.dtype != wanted:
+        yield Problem("output-dtype", dtypes(what, got.dtype, wanted), place=place)
+    elif not close(got, right, dtype):
+        yield Problem("output-value", apart(ev, pair, what, got, right, dtype), both(got, right, dtype), place)  # fmt: skip
+
+
+def _gradient(
+    ev: Evidence, pair: Pair, position: int, right: Tensor, dtype: torch.dtype
+) -> Iterator[Problem]:
+    got, name = pair.raw(position), ev.argument(position)
+    what, wanted = f"the gradient for {name}", pair.question.args[position].dtype
+    facts = {"argument": name, "what": what}
+    if got is None and not bool(right.any()):
+        if _should_be_zeros(ev, pair, position):
+            yield Problem("gradient-none", facts, position=position)
+    elif not isinstance(got, Tensor):
+        yield Problem("gradient-missing", facts, position=position)
+    elif got.shape != right.shape:
+        yield Problem("gradient-shape", facts | shapes(what, got, right), both(got, right), position=position)  # fmt: skip
+    elif got.dtype != wanted:
+        yield Problem("gradient-dtype", facts | dtypes(what, got.dtype, wanted), position=position)
+    elif not close(got, right, dtype):
+        apart_ = apart(ev, pair, what, got, right, dtype, position)
+        evidence = {"argument": name, **both(got, right, dtype)}
+        yield Problem("gradient-value", facts | apart_, evidence, position=position)
+
+
+def gradient_is_right(pair: Pair, position: int) -> bool:
+    """Whether what backward returned for an argument is right in all respects, precision included."""
+    right, got = pair.right(position), pair.raw(position)
+    if right is None or got is None:
+        return right is None or not bool(right.any())
+    return (
+        isinstance(got, Tensor)
+        and got.dtype == pair.question.args[position].dtype
+        and close(got, right)
+        and not single_inside(got, right)
+    )
+
+
+def _should_be_zeros(ev: Evidence, pair: Pair, position: int) -> bool:
+    """Whether None, which leaves the argument without a gradient, stands where other cases give one."""
+    constant = ev.exercise.is_function or position in ev.exercise.constants
+    if pair.question.role != "special" or constant or pair.expected.gradients is None:
+        return False
+    asked = [p for p in ev.plain if position in p.question.wants]
+    depends = pair.expected.gradients[pair.question.wants.index(position)] is not None
+    return depends and any(isinstance(p.raw(position), Tensor) for p in asked)
+
+
+# ---- the facts of a problem ------------------------------------------------------------------
+
+
+def what_of(ev: Evidence, pair: Pair, place: int) -> str:
+    """The words for an output: of several it is said which, by its place."""
+    if ev.exercise.is_function:
+        return "the result"
+    if sum(isinstance(o, Tensor) for o in pair.expected.outputs) < 2:
+        return "the output"
+    return f"the {('first', 'second', 'third', 'fourth')[min(place, 3)]} output"
+
+
+def kind_of(value: Any) -> str:
+    return (value if isinstance(value, str) else type(value).__name__).strip("<>")
+
+
+def shapes(what: str, got: Tensor, right: Tensor) -> dict[str, Any]:
+    return {"what": what, "mine": shape_words(got.shape), "right": shape_words(right.shape)}
+
+
+def dtypes(what: str, got: torch.dtype, wanted: torch.dtype) -> dict[str, Any]:
+    return {"what": what, "mine": plain_dtype(got), "right": plain_dtype(wanted)}
+
+
+def plain_dtype(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def apart(
+    ev: Evidence, pair: Pair, what: str, got: Tensor, right: Tensor, dtype: torch.dtype = torch.float64,
+    position: int | None = None, bad: Tensor | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Where two tensors of one shape differ most, and both numbers there; of ``bad`` elements the first."""
+    if bad is not None and bool(bad.any()):
+        index = tuple(map(int, bad.nonzero()[0]))
+        mine, wanted = float(got[index]), float(right[index])
+    else:
+        difference = first_difference(got, right, dtype)
+        if difference is None:
+            return {"what": what}
+        index, mine, wanted = difference
+    said = digits_apart(mine, wanted)
+    facts = {"what": what, "mine": said[0], "right": said[1], "odd": not math.isfinite(mine) and math.isfinite(wanted)}  # fmt: skip
+    return {**facts, "at": _at(ev, pair, position, index, got)}
+
+
+def _at(ev: Evidence, pair: Pair, position: int | None, index: tuple[int, ...], of: Tensor) -> str:
+    """ "x = 0" where each element of one argument stands for itself, else "x[0, 1]"; "" where neither is so."""
+    wants = pair.question.wants
+    if position is None:
+        tensors = [i for i, a in enumerate(pair.question.args) if isinstance(a, Tensor)]
+        position = tensors[0] if len(tensors) == 1 else wants[0] if len(wants) == 1 else None
+    value = pair.question.args[position] if position is not None else None
+    if not isinstance(value, Tensor) or value.shape != of.shape or position is None or not index:
+        return ""
+    alone = all(isinstance(o, Tensor) and o.shape == value.shape for o in pair.expected.outputs)
+    name, number = ev.argument(position), float(value[index])
+    if (alone and len(wants) <= 1) or not math.isfinite(number):
+        return f"{name} = {show(number)}"
+    return f"{name}[{', '.join(map(str, index))}]"
+
+
+# ---- a rule about answers of one kind ----------------------------------------------------------
+
+
+def first_problem(
+    ev: Evidence, pairs: Iterable[Pair], rule: str, family: str, dtype: torch.dtype = torch.float64
+) -> Verdict:
+    """The finding of a rule that holds where all these answers are right, "<family>/wrong"."""
+    verdict: Verdict = NOT_ASKED
+    for pair in pairs:
+        verdict = None
+        if (found := problem(ev, pair, dtype)) is not None:
+            return at_fault(ev, rule, family, pair, found)
+    return verdict
+
+
+# How a sentence begins about an error in such a case alone.
+_LEADS = {
+    "special": "Right almost everywhere, but not for {case}", "float32": "In float32",
+    "bfloat16": "In bfloat16", "device": "On the GPU", "expanded": "With the grad_output of y.sum()",
+    "strides": "With a transposed tensor", "grown": "With more rows",
+}  # fmt: skip
+
+
+def at_fault(ev: Evidence, rule: str, family: str, pair: Pair, found: Problem) -> Finding:
+    if found.code == "stops":
+        lead = _LEADS.get(family, "With {case}").format(case=pair.where)
+        return stopped(ev, pair, rule, lead)
+    return fault(
+        rule, f"{family}/wrong", pair, found.position, evidence=found.evidence, symptom=True,
+        circumstance=pair.where, problem=found.clause, place=found.place, **{found.code.replace("-", "_"): True},
+    )  # fmt: skip
+
+
+def wrong_elements(got: Tensor, right: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Where a number is nan or inf that is to be finite; where there is none, where one is wrong."""
+    odd = torch.isfinite(right) & ~torch.isfinite(got)
+    return odd if bool(odd.any()) else mismatch(got, right, dtype)
+
+
+def fails_at_first(ev: Evidence, pair: Pair) -> bool:
+    """Whether the first derivative, or the output, fails in this special case or batch already.
+
+    The rules of these cases tell it.
+    """
+    role = pair.question.role
+    if role not in ("batch", "special"):
+        return False
+    firsts = ev.pairs("run", role=role, variant="")
+    return any(p.where == pair.where and problem(ev, p) is not None for p in firsts)

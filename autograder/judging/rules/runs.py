@@ -1,0 +1,195 @@
+"""It runs: forward and backward come to their end, on a node of your own, with one gradient an argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor
+
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding, fault
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.observation.compare import close
+from autograder.observation.observation import Failure
+from autograder.observation.source import at
+
+# Failures of the engine that have a rule of their own; the raises rule leaves them to it.
+_COUNT = "returned an incorrect number of gradients"
+_SHAPE = "returned an invalid gradient at index"
+_NON_TENSOR = "returned a gradient different than None at position"
+_NOT_VARIABLE = "expected Variable or None"
+_ELSEWHERE = (_COUNT, _SHAPE, _NON_TENSOR, _NOT_VARIABLE)
+# A NotImplementedError that torch raises for an operation; a stub raises one without such words.
+_TORCHS_OWN = r"not implemented for|Could not run"
+
+
+def _failures(ev: Evidence, *stages: str) -> Iterator[tuple[Pair, Failure]]:
+    for pair in ev.plain:
+        if (failure := pair.answer.failure) is not None and failure.stage in stages:
+            yield pair, failure
+
+
+@rule("raises")
+def forward_runs(ev: Evidence) -> Verdict:
+    """Forward runs."""
+    if not ev.plain:
+        return NOT_ASKED
+    return next((stopped(ev, pair) for pair, _ in _failures(ev, "forward", "call")), None)
+
+
+@rule("raises", needs=("forward_runs",), promise="gradients")
+def backward_runs(ev: Evidence) -> Verdict:
+    """Backward runs."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair, failure in _failures(ev, "backward", "engine"):
+        if failure.stage != "engine" or not any(t in failure.message for t in _ELSEWHERE):
+            return stopped(ev, pair)
+    answers = [pair.answer for pair in ev.plain]
+    arrived = any(g is not None for a in answers for g in a.gradients or ())
+    return None if arrived or any(a.backward for a in answers) else NOT_ASKED
+
+
+def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> Finding:
+    """The finding for a call that stopped with an error; why, its words and its line may tell.
+
+    case  words for the case ("for an empty tensor"), where it stops in this one alone
+    """
+    failure = pair.answer.failure
+    assert failure is not None
+    if failure.kind == "NotImplementedError" and not re.search(_TORCHS_OWN, failure.message):
+        return _unwritten(ev, pair, failure)
+    method = method_of(ev, failure)
+    helper = _helper(ev, failure, method)
+    place = f"{helper}, which {method} calls," if helper else method
+    return fault(
+        rule, "stops/error", pair, symptom=True,
+        evidence={
+            "original": f"{failure.kind}: {failure.message}"[:400],
+            **(at((failure.line, failure.source)) if failure.line and failure.own_frame else {}),
+        },
+        where=f"{case}, {place}" if case else place, method=method, kind=failure.kind,
+        said=re.split(r"\n|, but expected one of", failure.message)[0][:100].rstrip(".:"),
+        at_line=failure.line if failure.own_frame else None, function=ev.exercise.is_function,
+    )  # fmt: skip
+
+
+def method_of(ev: Evidence, failure: Failure) -> str:
+    """What stopped, as the learner calls it: "forward", "backward", or the name of a plain function."""
+    if ev.exercise.is_function:
+        return ev.exercise.name
+    if failure.stage in ("forward", "call"):
+        return "forward"
+    inside = failure.stage in ("backward", "engine", "second") or failure.function == "backward"
+    return "backward" if inside else failure.function or ev.exercise.name
+
+
+def _helper(ev: Evidence, failure: Failure, method: str) -> str:
+    """The function of the learner's in which it stopped, where that is not the method itself."""
+    own, node = failure.function, ev.source.methods.get(method)
+    known = ("forward", "backward", "setup_context", "vjp", method, getattr(node, "name", ""))
+    return own if failure.own_frame and own.isidentifier() and own not in known else ""
+
+
+def _unwritten(ev: Evidence, pair: Pair, failure: Failure) -> Finding:
+    """A stub, or a method that is not there."""
+    name, source = ev.exercise.name, ev.source
+    stub = failure.function or method_of(ev, failure)
+    shown = at((failure.line, failure.source)) if failure.line and failure.own_frame else {}
+    wanted = re.search(r"You must implement (?:either )?the (\w+)", failure.message)
+    if wanted:
+        return fault("raises", "start/no-method", pair, evidence={"not_started": True},
+                     symptom=True, name=name, method=wanted[1])  # fmt: skip
+    if ev.exercise.is_function and source.methods and stub not in source.methods:
+        return fault("raises", "start/earlier", pair, name=name, stub=stub)
+    if source.methods and not source.is_stub(stub) and source.has_stub(stub):
+        return fault("raises", "start/stub-left", pair, evidence=shown, method=stub)
+    halves = [m for m in ("forward", "backward") if m != stub and m in source.methods]
+    done = [m for m in halves if not source.has_stub(m)] if stub != name else []
+    return fault("raises", "start/nothing", pair, evidence={**shown, "not_started": True},
+                 name=name, method=stub, done=done[0] if done else "")  # fmt: skip
+
+
+@rule("not-a-function", needs=("forward_runs", "output_has_value"))
+def output_is_connected(ev: Evidence) -> Verdict:
+    """The output is connected to your own backward."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair in ev.plain:
+        answer = pair.answer
+        failed_early = answer.failure is not None and answer.failure.stage == "forward"
+        if failed_early or answer.outputs is None or not pair.question.wants:
+            continue
+        if not any(answer.requires_grad):
+            return fault("not-a-function", "graph/cut-off", pair, symptom=True)
+        if not answer.custom:
+            return fault("not-a-function", "graph/no-backward", pair)
+    return None
+
+
+@rule("gradient-count", needs=("forward_runs", "output_is_connected", "backward_runs"))
+def one_gradient_an_argument(ev: Evidence) -> Verdict:
+    """Backward returns one gradient an argument, None for what is no tensor."""
+    if not ev.plain or ev.exercise.is_function:
+        return NOT_ASKED
+    for pair in ev.plain:
+        text = pair.answer.failure.message if pair.answer.failure is not None else ""
+        last = pair.answer.backward[-1].returned_type if pair.answer.backward else ""
+        if _COUNT in text or (_NOT_VARIABLE in text and last == "list"):
+            return _miscounted(ev, pair, last)
+        if _NON_TENSOR in text:
+            return _for_a_value(ev, pair)
+        if _NOT_VARIABLE in text:
+            return _no_tensor(ev, pair, text)
+    return None
+
+
+def _count(
+    ev: Evidence, pair: Pair, cause: str, rule: str = "gradient-count", **facts: Any
+) -> Finding:
+    place = ev.source.returned("backward", pair.answer.returned_at) or ev.source.ends("backward")
+    said = pair.answer.failure.message[:300] if pair.answer.failure else ""
+    names = [ev.argument(i) for i in range(len(pair.question.args))]
+    return fault(rule, cause, pair, evidence={"original": said, **at(place)}, names=names, **facts)
+
+
+def _miscounted(ev: Evidence, pair: Pair, last: str) -> Finding:
+    if last == "list":
+        return _count(ev, pair, "returns/list")
+    if last == "NoneType":
+        return _count(ev, pair, "returns/nothing", "gradient-missing")
+    got, passed = pair.answer.raw_count or 0, len(pair.question.args)
+    if passed < got <= len(ev.exercise.argument_names):
+        return _count(ev, pair, "returns/left-out", argument=ev.argument(got - 1))
+    left_out = passed < len(ev.exercise.argument_names)
+    return _count(ev, pair, "returns/wrong", returned=got, expected=passed, some=left_out)
+
+
+def _for_a_value(ev: Evidence, pair: Pair) -> Finding:
+    """A gradient where a plain value was given; perhaps that of a tensor, in the wrong place."""
+    raw = pair.answer.raw or ()
+    values = [j for j, v in enumerate(raw) if v is not None and not _is_tensor(pair, j)]
+    for j in values:
+        for i in pair.question.wants:
+            right, own = pair.right(i), raw[i] if i < len(raw) else None
+            if right is not None and isinstance(raw[j], Tensor) and not (own is not None and close(own, right)) and close(raw[j], right):  # fmt: skip
+                return _count(ev, pair, "returns/other-place", argument=ev.argument(i), place=ev.argument(j))  # fmt: skip
+    return _count(ev, pair, "returns/for-value", values=[ev.argument(j) for j in values])
+
+
+def _is_tensor(pair: Pair, position: int) -> bool:
+    args = pair.question.args
+    return position < len(args) and isinstance(args[position], Tensor)
+
+
+def _no_tensor(ev: Evidence, pair: Pair, text: str) -> Finding:
+    odd = [i for i, v in enumerate(pair.answer.raw or ()) if not isinstance(v, Tensor | None)]
+    kind = re.search(r"\(got (.*?)\)", text)
+    found = _count(ev, pair, "returns/no-tensor", argument=ev.argument(odd[0]) if odd else "",
+                   kind=kind[1] if kind else "")  # fmt: skip
+    if odd:
+        place = ev.source.returned_expression("backward", odd[0], pair.answer.returned_at)
+        found.evidence |= at(place)
+    return found

@@ -1,0 +1,85 @@
+"""The text of a cell as Python, without IPython's own lines, and the statements in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+from autograder.learner.statements import Statement, statements_of
+from autograder.running.program import plain, syntax_stop
+
+LONGEST = 60_000  # characters of a cell that are read; the longest answer we know has 4 000
+WHOLE_LIMIT = 400_000  # characters of all cells
+MOST_MAGICS = 60  # of a notebook's own cells: IPython reads the whole cell again for each
+# What deeply nested code, or code that is none, provokes in Python's parser and in IPython's.
+NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError)
+_ASSIGNED = re.compile(r"=\s*[%!]")
+# Magics that run the rest of their cell as it stands.
+_AROUND_CODE = re.compile(r"\s*%%(time|capture|prun)\b[^\n]*")
+_TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=[A-Za-z_])", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CellText:
+    """What stands in a cell: its text as Python and its statements, or why they cannot be had."""
+
+    text: str
+    statements: tuple[Statement, ...] = ()
+    stop: str = ""
+    opaque: str = ""
+
+
+@lru_cache(maxsize=1024)
+def cell_text(source: str) -> CellText:
+    """What stands in a cell; a lesson's is read once for everybody."""
+    text = source
+    try:
+        text = as_python(source)
+        return CellText(text, statements_of(plain(text).body))
+    except SyntaxError as error:
+        return CellText(text, stop=str(syntax_stop("", error)))
+    except NO_PYTHON as error:
+        reason = f"{type(error).__name__}: cannot be read, perhaps too deeply nested"
+        return CellText(text, opaque=reason)
+
+
+@lru_cache(maxsize=256)
+def as_python(text: str) -> str:
+    """The text with calls in the place of magics; lines keep their numbers.
+
+    A magic that runs the rest of its cell as it stands is left out. What is too much to be read
+    stays as it is.
+    """
+    while (around := _AROUND_CODE.match(text)) is not None:
+        text = "\n" * around[0].count("\n") + text[around.end() :]
+    text = _TIMED.sub(r"\1", text)
+    if len(text) > LONGEST or count_magics(text) > MOST_MAGICS or _is_python(text):
+        return text
+    blank = len(text) - len(text.lstrip())
+    try:  # IPython takes out empty lines at the top, indentation of the whole cell, and prompts
+        return "\n" * text[:blank].count("\n") + str(TransformerManager().transform_cell(text))
+    except NO_PYTHON:
+        return text
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except NO_PYTHON:
+        return False
+    return count_magics(text) == 0
+
+
+def count_magics(text: str) -> int:
+    """How many lines may have to be read as IPython's own; a few of them may be plain Python."""
+    return sum(
+        1
+        for line in text.splitlines()
+        if line.lstrip()[:1] in ("%", "!", "?", ",", ";", "/")
+        or line.rstrip().endswith("?")
+        or _ASSIGNED.search(line)
+    )

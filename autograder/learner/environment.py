@@ -1,0 +1,168 @@
+"""Looks whether everything the course needs is here, and which device checks can run on.
+
+What is needed is not written here: it is read from the installed project, so from the one list in
+pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib import metadata
+
+import torch
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from autograder.learner.progress import set_default_devices
+from autograder.reporting import markup
+from autograder.reporting.display import show, table
+
+DISTRIBUTION = "backward-by-hand"
+ALWAYS_SHOWN = ("Python", "torch", "jupyterlab", "nbgrader", "anywidget")
+NO_GPU_NEEDED = "The course needs no GPU."
+REPAIR = "Run `make start` in a terminal in the course's folder: it mends the environment."
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing the course needs: what was found ("" for nothing), and which versions will do."""
+
+    name: str
+    found: str
+    needed: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is there in a version that will do. A build made from sources may be newer."""
+        return bool(self.found) and SpecifierSet(self.needed).contains(self.found, prereleases=True)
+
+    @property
+    def state(self) -> str:
+        """One word or two for the table."""
+        if self.fits:
+            return "✓ ok"
+        return f"✗ needs {self.needed}" if self.found else "✗ missing"
+
+
+@dataclass(frozen=True)
+class Device:
+    """What was found.
+
+    names     the devices checks run on, in torch's words
+    sentence  the same for a person
+    advice    what to do about a GPU that cannot be used; "" where there is nothing to do
+    """
+
+    names: tuple[str, ...]
+    sentence: str
+    advice: str = ""
+
+
+def find_device() -> Device:
+    """Try what is there; never raises for a GPU that does not work."""
+    cores = os.cpu_count() or 1
+    cpu = f"Checks run on the CPU ({cores} {'core' if cores == 1 else 'cores'}"
+    if torch.cuda.is_available():
+        problem = cuda_problem()
+        if not problem:
+            name = torch.cuda.get_device_name()
+            return Device(("cpu", "cuda"), f"{cpu}) and on the GPU ({name}).")
+        advice = f"The GPU cannot be used: {problem} Its driver may be too old for this torch."
+        return Device(("cpu",), f"{cpu}).", f"{advice} {NO_GPU_NEEDED}")
+    if torch.backends.mps.is_available():
+        return Device(("cpu",), f"{cpu}); an Apple GPU is not used: it has no float64.")
+    if shutil.which("nvidia-smi") and torch.version.cuda is None:
+        advice = "There seems to be an NVIDIA GPU, but this torch is built for the CPU only."
+        return Device(("cpu",), f"{cpu}).", f"{advice} {NO_GPU_NEEDED}")
+    return Device(("cpu",), f"{cpu}). {NO_GPU_NEEDED}")
+
+
+def cuda_problem() -> str:
+    """What happens when the GPU is asked to compute: "" if it does, else the first line of why."""
+    try:
+        doubled = torch.ones(2, device="cuda") * 2
+        return "" if doubled.tolist() == [2.0, 2.0] else "it computed 1 × 2 wrongly."
+    except RuntimeError as error:
+        return str(error).partition("\n")[0].rstrip(".") + "."
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What was found: Python and packages, and the device that checks run on."""
+
+    parts: tuple[Part, ...]
+    device: Device
+
+    @property
+    def advice(self) -> list[str]:
+        """What to do, most urgent first; one sentence of praise where there is nothing to do."""
+        missing = [part.name for part in self.parts if not part.found]
+        old = [part for part in self.parts if part.found and not part.fits]
+        sentences = [f"Missing: {', '.join(missing)}. {REPAIR}"] if missing else []
+        for part in old:
+            remedy = REPAIR
+            if part.name == "Python":
+                remedy = f"Install Python {part.needed.removeprefix('>=')} or newer. Then: {REPAIR}"
+            sentences.append(f"{part.name} {part.found} will not do. {remedy}")
+        sentences += [self.device.advice] if self.device.advice else []
+        return sentences or ["Everything the course needs is here."]
+
+    @property
+    def shown(self) -> list[Part]:
+        """The parts people ask about, and every part that will not do."""
+        return [part for part in self.parts if part.name in ALWAYS_SHOWN or not part.fits]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What stands under the table."""
+        others = len(self.parts) - len(self.shown)
+        noun = "package is" if others == 1 else "packages are"
+        more = [f"{others} more {noun} here as needed."] if others else []
+        return [*more, self.device.sentence, *self.advice]
+
+    def __str__(self) -> str:
+        lines = [f"{part.name:<14} {part.found or '–':<16} {part.state}" for part in self.shown]
+        return "\n".join([*lines, "", *self.sentences])
+
+    def _repr_html_(self) -> str:
+        rows: list[tuple[str, ...]] = [
+            (part.name, part.found or "–", markup.as_html(part.state)) for part in self.shown
+        ]
+        below = "".join(f"<p>{markup.as_html(sentence)}</p>" for sentence in self.sentences)
+        return table(("Needed", "Found", "State"), rows) + below
+
+
+def check_environment() -> None:
+    """Show what was found, and let checks run on the GPU too where there is one that works."""
+    device = find_device()
+    set_default_devices(device.names)
+    show(Environment(find_parts(), device))
+
+
+def find_parts() -> tuple[Part, ...]:
+    """Python and every package the course needs, as the installed project lists them."""
+    python = Part("Python", platform.python_version(), "")
+    try:
+        project = metadata.distribution(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return (python, Part("the course", "", ""), Part("torch", str(torch.__version__), ""))
+    wanted = [Requirement(line) for line in project.requires or []]
+    return (
+        Part("Python", platform.python_version(), project.metadata["Requires-Python"] or ""),
+        *(
+            Part(one.name, installed(one.name), str(one.specifier))
+            for one in wanted
+            if not one.marker
+        ),
+    )
+
+
+def installed(name: str) -> str:
+    """The version of an installed package; "" where it is not installed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

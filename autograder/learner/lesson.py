@@ -1,0 +1,233 @@
+"""A lesson as checking sees it, read from the source notebook and never from a submission."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.contract.exercise import Exercise
+from autograder.exercises import register, registered_exercises
+
+# What no exercise depends on, by the beginning of its grade_id.
+SKIPPED = ("demo-", "try-", "see-", "finale-", "quiz-")
+
+
+class NoLesson(ValueError):
+    """A lesson that is not there or cannot be graded; the message says what to do."""
+
+    exit_status = 1
+
+
+@dataclass(frozen=True)
+class LessonFiles:
+    """All that grading needs to know of a lesson, as text: it travels to other machines.
+
+    source    the source notebook (with solutions and hidden tests), as JSON
+    released  the notebook learners get, as JSON; "" where it is not known
+    modules   an instructor's own modules that its cells import, by name: their text
+    """
+
+    name: str
+    source: str
+    released: str = ""
+    modules: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all of it."""
+        parts = (self.name, self.source, self.released, *(t for pair in self.modules for t in pair))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class GradedCell:
+    """A cell with points. exercise is "" where it is no `check(Name)`: then a person grades it."""
+
+    grade_id: str
+    points: float
+    exercise: str = ""
+    hidden: bool = False
+    is_solution: bool = False
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """The cells of a lesson by what grading does with them."""
+
+    name: str
+    notebook: NotebookNode
+    graded: dict[str, GradedCell] = field(default_factory=dict)
+    roles: dict[str, NotebookNode] = field(default_factory=dict)
+    released: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def cells(self) -> dict[str, NotebookNode]:
+        """The lesson's own cells by grade_id."""
+        return {name: cell for cell in self.notebook.cells if (name := grade_id_of(cell))}
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The text of every cell, to know the lesson's own Markdown by."""
+        return frozenset(cell.source for cell in self.notebook.cells)
+
+    @cached_property
+    def _skipped(self) -> frozenset[str]:
+        return frozenset(
+            cell.source.strip() for name, cell in self.cells.items() if name.startswith(SKIPPED)
+        )
+
+    def runs(self, name: str, source: str) -> bool:
+        """Whether a cell is run when a submission is graded.
+
+        Demonstrations and finales are not; nor is a cell to try things in, until a learner writes
+        in it.
+        """
+        if name in self.cells and name.startswith(SKIPPED):
+            return False
+        return source.strip() not in self._skipped
+
+
+def read_files(name: str, source: Path, released: Path | None = None) -> LessonFiles:
+    """The files of a lesson. Raises NoLesson where there is no source notebook."""
+    if not source.is_file():
+        raise NoLesson(
+            f"There is no source notebook of {name} ({source}). "
+            "Run `make gradebook` first, and check the lesson's name."
+        )
+    text = source.read_text(encoding="utf-8")
+    given = released.read_text(encoding="utf-8") if released and released.is_file() else ""
+    notebook = nbformat.reads(text, as_version=4)
+    modules = []
+    for module in sorted(_imported(notebook)):
+        file = source.parent / f"{module}.py"
+        if file.is_file():
+            modules.append((module, file.read_text(encoding="utf-8")))
+    return LessonFiles(name, text, given, tuple(modules))
+
+
+def read_lesson(files: LessonFiles) -> Lesson:
+    """The lesson of those files; its own modules are imported, so that their exercises are known."""
+    for name, text in files.modules:
+        _import_text(name, text)
+    return _read_lesson(files)
+
+
+@lru_cache(maxsize=16)
+def _read_lesson(files: LessonFiles) -> Lesson:
+    notebook = nbformat.reads(files.source, as_version=4)
+    graded: dict[str, GradedCell] = {}
+    roles = roles_of(notebook)
+    for cell in notebook.cells:
+        role = NotebookNode(cell.metadata.get("nbgrader") or {})
+        name = grade_id_of(cell)
+        if name and role.get("grade"):
+            exercise, hidden = ("", False) if role.get("solution") else check_in(cell.source)
+            points = float(role.get("points", 0))
+            graded[name] = GradedCell(name, points, exercise, hidden, bool(role.get("solution")))
+    released = {}
+    if files.released:
+        cells = nbformat.reads(files.released, as_version=4).cells
+        released = {name: cell.source for cell in cells if (name := grade_id_of(cell))}
+    return Lesson(files.name, notebook, graded, roles, released)
+
+
+def check_in(source: str) -> tuple[str, bool]:
+    """(exercise, hidden) of a cell that is exactly one `check(Name, …)`; ("", False) for another.
+
+    The cell is read, not run: what decides never executes a notebook's text.
+    """
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError:
+        return "", False
+    if len(statements) != 1 or not isinstance(statements[0], ast.Expr):
+        return "", False
+    call = statements[0].value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return "", False
+    if call.func.id != "check" or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
+        return "", False
+    given = {k.arg: k.value.value for k in call.keywords if isinstance(k.value, ast.Constant)}
+    if len(given) != len(call.keywords) or not set(given) <= {"hidden"}:
+        return "", False
+    return call.args[0].id, bool(given.get("hidden", False))
+
+
+def roles_of(notebook: NotebookNode) -> dict[str, NotebookNode]:
+    """nbgrader's metadata of a lesson's cells, by name: of those that its gradebook knows.
+
+    A cell to try things in has a grade_id too, but is nothing to nbgrader.
+    """
+    roles: dict[str, NotebookNode] = {}
+    for cell in notebook.cells:
+        name, role = grade_id_of(cell), NotebookNode(cell.metadata.get("nbgrader") or {})
+        if name and any(role.get(kind) for kind in ("grade", "solution", "locked", "task")):
+            roles[name] = role
+    return roles
+
+
+def grade_id_of(cell: NotebookNode) -> str:
+    """The name nbgrader's metadata gives a cell; "" where there is none."""
+    role = cell.metadata.get("nbgrader")
+    name = role.get("grade_id") if isinstance(role, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _imported(notebook: NotebookNode) -> set[str]:
+    """The top-level modules that a notebook's code imports."""
+    found: set[str] = set()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        try:
+            tree = ast.parse(cell.source)
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found
+
+
+def _import_text(name: str, text: str) -> None:
+    """Import an instructor's module from its text; two lessons may have different ones of one name."""
+    known = sys.modules.get(name)
+    if known is not None and not hasattr(known, "__autograder_text__"):
+        return  # it is importable here anyway
+    module, exercises = _module(name, text)
+    sys.modules[name] = module
+    registered = registered_exercises()
+    for exercise in exercises:
+        if registered.get(exercise.name) is not exercise:
+            register(exercise)
+
+
+@lru_cache(maxsize=64)
+def _module(name: str, text: str) -> tuple[ModuleType, tuple[Exercise, ...]]:
+    """A module run from its text, once, and the exercises that it registers."""
+    module = ModuleType(name)
+    module.__dict__["__autograder_text__"] = text
+    before, known = registered_exercises(), sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+    except Exception as error:
+        if known is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = known
+        raise NoLesson(
+            f"{name}.py, which the lesson imports, stops with {type(error).__name__}: {error}"
+        ) from error
+    after = registered_exercises().items()
+    return module, tuple(one for known_as, one in after if before.get(known_as) is not one)

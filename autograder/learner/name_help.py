@@ -1,0 +1,213 @@
+"""In a notebook, one sentence in place of a traceback where an exercise is not written yet.
+
+Three errors get one, and they stay errors: what a stub raises; a NameError for an exercise whose cell
+has not run; a NameError, KeyError or IndexError for what a cell was to make that one of these stopped.
+All others keep their traceback.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import difflib
+import linecache
+import re
+import symtable
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from autograder.contract.friendly_error import in_lines
+from autograder.exercises import is_exercise
+
+_STUB = re.compile(r"\s*raise NotImplementedError(\(\))?\s*(#.*)?$")
+
+
+@dataclass(frozen=True)
+class _Unfinished:
+    """What a stopped cell left of a variable that it was to make or to fill.
+
+    exercise  the one that was not written
+    left      the id of the variable's value then, perhaps an older one; None where it had none
+    """
+
+    exercise: str
+    left: int | None
+
+
+class NameHelp:
+    """Finds the sentence for an error, and remembers what the cells that stopped have not made."""
+
+    def __init__(self, namespace: dict[str, Any]):
+        self._namespace = namespace
+        self._unfinished: dict[str, _Unfinished] = {}
+
+    def sentence(self, error: BaseException, trace: TracebackType | None) -> str | None:
+        """What to show in place of the traceback of a cell's error; None where that is to be shown."""
+        frames = list(traceback.walk_tb(trace))
+        if not frames:
+            return None
+        found = self._about_an_exercise(error, *frames[-1]) or self._about_a_variable(
+            error, *frames[-1]
+        )
+        if found is None:
+            return None
+        sentence, exercise = found
+        for frame, line in frames:
+            if frame.f_globals is self._namespace and frame.f_code.co_name == "<module>":
+                self._remember(_source(frame.f_code), line, exercise)
+        return sentence
+
+    def _about_an_exercise(
+        self, error: BaseException, frame: FrameType, line: int
+    ) -> tuple[str, str] | None:
+        """The sentence and the exercise that is not written, or not there."""
+        name = str(error.name) if isinstance(error, NameError) else ""
+        if is_exercise(name):
+            if alike := self._alike(name):
+                return (
+                    f"There is no {name} here. Did you mean {alike}? Call it {name}, run its cell, "
+                    "then run this one again."
+                ), name
+            return (
+                f"{name} is not there yet: run the cell above first (the one with `class {name}` or "
+                f"`def {name}`), then this one again."
+            ), name
+        if (stub := _stub(error, frame, line)) is None:
+            return None
+        exercise, method = stub
+        return (
+            f"{exercise} is not written yet: {f'its {method}' if method else 'it'} still raises "
+            "NotImplementedError. Write it and run its cell, then run this cell again."
+        ), exercise
+
+    def _alike(self, name: str) -> str:
+        """What the notebook's cells define under almost the name of an exercise; "" for nothing."""
+        defined = [n for n, value in self._namespace.items() if callable(value) and n[:1] != "_"]
+        folded = {n.lower(): n for n in defined if not is_exercise(n)}
+        close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.85)
+        return folded[close[0]] if close else ""
+
+    def _about_a_variable(
+        self, error: BaseException, frame: FrameType, line: int
+    ) -> tuple[str, str] | None:
+        """The same for a variable that a stopped cell has not made, or has not filled."""
+        if frame.f_globals is not self._namespace or is_exercise(_place(frame.f_code)[0]):
+            return None
+        if isinstance(error, NameError):
+            names = {str(error.name)} - self._namespace.keys()
+        elif isinstance(error, LookupError):
+            names = _subscripted(_source(frame.f_code), line)
+        else:
+            return None
+        for name in sorted(names):
+            unfinished = self._unfinished.get(name)
+            value = frame.f_locals.get(name, self._namespace.get(name))
+            if unfinished and unfinished.left == _identity(value):
+                words = f"{type(error).__name__}: {error}".partition("\n")[0]
+                what = f" ({words})" if unfinished.left else ""
+                return (
+                    f"`{name}` is not ready yet{what}: the cell that makes it stopped, because "
+                    f"{unfinished.exercise} was not written. Once it is, run that cell again, then "
+                    "this one."
+                ), unfinished.exercise
+        return None
+
+    def _remember(self, source: str, line: int, exercise: str) -> None:
+        """Note what a cell that stopped in a line has not made."""
+        for name in _not_made(source, line, self._namespace):
+            left = _identity(self._namespace.get(name))
+            self._unfinished[name] = _Unfinished(exercise, left)
+
+
+_installed: NameHelp | None = None
+
+
+def install_name_help() -> None:
+    """Show NameHelp's sentences in this notebook; nothing happens where this is no notebook."""
+    global _installed
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return
+    shell = get_ipython()
+    if shell is None or _installed is not None:
+        return
+    _installed = NameHelp(shell.user_ns)
+    show_in(shell, _installed)
+
+
+def show_in(shell: Any, names: NameHelp) -> None:
+    """Let an IPython shell ask for a sentence when a cell ends in one of the errors."""
+
+    def friendly(shell: Any, kind: Any, error: Any, trace: Any, tb_offset: Any = None) -> None:
+        with contextlib.suppress(Exception):  # whatever happens here, the learner's error is shown
+            sentence = names.sentence(error, trace)
+            if sentence is not None:
+                error._render_traceback_ = lambda: in_lines(sentence)
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+    shell.set_custom_exc((NameError, NotImplementedError, LookupError), friendly)
+
+
+def unwritten(error: BaseException) -> str:
+    """The exercise whose stub raised an error; "" for any other error."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    stub = _stub(error, *frames[-1]) if frames else None
+    return stub[0] if stub else ""
+
+
+def _stub(error: BaseException, frame: FrameType, line: int) -> tuple[str, str] | None:
+    """The exercise and the method whose stub raises an error in this line."""
+    written = _source(frame.f_code).split("\n")[line - 1 : line]
+    if not isinstance(error, NotImplementedError) or not any(map(_STUB.match, written)):
+        return None
+    exercise, method = _place(frame.f_code)
+    return (exercise, method) if is_exercise(exercise) else None
+
+
+# ---- reading cells -------------------------------------------------------------------------
+
+
+def _source(code: CodeType) -> str:
+    return "".join(linecache.getlines(code.co_filename))
+
+
+def _place(code: CodeType) -> tuple[str, str]:
+    """("Square", "forward") for a method, ("hvp", "") for a function and all that is defined in it."""
+    name, _, rest = code.co_qualname.partition(".")
+    return name, "" if rest.startswith("<") else rest.partition(".")[0]
+
+
+def _identity(value: Any) -> int | None:
+    return None if value is None else id(value)
+
+
+def _not_made(source: str, line: int, namespace: dict[str, Any]) -> Iterator[str]:
+    """The variables that a cell binds from a line on, and the lists and dicts that it was filling."""
+    statements = ast.parse(source).body
+    rest = [node for node in statements if (node.end_lineno or node.lineno) >= line]
+    bound = {s.get_name() for s in _symbols(statements) if s.is_assigned() or s.is_imported()}
+    for symbol in _symbols(rest):
+        name = symbol.get_name()
+        filled = name in bound and isinstance(namespace.get(name), dict | list)
+        if symbol.is_assigned() or symbol.is_imported() or filled:
+            yield name
+
+
+def _symbols(statements: list[ast.stmt]) -> list[symtable.Symbol]:
+    """The names of the statements themselves, not those within functions and classes."""
+    text = ast.unparse(ast.Module(statements, []))
+    return symtable.symtable(text, "<cell>", "exec").get_symbols()
+
+
+def _subscripted(source: str, line: int) -> set[str]:
+    """Names such as `runs` in a line with `runs["Binarize"]`."""
+    return {
+        node.value.id
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+        if node.lineno <= line <= (node.end_lineno or node.lineno)
+    }

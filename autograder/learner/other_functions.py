@@ -1,0 +1,184 @@
+"""Reports for a Function that is not from the course: asked on the inputs that somebody gives."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
+from autograder.contract.drawing import is_small
+from autograder.contract.exercise import Exercise
+from autograder.contract.meant_gradients import IDENTITY, OwnGradient, nature
+from autograder.contract.measured import Measured, as_tuple
+from autograder.contract.references import same_draws
+from autograder.explaining.edits import with_cause
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import fault
+from autograder.judging.rules.problems import gradient_is_right
+from autograder.observation.observation import Observation
+from autograder.observation.source import Source
+from autograder.reporting.report import Report
+from autograder.reporting.verdict import Asked, verdict, wrong_kind
+from autograder.reporting.wording import said
+from autograder.running.containment import contained
+from autograder.running.probe import follow_one, probe
+from autograder.running.submission import Submission, kind_of
+from autograder.running.survey import out_of_place, survey
+
+_FOR_EDITS = (
+    0.2  # of the seconds: who took longer for the questions takes too long for other versions
+)
+
+
+class Clock:
+    """How many seconds are left for new questions. ``over`` remembers that it said so."""
+
+    def __init__(self, seconds: float | None):
+        self.seconds, self.begun, self.said = seconds, time.monotonic(), False
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.begun
+
+    def over(self) -> bool:
+        self.said = self.said or (self.seconds is not None and self.spent >= self.seconds)
+        return self.said
+
+
+def report_on(
+    submission: Any, inputs: Any, terms: Terms, name: str = "", devices: tuple[str, ...] = ("cpu",),
+    seed: int | None = None, seconds: float | None = 10.0,
+) -> Report:  # fmt: skip
+    """Check any Function on inputs; ``evaluate`` says what the arguments mean.
+
+    After ``seconds`` no new question is asked: the report is incomplete, and says what was not asked.
+    Raises TypeError and ValueError for inputs that make no sense, and what a reference raises.
+    """
+    arguments = given(inputs)
+    import torch._dynamo  # what the first operation on a meta tensor imports takes seconds
+
+    clock = Clock(seconds)
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    with contained(capture=False), torch.enable_grad():
+        target = submission
+        if isinstance(
+            submission, torch.nn.Module
+        ):  # a copy with parameters in float64, as its inputs
+            target, terms = copy.deepcopy(submission).double(), replace(terms, dtypes=())
+        target = target if arguments.restore is None else _restored(target, arguments)
+        seen = survey(target, arguments.sets[0])
+        target = out_of_place(target) if seen.writes else target
+        own = Measured(Submission(target), terms.eps, clock.over)
+        exercise = exercise_for(
+            arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.draws
+        )  # fmt: skip
+        refused = wrong_kind(kind_of(submission), exercise)
+        if refused is not None:
+            report = Asked(exercise, (), True, seed, devices).report()
+            report.findings = [refused]
+            return report
+        asked = Asked.of(exercise, seed, True, devices)
+        if seen.draws:  # two calls draw different numbers, and neither is wrong
+            asked = replace(
+                asked, questions=tuple(q for q in asked.questions if q.kind != "interleave")
+            )
+        observation = probe(target, asked.questions, {}, clock.over)
+        source = Source.of(submission)
+        dtype = _computes_in(own, arguments) if not clock.over() else torch.float64
+        if dtype != torch.float64:
+            observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
+        kind = (
+            "" if terms.surrogate is not None else surrogate_kind(asked, observation, source, own)
+        )
+        if kind:
+            asked = _judged_as_surrogate(asked, own, terms, linear=kind != IDENTITY)
+        believed = VALUES if terms.reference is None else frozenset()
+        report = verdict(
+            asked, observation, source, believed=believed,
+            follow=lambda question, wrong: follow_one(target, question, {}, wrong),
+        )  # fmt: skip
+        report.own_inputs = True
+        if kind:
+            note = fault("surrogate", f"surrogate/{kind}")
+            note.severity = "note"
+            report.findings.append(said(note))
+        quick = clock.seconds is None or clock.spent < _FOR_EDITS * clock.seconds
+        quick = quick and all(map(is_small, arguments.sets))
+        if quick and target is submission and not report.interrupted:
+            found = with_cause(report.findings, submission, asked, observation)
+            report.findings = [said(f) for f in found]
+        if clock.said and report.passed:
+            left = [q.id for q in asked.questions if q.id not in observation.answers]
+            report.unasked, report.passed = left or ["the slopes that were not measured"], False
+        return report
+
+
+def surrogate_kind(asked: Asked, observation: Observation, source: Source, own: Measured) -> str:
+    """What kind of surrogate it is, by what backward gives and how forward moves; "" for none."""
+    evidence = Evidence(
+        asked.exercise, list(asked.questions), observation, source, asked.references
+    )
+    values = (
+        own
+        if isinstance(asked.exercise.reference, Measured)
+        else Measured(asked.exercise.reference)
+    )
+    for pair in evidence.plain:
+        if pair.answer.failure is not None or pair.answer.gradients is None:
+            return ""
+        off = {}
+        for i in pair.question.wants:
+            given, right = pair.reached(i), pair.right(i)
+            if right is None or not isinstance(given, Tensor) or gradient_is_right(pair, i):
+                continue
+            if values is not own and not _is_derivative(values, pair, i, right):
+                return ""  # the reference says which gradient is meant
+            off[i] = given, right
+        with same_draws(pair.question):
+            kind = nature(values, pair.question.args, pair.question.upstream, off) if off else ""
+        if kind:
+            return kind
+    return ""
+
+
+def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -> bool:
+    """Whether the reference's gradient is the derivative of its own values."""
+    args = list(pair.question.args)
+    args[position] = args[position].detach().clone().requires_grad_(True)
+    made = as_tuple(values(*args))
+    pairs = [(o, g) for o, g in zip(made, pair.question.upstream, strict=False) if g is not None]
+    roots, grads = zip(*pairs, strict=True)
+    (found,) = torch.autograd.grad(roots, args[position], grads)
+    error = roots[0].grad_fn.run.errors[position]
+    return bool(((found - right).abs() <= error + 1e-6 * right.abs() + 1e-8).all())
+
+
+def _judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, linear: bool) -> Asked:
+    reference = OwnGradient(own, terms.reference, linear)
+    exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
+    return Asked(exercise, asked.questions, asked.hidden, asked.seed, asked.devices)
+
+
+def _computes_in(own: Measured, arguments: Given) -> torch.dtype:
+    try:
+        return own.computes_in(arguments.sets[0], arguments.wants[0][0])
+    except Exception:  # a forward that stops is told of by its answers
+        return torch.float64
+
+
+def _restored(submission: Any, arguments: Given) -> Callable[..., Any]:
+    """The submission called with flat arguments, where it takes lists of tensors."""
+    called, restore = Submission(submission), arguments.restore
+
+    def call(*flat: Any) -> Any:
+        assert restore is not None
+        return called(*restore(flat))
+
+    return call

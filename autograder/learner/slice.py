@@ -1,0 +1,313 @@
+"""Of a notebook what an exercise's answer needs, and nothing else.
+
+The terminal's check and grading both ask here, so a notebook that passes in one passes in the other.
+Plots, prints, installs, magics, other exercises and whatever goes wrong in them are not part of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nbformat import NotebookNode
+
+from autograder.exercises import is_exercise
+from autograder.learner.cell_text import (
+    LONGEST,
+    MOST_MAGICS,
+    NO_PYTHON,
+    WHOLE_LIMIT,
+    CellText,
+    as_python,
+    cell_text,
+    count_magics,
+)
+from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
+from autograder.learner.statements import Statement, is_builtin, reads, statements_of
+from autograder.observation.source import Source
+from autograder.running.program import Piece
+
+# A line because of which it is not certain what belongs to a slice: (cell, line, its text, what, why).
+Doubt = tuple[str, int, str, str, str]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What an answer needs, in the notebook's order, as it stands where it is asked for.
+
+    own      the names of those of its cells that are the learner's
+    doubts   why it is not certain that this is all
+    stopped  how the cell that would define the answer stopped before it could be read, in words
+    source   the class or function that is asked for, where one has its name
+    """
+
+    pieces: tuple[Piece, ...] = ()
+    own: frozenset[str] = frozenset()
+    doubts: tuple[Doubt, ...] = ()
+    stopped: str = ""
+    source: Source = field(default_factory=Source, compare=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Graded cells of one exercise with one slice: they are asked once.
+
+    text  what is run behind the slice; "" where it is a ``check(Name)`` that is asked
+    """
+
+    exercise: str
+    graded: tuple[GradedCell, ...]
+    slice: Slice
+    text: str = ""
+
+
+def asked_of(notebook: NotebookNode, lesson: Lesson, tests: bool = False) -> list[Asked]:
+    """The graded cells of a restored notebook with what they need, in its order.
+
+    A check that stands above the only cell that defines its exercise (one of them was moved) is asked
+    behind that cell. With ``tests``, graded cells that are no check are asked, too.
+    """
+    stream = _Stream.of(notebook, lesson)
+    found: list[Asked] = []
+    for graded, place, cell in stream.graded:
+        text = ""
+        if is_exercise(graded.exercise):
+            wanted = frozenset({graded.exercise})
+            place = stream.moved(graded.exercise, place)
+        elif tests and not graded.is_solution:
+            text = cell.source
+            wanted = free_names(text)
+        else:
+            continue
+        made = stream.slice(wanted, place, graded.exercise)
+        twin = next(
+            (a for a in found if a.exercise == graded.exercise and a.slice == made and not text),
+            None,
+        )
+        if twin is not None:
+            found[found.index(twin)] = Asked(graded.exercise, (*twin.graded, graded), made)
+        else:
+            found.append(Asked(graded.exercise, (graded,), made, text))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Cell:
+    """A code cell: the learner's own, or the lesson's.
+
+    demo  whether only what it defines is used: a demonstration
+    """
+
+    name: str
+    is_own: bool
+    demo: bool
+    read: CellText
+
+
+@dataclass
+class _Stream:
+    """All statements of a notebook in its order, with the cell of each, and where it is graded."""
+
+    cells: list[_Cell] = field(default_factory=list)
+    every: list[tuple[Statement, _Cell]] = field(default_factory=list)
+    graded: list[tuple[GradedCell, int, NotebookNode]] = field(default_factory=list)
+    size: int = 0
+    magics: int = 0
+
+    @classmethod
+    def of(cls, notebook: NotebookNode, lesson: Lesson) -> _Stream:
+        stream = cls()
+        present = {grade_id_of(cell) for cell in notebook.cells}
+        for name, cell in lesson.cells.items():
+            is_lessons = name in lesson.roles and not lesson.roles[name].get("solution")
+            if name not in present and cell.cell_type == "code" and is_lessons:
+                stream._add(name, cell.source, False, not lesson.runs(name, "-"))
+        for number, cell in enumerate(notebook.cells, 1):
+            if cell.cell_type != "code":
+                continue
+            name = grade_id_of(cell)
+            graded = lesson.graded.get(name)
+            title = f"cell {number}" + (f" ({name})" if name else "")
+            if graded is not None and not graded.is_solution:
+                stream.graded.append((graded, len(stream.every), cell))
+            elif name in lesson.cells and not lesson.roles[name].get("solution"):
+                source = lesson.cells[name].source
+                stream._add(title, source, False, not lesson.runs(name, "-"))
+            elif lesson.runs(name, cell.source):
+                stream._add(title, cell.source, True, False)
+        return stream
+
+    def _add(self, title: str, source: str, own: bool, demo: bool) -> None:
+        if own:
+            self.size, self.magics = self.size + len(source), self.magics + count_magics(source)
+        if own and (self.size > WHOLE_LIMIT or self.magics > MOST_MAGICS or len(source) > LONGEST):
+            read = CellText(source, opaque="too long to be read here")
+        else:
+            read = cell_text(source)
+        cell = _Cell(title, own, demo, read)
+        self.cells.append(cell)
+        self.every += [(one, cell) for one in read.statements if one.certain or not demo]
+
+    @cached_property
+    def _binders(self) -> dict[str, list[int]]:
+        """By name the places of the statements that bind it, through functions that they call too."""
+        by_call = {n: one.declared for one, _ in self.every if one.declared for n in one.binds}
+        found: dict[str, list[int]] = {}
+        for place, (one, _) in enumerate(self.every):
+            called = (by_call.get(name, frozenset()) for name, _ in one.calls)
+            for name in one.binds.union(one.declared, *called):
+                found.setdefault(name, []).append(place)
+        return found
+
+    def moved(self, exercise: str, place: int) -> int:
+        """Where an exercise is asked: at its check, or behind the first cell that defines it."""
+        binders = self._binders.get(exercise, [])
+        if not binders or binders[0] < place:
+            return place
+        cell = self.every[binders[0]][1]
+        return max(at for at, (_, of) in enumerate(self.every) if of is cell) + 1
+
+    def slice(self, wanted: frozenset[str], end: int, exercise: str = "") -> Slice:
+        """The statements before ``end`` that give these names their meaning."""
+        taken: set[int] = set()
+        unbound: set[str] = set()
+        seen: set[tuple[str, int, bool]] = set()
+        waiting = {(name, end, False) for name in wanted}
+        while True:
+            seen |= waiting
+            fresh: set[int] = set()
+            for name, at, later in waiting:
+                binders = self._reaching(name, at, end if later else at)
+                fresh.update(binders)
+                if not binders and not is_builtin(name):
+                    unbound.add(name)
+            fresh -= taken
+            if not fresh:
+                fresh = self._changers({name for name, _, _ in seen}, end) - taken
+            if not fresh:
+                break
+            taken |= fresh
+            waiting = {(n, p, False) for p in fresh for n in self.every[p][0].now}
+            waiting |= {(n, p, True) for p in fresh for n in self.every[p][0].later}
+            waiting -= seen
+        return self._made(sorted(taken), {name for name, _, _ in seen}, unbound, end, exercise)
+
+    def _made(
+        self, places: list[int], names: set[str], unbound: set[str], end: int, exercise: str
+    ) -> Slice:
+        picked: dict[_Cell, list[Statement]] = {}
+        for place in places:
+            one, cell = self.every[place]
+            picked.setdefault(cell, []).append(one)
+        source, stopped = Source(), ""
+        for cell, statements in picked.items():
+            for one in statements:
+                node = one.node
+                if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == exercise:
+                    source = definition_of(node, cell.read.text)
+        for cell in self.cells:
+            if exercise in unbound and _seems_to_define(exercise, cell.read.text):
+                stopped = cell.read.stop or stopped
+        return Slice(
+            tuple(Piece(c.name, c.read.text, tuple(o.place for o in s)) for c, s in picked.items()),
+            frozenset(cell.name for cell in picked if cell.is_own),
+            tuple(self._doubts(names, unbound, end)), stopped, source,
+        )  # fmt: skip
+
+    def _reaching(self, name: str, at: int, end: int) -> list[int]:
+        """The statements that may have bound a name when it is read at ``at``, or until ``end``."""
+        binders = [place for place in self._binders.get(name, []) if place < end]
+        certain = [p for p in binders if p < at and self._binds_certainly(p, name)]
+        return [p for p in binders if not certain or p >= certain[-1]]
+
+    def _binds_certainly(self, place: int, name: str) -> bool:
+        one = self.every[place][0]
+        return one.certain and name in one.binds
+
+    def _changers(self, names: set[str], end: int) -> set[int]:
+        """The statements before ``end`` that change what one of these names stands for.
+
+        What is done to a module or a class of a library is nobody's answer.
+        """
+        shared = {name for name in names if not self._is_foreign(name)}
+        touched = {name for name in shared if not self._is_defined(name)}
+        while more := {a for a, of in self._aliases if of & shared} - shared:
+            shared |= more
+            touched |= more
+        found = set()
+        for place, one in self._acting:
+            given = (of for function, of in one.calls if function in self._patching)
+            if one.changes & shared or one.touches & touched or any(of & shared for of in given):
+                found.add(place)
+        return {place for place in found if place < end}
+
+    @cached_property
+    def _acting(self) -> list[tuple[int, Statement]]:
+        return [
+            (place, one)
+            for place, (one, cell) in enumerate(self.every)
+            if not cell.demo and (one.changes or one.touches or one.calls)
+        ]
+
+    @cached_property
+    def _patching(self) -> frozenset[str]:
+        """The functions of the notebook that change what they are given."""
+        return frozenset(name for one, _ in self.every if one.through for name in one.binds)
+
+    @cached_property
+    def _aliases(self) -> list[tuple[str, frozenset[str]]]:
+        return [pair for one, cell in self.every if cell.is_own for pair in one.aliases]
+
+    def _is_foreign(self, name: str) -> bool:
+        """Whether a name is only ever imported, or the lesson's."""
+        at = (self.every[place] for place in self._binders.get(name, []))
+        return all(one.is_import or not cell.is_own for one, cell in at)
+
+    def _is_defined(self, name: str) -> bool:
+        return all(self.every[place][0].is_definition for place in self._binders.get(name, []))
+
+    # ---- what is not certain -----------------------------------------------------------------
+
+    def _doubts(self, names: set[str], unbound: set[str], end: int) -> Iterator[Doubt]:
+        """Lines that may bind a name which nothing else does, and cells that could not be read."""
+        theirs = {name for name in names if name in unbound or not self._is_foreign(name)}
+        for cell in self.cells:
+            text = cell.read.text
+            if cell.read.opaque and any(name in text for name in theirs):
+                yield cell.name, 1, "", f"{len(text)} characters", cell.read.opaque
+        missing = ", ".join(sorted(unbound))[:100]
+        for one, cell in self.every[:end] if unbound else ():
+            if one.opaque and cell.is_own:
+                line = one.node.lineno
+                source = cell.read.text.splitlines()[line - 1].strip()[:200]
+                what = source if one.opaque == "*" else one.opaque
+                why = f"may define what the answer uses ({missing}), which cannot be read"
+                yield cell.name, line, source, what, why
+
+
+def definition_of(node: ast.ClassDef | ast.FunctionDef, text: str) -> Source:
+    """A class or function of a cell, its lines numbered as there."""
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    return Source.parse("\n".join(text.splitlines()[first - 1 : node.end_lineno]), first)
+
+
+def _seems_to_define(exercise: str, cell: str) -> bool:
+    """Whether a cell has a line that looks as if it defined an exercise; cheap, and not certain."""
+    if exercise not in cell:
+        return False
+    name = re.escape(exercise)
+    pattern = rf"^[ \t]*((class|def)[ \t]+{name}\b|{name}[ \t]*=)"
+    return re.search(pattern, cell, re.MULTILINE) is not None
+
+
+def free_names(source: str) -> frozenset[str]:
+    """The names that a piece of code reads and does not bind itself."""
+    try:
+        tree = ast.parse(as_python(source) if len(source) <= LONGEST else "")
+        made = {name for one in statements_of(tree.body) for name in one.binds}
+        return frozenset(name for node in tree.body for name, _ in reads(node)) - made
+    except NO_PYTHON:
+        return frozenset()

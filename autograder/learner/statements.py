@@ -1,0 +1,300 @@
+"""What each top-level statement of a notebook binds, reads and changes. Read as text; nothing is run.
+
+Where it is not certain whether a statement changes something, it counts as if it did: then it is
+taken along, and read.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_SIMPLE = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
+    ast.AnnAssign, ast.Delete,
+)  # fmt: skip
+# What changes an object in place, of Python's own containers; tensors have a trailing underscore.
+_CHANGES = frozenset({
+    "append", "extend", "insert", "remove", "pop", "clear", "update", "setdefault", "add", "discard",
+    "popitem", "sort", "reverse", "appendleft", "extendleft", "rotate", "setattr", "delattr", "shuffle",
+    "heappush", "heappop", "heapify", "insort", "copyto", "setitem", "delitem",
+})  # fmt: skip
+# What gives its argument, or parts of it, back.
+_HANDS_ON = frozenset({
+    "values", "items", "get", "setdefault", "enumerate", "zip", "reversed", "list", "tuple", "sorted",
+    "iter", "next", "getattr", "map", "filter", "dict", "set", "vars", "staticmethod", "classmethod",
+})  # fmt: skip
+# What makes names that nobody can read from the text.
+_OPAQUE = frozenset({"exec", "globals", "run_line_magic", "run_cell_magic"})
+_KNOWN = frozenset(dir(builtins)) | {"__name__"}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement at the top level of a cell.
+
+    place    its place among the statements of its cell
+    binds    names that it gives another meaning
+    certain  whether those have that meaning afterwards in any case
+    now      names that it reads as it runs
+    later    names that functions in it read when they are called
+    changes  names whose objects it may change in place
+    touches  names of which it calls a method for no result
+    aliases  names bound here, each with the names whose objects it may share
+    calls    functions that it calls by name, with the names that their arguments may share
+    through  whether it is a function that changes what it is given
+    declared names that functions in it declare global
+    stars    modules whose public names it binds
+    opaque   why names may come of it that cannot be read; "" where none can
+    """
+
+    node: ast.stmt
+    place: int
+    binds: frozenset[str]
+    certain: bool
+    now: frozenset[str]
+    later: frozenset[str]
+    changes: frozenset[str]
+    touches: frozenset[str]
+    aliases: tuple[tuple[str, frozenset[str]], ...]
+    calls: tuple[tuple[str, frozenset[str]], ...]
+    through: bool
+    declared: frozenset[str]
+    stars: tuple[str, ...]
+    opaque: str
+
+    @property
+    def is_import(self) -> bool:
+        return isinstance(self.node, _IMPORTS)
+
+    @property
+    def is_definition(self) -> bool:
+        return isinstance(self.node, ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom)
+
+
+def statements_of(body: Iterable[ast.stmt]) -> tuple[Statement, ...]:
+    """The statements of a cell, without their annotations. Raises RecursionError for deep ones."""
+    return tuple(_statement(node, place) for place, node in enumerate(body))
+
+
+def _statement(node: ast.stmt, place: int) -> Statement:
+    now: set[str] = set()
+    later: set[str] = set()
+    for name, deferred in reads(node):
+        (later if deferred else now).add(name)
+    here = list(at_once(node))
+    stars = tuple(
+        str(n.module)
+        for n in here
+        if isinstance(n, ast.ImportFrom) and any(a.name == "*" for a in n.names)
+    )
+    declared = {
+        n for one in ast.walk(node) if isinstance(one, ast.Global | ast.Nonlocal) for n in one.names
+    }
+    binds = bound(here) | {name for module in stars for name in public_names(module) or ()}
+    value = node.value if isinstance(node, ast.Expr) else None
+    touched = value.func.value if _is_method_call(value) else None  # type: ignore[union-attr]
+    calls = [
+        (n.func.id, frozenset().union(*map(may_be, _arguments(n))))
+        for n in here
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+    ]
+    opaque = next((_title(n) for n in here if _is_opaque(n)), "")
+    if not opaque and any(public_names(module) is None for module in stars):
+        opaque = "*"
+    return Statement(
+        node, place, frozenset(binds), isinstance(node, _SIMPLE), frozenset(now), frozenset(later),
+        frozenset(_changed(here)), may_be(touched), tuple(_aliases(here)), tuple(calls),
+        isinstance(node, ast.FunctionDef) and _changes_arguments(node), frozenset(declared), stars,
+        opaque,
+    )  # fmt: skip
+
+
+def _is_method_call(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+
+
+def _arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args, *(k.value for k in node.keywords)]
+
+
+def _title(node: ast.AST) -> str:
+    return ast.unparse(node)[:80]
+
+
+def _is_opaque(node: ast.AST) -> bool:
+    """Code given as text, and magics that run a file: they may bind anything."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name in ("run_line_magic", "run_cell_magic"):
+        first = node.args[0] if node.args else None
+        return isinstance(first, ast.Constant) and first.value in ("run", "load", "macro", "store")
+    return name in _OPAQUE
+
+
+def at_once(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run with a statement; of a function only its name, decorators and defaults."""
+    yield node
+    if isinstance(node, _FUNCTIONS):
+        inner = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+        inner += getattr(node, "decorator_list", [])
+    else:
+        inner = list(ast.iter_child_nodes(node))  # type: ignore[arg-type]
+    for child in inner:
+        yield from at_once(child)
+
+
+def bound(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that these nodes bind; those of a class's body stay in the class."""
+    found: set[str] = set()
+    inside = set()
+    for node in nodes:
+        if node in inside and not isinstance(node, ast.NamedExpr):
+            inside.update(_inner(node))
+            continue
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                inside.update(node.body)
+        elif isinstance(node, _IMPORTS):
+            found |= {(a.asname or a.name).partition(".")[0] for a in node.names if a.name != "*"}
+        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
+            isinstance(node, ast.MatchAs | ast.MatchStar) and node.name
+        ):
+            found.add(node.name)
+        elif isinstance(node, ast.comprehension):
+            inside.update([node.target])
+            inside.update(_inner(node.target))
+    return found
+
+
+def _inner(node: ast.AST) -> list[ast.AST]:
+    return list(ast.iter_child_nodes(node))
+
+
+def reads(
+    node: ast.AST, hidden: frozenset[str] = frozenset(), deferred: bool = False
+) -> Iterator[tuple[str, bool]]:
+    """The names of the notebook that a node reads, and whether only when a function is called."""
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load) and node.id not in hidden:
+            yield node.id, deferred
+        return
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield from ((name, deferred) for name in {node.target.id} - hidden)
+    if isinstance(node, _FUNCTIONS):
+        for part in at_once(node):
+            if isinstance(part, ast.Name):
+                yield from reads(part, hidden, deferred)
+        body = node.body if isinstance(node.body, list) else [node.body]
+        within = hidden | local_names(node, body)
+        for part in [*body, *_annotations(node)]:
+            yield from reads(part, within, True)
+        return
+    if isinstance(node, _COMPREHENSIONS):
+        targets = (n for g in node.generators for n in ast.walk(g.target))
+        hidden = hidden | {n.id for n in targets if isinstance(n, ast.Name)}
+    for child in ast.iter_child_nodes(node):
+        yield from reads(child, hidden, deferred)
+
+
+def _annotations(node: ast.AST) -> list[ast.expr]:
+    found = [n.annotation for n in ast.walk(node.args) if isinstance(n, ast.arg)]  # type: ignore[attr-defined]
+    return [one for one in (*found, getattr(node, "returns", None)) if one is not None]
+
+
+def local_names(node: ast.AST, body: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that are a function's own."""
+    arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}  # type: ignore[attr-defined]
+    nodes = [n for part in body for n in at_once(part)]
+    outside = {n for one in nodes if isinstance(one, ast.Global | ast.Nonlocal) for n in one.names}
+    return frozenset((arguments | bound(nodes)) - outside)
+
+
+def may_be(node: ast.expr | None) -> frozenset[str]:
+    """The names whose objects, or parts of them, an expression may give."""
+    if isinstance(node, ast.Name):
+        return frozenset({node.id})
+    if isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
+        return may_be(node.value)
+    parts: list[ast.expr | None] = []
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        parts = list(node.elts)
+    elif isinstance(node, ast.Dict | ast.BoolOp):
+        parts = list(node.values)
+    elif isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name):
+            parts = _arguments(node) if node.func.id in _HANDS_ON else [node.func]  # type: ignore[assignment]
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _HANDS_ON:
+            parts = [node.func.value]
+    return frozenset().union(*map(may_be, parts))
+
+
+def _changed(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            if not isinstance(node.ctx, ast.Load):
+                yield from may_be(node.value)
+        elif isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else None
+            if isinstance(node.func, ast.Attribute):
+                name = node.func.attr
+            if name is not None and (name in _CHANGES or name.endswith("_")):
+                for part in (*_arguments(node), node.func):
+                    yield from may_be(part)
+            for keyword in node.keywords:
+                if keyword.arg == "out":
+                    yield from may_be(keyword.value)
+
+
+def _aliases(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, frozenset[str]]]:
+    for node in nodes:
+        pairs: list[tuple[ast.expr, ast.expr | None]] = []
+        if isinstance(node, ast.Assign):
+            pairs = [(target, node.value) for target in node.targets]
+        elif isinstance(node, ast.For | ast.comprehension):
+            pairs = [(node.target, node.iter)]
+        elif isinstance(node, ast.NamedExpr):
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            pairs = [(node.optional_vars, node.context_expr)]
+        for target, value in pairs:
+            shared = may_be(value)
+            if shared:
+                yield from ((n.id, shared) for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+def _changes_arguments(node: ast.FunctionDef) -> bool:
+    """Whether a function may change what it is given."""
+    nodes = [n for part in node.body for n in at_once(part)]
+    given = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+    for name, shared in _aliases(nodes):
+        if shared & given:
+            given.add(name)
+    return bool(given & set(_changed(nodes)))
+
+
+@lru_cache(maxsize=64)
+def public_names(module: str) -> frozenset[str] | None:
+    """What a star import binds; None where that is not known here, as nothing is imported for it."""
+    found = sys.modules.get(module)
+    if found is None:
+        return None
+    return frozenset(getattr(found, "__all__", (n for n in vars(found) if not n.startswith("_"))))
+
+
+def is_builtin(name: str) -> bool:
+    """Whether Python itself has a name."""
+    return name in _KNOWN

@@ -1,0 +1,322 @@
+"""Reads what was handed in, whatever it is, and puts the lesson's own cells back in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.learner.lesson import Lesson, grade_id_of
+from autograder.learner.seen_outputs import seen_below
+
+LARGEST = 64 * 2**20  # bytes of a notebook file; released ones have about 100 kB
+MOST_CELLS = 5000
+MOST_TO_RECOGNISE = 4 * 2**20  # bytes of a notebook whose texts are compared with the lessons'
+_ENCODINGS = ("utf-8-sig", "utf-16", "latin-1")
+
+# Read by its looks: an answer with a syntax error is still the answer to its exercise.
+_DEFINED = re.compile(r"^(?:class|def)[ \t]+(\w+)", re.M)
+_MARK = re.compile(r"[ \t]*### (BEGIN|END) (HIDDEN TESTS|SOLUTION|START)([ \t]*)")
+
+_ID = re.compile(rb'id"\s*:\s*"([A-Za-z0-9_-]{1,64})"')  # "id" and "grade_id", as JSON has them
+_FITS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MUCH, LITTLE = 0.3, 0.1  # shares of a lesson's own cells
+FEWEST = 3  # cells by which a lesson is known
+SHORTEST = 40  # characters of a text that stands in no notebook by chance
+
+
+class UnreadableNotebook(ValueError):
+    """A file that is no notebook; the message says what it is, for the person who looks."""
+
+
+def read_notebook(data: bytes) -> NotebookNode:
+    """The notebook in a file's bytes, in format 4 whatever it was. Raises UnreadableNotebook."""
+    if not data.strip():
+        raise UnreadableNotebook("The file is empty.")
+    if len(data) > LARGEST:
+        raise UnreadableNotebook(f"The file has {len(data) / 1e6:.0f} million bytes.")
+    found = _json(data)
+    if not isinstance(found, dict) or type(found.get("nbformat")) is not int:
+        raise UnreadableNotebook("The file is no Jupyter notebook (it has no nbformat).")
+    if found["nbformat"] != 4:
+        try:
+            # As a file it has its text in lines, which converting does not expect.
+            minor = found.get("nbformat_minor", 0)
+            whole = nbformat.versions[found["nbformat"]].to_notebook_json(found, minor=minor)
+            found = nbformat.convert(whole, 4)
+        except Exception as error:  # old notebooks can be damaged in many ways
+            raise UnreadableNotebook(
+                f"The notebook is in format {found['nbformat']} and cannot be brought to format 4."
+            ) from error
+    cells = found.get("cells")
+    if not isinstance(cells, list):
+        raise UnreadableNotebook("The notebook has no list of cells.")
+    if len(cells) > MOST_CELLS:
+        raise UnreadableNotebook(f"The notebook has {len(cells)} cells.")
+    kept = [_cell(cell) for cell in cells if isinstance(cell, dict)]
+    metadata = _plain(found.get("metadata"))
+    return NotebookNode(nbformat=4, nbformat_minor=5, metadata=metadata, cells=kept)
+
+
+def texts_in(data: bytes) -> list[str]:
+    """The texts of a notebook's cells; none for what is no notebook, or a large one."""
+    if len(data) > MOST_TO_RECOGNISE:
+        return []
+    try:
+        return [str(cell.source) for cell in read_notebook(data).cells]
+    except UnreadableNotebook:
+        return []
+
+
+def _json(data: bytes) -> Any:
+    for encoding in _ENCODINGS:
+        try:
+            return json.loads(data.decode(encoding))
+        except (ValueError, RecursionError):  # a number of 5 000 digits is a ValueError, too
+            continue
+    raise UnreadableNotebook("The file is no JSON: it was cut short, or it is something else.")
+
+
+def _plain(given: Any) -> NotebookNode:
+    """A dict as notebooks have it; an empty one for anything else, and for what is nested too deeply."""
+    try:
+        return NotebookNode(nbformat.from_dict(given if isinstance(given, dict) else {}))
+    except RecursionError:
+        return NotebookNode()
+
+
+def _cell(given: dict[str, Any]) -> NotebookNode:
+    """A cell with nothing in it but text of the right kind, and what was to be seen below it."""
+    source = given.get("source", "")
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    source = source if isinstance(source, str) else ""
+    # A lone surrogate is no text that can be written to a file again.
+    source = source.encode("utf-8", "replace").decode("utf-8")
+    kind = given.get("cell_type")
+    cell = NotebookNode(cell_type=kind if kind in ("code", "raw") else "markdown", source=source)
+    if kind == "code":
+        cell.outputs, cell.execution_count = seen_below(given.get("outputs")), None
+    elif isinstance(given.get("attachments"), dict):
+        cell.attachments = _plain(given["attachments"])
+    cell.metadata = _plain(given.get("metadata"))
+    if isinstance(given.get("id"), str):
+        cell.id = given["id"]
+    return cell
+
+
+def restore(
+    notebook: NotebookNode, roles: dict[str, NotebookNode], lesson: Iterable[NotebookNode] = ()
+) -> None:
+    """Say anew which cells are the lesson's. ``lesson`` are its own cells.
+
+    Lost metadata (editors drop it) is found again by the cell's id, and where ids are lost as well
+    by what stands in the cell; a cell that was copied keeps its role once, in its last copy, as
+    nbgrader has it; a cell the lesson does not know has none.
+    """
+    ours: dict[str, NotebookNode] = {}
+    for name_of in (grade_id_of, _cell_id):
+        known = {id(cell) for cell in ours.values()}
+        for cell in reversed(notebook.cells):
+            name = name_of(cell)
+            if name and name in roles and name not in ours and id(cell) not in known:
+                ours[name] = cell
+    if not ours:
+        ours = by_text(notebook.cells, lesson, roles)
+    for cell in notebook.cells:
+        cell.metadata = NotebookNode()
+    for name, cell in ours.items():
+        cell.metadata = nbformat.from_dict({"nbgrader": roles[name]})
+
+
+def _cell_id(cell: NotebookNode) -> str:
+    return str(cell.get("id") or "")
+
+
+def overwrite(notebook: NotebookNode, lesson: Lesson) -> None:
+    """Put the lesson's text back into its locked cells; graded cells that are missing come back."""
+    for cell in notebook.cells:
+        name = grade_id_of(cell)
+        if not name:
+            continue
+        original = lesson.cells[name]
+        if cell.cell_type != original.cell_type:
+            _become(cell, original.cell_type)
+        role = original.metadata.nbgrader
+        if role.get("locked") or (role.get("grade") and not role.get("solution")):
+            cell.source = original.source
+    present = {grade_id_of(cell) for cell in notebook.cells}
+    order = list(lesson.cells)
+    for name in lesson.graded:
+        if name not in present:
+            _insert(notebook, lesson, name, order, present)
+    _give_ids(notebook)
+
+
+def _become(cell: NotebookNode, kind: str) -> None:
+    cell.cell_type = kind
+    if kind == "code":
+        cell.pop("attachments", None)
+        cell.outputs, cell.execution_count = [], None
+    else:
+        cell.pop("outputs", None)
+        cell.pop("execution_count", None)
+
+
+def _insert(
+    notebook: NotebookNode, lesson: Lesson, name: str, order: list[str], present: set[str]
+) -> None:
+    """Put a graded cell back behind the cell of the lesson that stands before it there."""
+    before = [one for one in order[: order.index(name)] if one in present]
+    place = 0
+    if before:
+        place = 1 + next(i for i, c in enumerate(notebook.cells) if grade_id_of(c) == before[-1])
+    original = lesson.cells[name]
+    cell = nbformat.from_dict(original)
+    cell.metadata = nbformat.from_dict({"nbgrader": original.metadata.nbgrader})
+    words = (
+        f"This cell (id:{name}) was missing from the submission. It was added back by nbgrader.\n\n"
+    )
+    cell.source = ("# " if cell.cell_type == "code" else "") + words + original.source
+    notebook.cells.insert(place, cell)
+    present.add(name)
+
+
+def _give_ids(notebook: NotebookNode) -> None:
+    """An id for each cell, once each, as the notebook format wants it."""
+    used: set[str] = set()
+    for number, cell in enumerate(notebook.cells):
+        given = str(cell.get("id") or "")
+        if not _FITS.fullmatch(given) or given in used:
+            given = f"cell-{number}"
+            while given in used:
+                given += "-again"
+        cell.id = given
+        used.add(given)
+
+
+def by_text(
+    cells: Iterable[NotebookNode], lesson: Iterable[NotebookNode], roles: Mapping[str, Any]
+) -> dict[str, NotebookNode]:
+    """Which cells are the lesson's own, by grade_id.
+
+    A cell to fill in is one that defines what the lesson's defines; any other has the text that
+    learners got. Of several the last is meant. What stands twice in the lesson is not known so.
+    """
+    texts: dict[tuple[str, str], str] = {}
+    defined: dict[str, frozenset[str]] = {}
+    seen: Counter[tuple[str, str]] = Counter()
+    for cell in lesson:
+        name = str((cell.metadata.get("nbgrader") or {}).get("grade_id"))
+        if name not in roles:
+            continue
+        if roles[name].get("solution"):
+            defined[name] = frozenset(_DEFINED.findall(_released(cell)))
+        else:
+            texts[_text(cell)] = name
+            seen[_text(cell)] += 1
+    found: dict[str, NotebookNode] = {}
+    for cell in cells:
+        text = _text(cell)
+        if seen[text] == 1:
+            found[texts[text]] = cell
+        elif cell.cell_type == "code" and not seen[text]:
+            here = set(_DEFINED.findall(cell.source))
+            for name, wanted in defined.items():
+                if wanted and wanted <= here:
+                    found[name] = cell
+                    break
+    return found
+
+
+def _released(cell: NotebookNode) -> str:
+    return _without_removed(str(cell.source))
+
+
+def _without_removed(text: str) -> str:
+    """The text without what stands between BEGIN and END of one kind, which a release leaves out."""
+    if "### BEGIN" not in text:
+        return text
+    lines = text.split("\n")
+    marks = [_MARK.fullmatch(line) for line in lines]
+    ends: dict[str, list[int]] = {}
+    for place in range(len(lines) - 1, -1, -1):
+        if (mark := marks[place]) and mark[1] == "END":
+            ends.setdefault(mark[2], []).append(place)
+    kept, place = [], 0
+    while place < len(lines):
+        mark, end = marks[place], None
+        if mark and mark[1] == "BEGIN" and not mark[3]:
+            later = ends.get(mark[2], [])
+            while later and later[-1] < place:
+                later.pop()
+            end = later[-1] if later else None
+        if end is None:
+            kept.append(lines[place])
+        place = place + 1 if end is None else end + 1
+    return "\n".join(kept)
+
+
+def _text(cell: NotebookNode) -> tuple[str, str]:
+    return cell.cell_type, _released(cell).strip()
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Which lesson a notebook is of: by names of cells, and where it has none, by what stands in them.
+
+    files  each lesson's notebook as bytes, by the lesson's name
+    """
+
+    files: Mapping[str, bytes]
+
+    def of(self, data: bytes) -> str:
+        """The lesson that a notebook plainly is of; "" for one of several lessons, or of none.
+
+        It has a good share of the cells that only this lesson has, and next to none of another's.
+        """
+        found = _ids(data)
+        if not found.isdisjoint(self._every_id):
+            return _plainly(found, self._own_ids)
+        return _plainly(_long(texts_in(data)), self._own_texts)
+
+    @cached_property
+    def _every_id(self) -> frozenset[str]:
+        return frozenset().union(*map(_ids, self.files.values()))
+
+    @cached_property
+    def _own_ids(self) -> dict[str, frozenset[str]]:
+        return _only_there({name: _ids(data) for name, data in self.files.items()})
+
+    @cached_property
+    def _own_texts(self) -> dict[str, frozenset[str]]:
+        return _only_there({name: _long(texts_in(data)) for name, data in self.files.items()})
+
+
+def _ids(data: bytes) -> frozenset[str]:
+    return frozenset(found.decode("ascii") for found in _ID.findall(data))
+
+
+def _long(texts: Iterable[str]) -> frozenset[str]:
+    released = (_without_removed(text).strip() for text in texts)
+    return frozenset(text for text in released if len(text) >= SHORTEST)
+
+
+def _only_there(found: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    """What only one of the lessons has."""
+    seen = Counter(one for each in found.values() for one in each)
+    return {name: frozenset(o for o in each if seen[o] == 1) for name, each in found.items()}
+
+
+def _plainly(found: frozenset[str], own: Mapping[str, frozenset[str]]) -> str:
+    shares = {name: len(found & each) / len(each) for name, each in own.items() if each}
+    much = [n for n, share in shares.items() if share >= MUCH and len(found & own[n]) >= FEWEST]
+    little = sum(share < LITTLE for share in shares.values())
+    return much[0] if len(much) == 1 and little == len(shares) - 1 else ""

@@ -1,0 +1,1 @@
+"""What was asked, what was seen and what was handed in: plain data, to and from bytes."""

@@ -1,0 +1,252 @@
+"""Comparing tensors, and finding words for how they differ."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+import torch
+from torch import Tensor
+
+from autograder.observation.observation import Named
+
+# rtol, atol (times the largest expected value) by dtype. Float64 is far tighter than gradcheck's
+# defaults: a 0.09 % error and a sign flip of size 1e-5 pass gradcheck. bfloat16 keeps 8 bits.
+TOLERANCE = {
+    torch.float64: (1e-6, 1e-8),
+    torch.float32: (1e-4, 2e-5),
+    torch.bfloat16: (0.0, 0.1),
+    torch.float16: (0.0, 0.02),
+}
+
+
+def real(tensor: Tensor) -> Tensor:
+    """The real and imaginary parts of a complex tensor in a last dimension; any other as it is."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
+
+
+def coarse_dtype(tensor: Tensor) -> torch.dtype | None:
+    """The coarser dtype that has every number of a tensor, where there is one and they are not all whole."""
+    numbers = real(tensor)
+    if not numbers.is_floating_point() or not numbers.numel() or bool((numbers == numbers.round()).all()):  # fmt: skip
+        return None
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        if dtype == numbers.dtype:
+            return None
+        if torch.equal(numbers.to(dtype).to(numbers.dtype), numbers):
+            return dtype
+    return None
+
+
+def close(actual: Any, expected: Any, dtype: torch.dtype = torch.float64) -> bool:
+    """Whether two tensors of one shape agree. Nan and infinities agree with themselves only."""
+    if not _alike(actual, expected):
+        return False
+    return _surely_close(actual, expected, dtype) or not bool(
+        mismatch(actual, expected, dtype).any()
+    )
+
+
+def _alike(actual: Any, expected: Any) -> bool:
+    tensors = isinstance(actual, Tensor) and isinstance(expected, Tensor)
+    return tensors and actual.shape == expected.shape
+
+
+def _surely_close(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
+    """Whether no element is off by more than what is allowed at 0: most answers, and half the time."""
+    if actual.dtype != torch.float64 or expected.dtype != torch.float64 or not expected.numel():
+        return False
+    allowed = _allowed_at_zero(float(expected.abs().max()), dtype)
+    return float((actual - expected).abs().max()) <= allowed < math.inf  # nan is never
+
+
+def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Boolean tensor: where two tensors of one shape differ by more than the tolerance."""
+    if actual.is_complex() and expected.is_complex():
+        parts = (mismatch(part(actual), part(expected), dtype) for part in (torch.real, torch.imag))
+        return next(parts) | next(parts)
+    if not actual.is_floating_point() or not expected.is_floating_point():
+        return actual.to(expected.device) != expected
+    a, e = actual.to(torch.float64), expected.to(torch.float64)
+    relative, _ = TOLERANCE.get(dtype, TOLERANCE[torch.float64])
+    size = e.abs()
+    largest = float(size.max()) if size.numel() else 1.0
+    if not math.isfinite(largest):  # rare, and looking for what is finite costs more than the rest
+        finite = size[torch.isfinite(e)]
+        scale = float(finite.max()) if finite.numel() else 1.0
+    else:
+        scale = largest
+    allowed = _allowed_at_zero(scale, dtype) + relative * size
+    near = (a - e).abs() <= allowed
+    if math.isfinite(largest):
+        return ~near
+    # Of an infinity's size everything would be near to it: infinities agree with themselves only.
+    return ~((near & torch.isfinite(e)) | (a == e) | (torch.isnan(a) & torch.isnan(e)))
+
+
+def _allowed_at_zero(largest: float, dtype: torch.dtype) -> float:
+    """How far off an element may be whose right value is 0, in a tensor with this largest one."""
+    _, absolute = TOLERANCE.get(dtype, TOLERANCE[torch.float64])
+    return absolute * max(largest, 1e-3 if dtype == torch.float64 else 1.0)
+
+
+def single_inside(actual: Any, expected: Any) -> bool:
+    """Whether float64 numbers went through float32: each is one that float32 has, and not by right.
+
+    float32's rounding is often within the tolerance, so closeness does not tell.
+    """
+    if not _alike(actual, expected) or actual.dtype != torch.float64 or not actual.numel():
+        return False
+    if not torch.equal(actual.float().double(), actual):
+        return False  # of most answers not one number is: no more is asked
+    right = expected.to(torch.float64)
+    return not torch.equal(right.float().double(), right) and off_by(actual, right) > 1e-11
+
+
+def nearly(actual: Any, expected: Any) -> bool:
+    """Whether all that is off is behind the fourth digit of the largest element."""
+    return _alike(actual, expected) and off_by(actual, expected) < 1e-4
+
+
+def off_by(actual: Tensor, expected: Tensor) -> float:
+    """The largest difference, as a share of the largest expected number; nan where there is one."""
+    a, e = actual.to(torch.float64), expected.to(torch.float64)
+    return float((a - e).abs().max()) / float(e.abs().max()) if bool(e.any()) else math.inf
+
+
+def ratio(actual: Any, expected: Any) -> float | None:
+    """The one factor c with actual = c · expected everywhere, or None."""
+    if not _alike(actual, expected) or actual.numel() == 0:
+        return None
+    a, e = actual.to(torch.float64).reshape(-1), expected.to(torch.float64).reshape(-1)
+    energy = float((e * e).sum())
+    if energy == 0 or not torch.isfinite(a).all():
+        return None
+    factor = float((a * e).sum()) / energy
+    if not close(a, factor * e) or abs(factor) < 1e-9:
+        return None
+    return factor
+
+
+def first_difference(
+    actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64
+) -> tuple[tuple[int, ...], float, float] | None:
+    """(index, actual, expected) of the largest difference; None where there is none."""
+    wrong = mismatch(actual, expected, dtype)
+    if not bool(wrong.any()):
+        return None
+    gap = (actual.to(torch.float64) - expected.to(torch.float64)).abs()
+    gap = torch.where(wrong, torch.nan_to_num(gap, nan=torch.inf, posinf=torch.inf), -1.0)
+    flat = int(gap.reshape(-1).argmax())
+    index = tuple(map(int, numpy.unravel_index(flat, gap.shape)))  # torch's own loads sympy
+    right = as_far_as(actual.dtype, expected)
+    return index, float(actual.reshape(-1)[flat]), float(right.reshape(-1)[flat])
+
+
+def as_far_as(dtype: torch.dtype, expected: Tensor) -> Tensor:
+    """The expected numbers, with 0 for those that are too small for a dtype: e⁻²⁰⁰ in float32."""
+    if expected.dtype != torch.float64 or not dtype.is_floating_point:
+        return expected
+    return torch.where(expected.to(dtype) == 0, torch.zeros_like(expected), expected)
+
+
+SHOWN = 6  # elements of a tensor that a report shows
+
+
+def show(value: Any, limit: int = SHOWN, digits: int = 4) -> str:
+    """A tensor or value in a few words: "[0.25, -1.5, …] (3×4)"."""
+    if isinstance(value, Tensor):
+        flat = value.detach().reshape(-1)
+        text = ", ".join(number(v, digits) for v in flat[:limit].tolist())
+        if flat.numel() > limit:
+            text += ", …"
+        if value.dim() == 0:
+            return text
+        shape = (
+            f" (shape {'×'.join(map(str, value.shape))})"
+            if value.dim() > 1 or flat.numel() > limit
+            else ""
+        )
+        return f"[{text}]{shape}"
+    if isinstance(value, float):
+        return number(value, digits)
+    if isinstance(value, Named):
+        return f"{value.name}({', '.join(map(number, value.settings))})"
+    return str(value)
+
+
+def show_apart(
+    actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64
+) -> tuple[str, str]:
+    """Both tensors in a few words, with as many digits as it takes to tell them apart.
+
+    Where they differ only behind what is shown of a long tensor, the place where they differ most.
+    """
+    expected = as_far_as(actual.dtype, expected)
+    difference = (
+        first_difference(actual, expected, dtype) if actual.shape == expected.shape else None
+    )
+    if difference is not None and not bool(
+        mismatch(actual, expected, dtype).reshape(-1)[:SHOWN].any()
+    ):
+        index, mine, right = difference
+        mine_words, right_words = digits_apart(mine, right)
+        place = f"at [{', '.join(map(str, index))}]"
+        return f"{mine_words} {place}", f"{right_words} {place}"
+    return digits_apart(actual, expected)
+
+
+def digits_apart(actual: Any, expected: Any) -> tuple[str, str]:
+    """Both in a few words, with as many digits as it takes to tell them apart."""
+    for digits in (4, 7, 10, 13, 17):
+        words = show(actual, digits=digits), show(expected, digits=digits)
+        if words[0] != words[1]:
+            return words
+    return show(actual), show(expected)
+
+
+def both(actual: Any, expected: Any, dtype: torch.dtype = torch.float64) -> dict[str, object]:
+    """The evidence "actual" and "expected", told apart. An expected None is 0."""
+    if isinstance(actual, Tensor) and isinstance(expected, Tensor):
+        mine, right = show_apart(actual, expected, dtype)
+        return {"actual": mine, "expected": right}
+    return {
+        "actual": "None" if actual is None else show(actual),
+        "expected": "0" if expected is None else show(expected),
+    }
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Four significant digits (or ``digits``); whole numbers without a point."""
+    if isinstance(value, int):
+        return str(value)
+    return f"{value + 0.0:.{digits}g}"  # + 0.0: a zero without a sign
+
+
+def shape_words(shape: Any) -> str:
+    """(3, 4) as text; "() – a single number" for the empty shape."""
+    return (
+        f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+        if len(shape)
+        else "() – a single number"
+    )
+
+
+def where_wrong(inputs: Tensor, wrong: Tensor) -> str | None:
+    """In which region of the input the differences lie, when one simple region says it all.
+
+    inputs, wrong  one shape; ``wrong`` is boolean
+    """
+    if inputs.shape != wrong.shape or not bool(wrong.any()) or bool(wrong.all()):
+        return None
+    regions = {
+        "negative": inputs < 0,
+        "positive": inputs > 0,
+        "larger than 1 in size": inputs.abs() > 1,
+        "smaller than 1 in size": inputs.abs() < 1,
+    }
+    for words, region in regions.items():
+        if torch.equal(region, wrong):
+            return words
+    return None

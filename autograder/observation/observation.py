@@ -1,0 +1,177 @@
+"""What was asked and what was seen: plain tensors and values (``autograder.observation.packing``: as bytes)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Named:
+    """A function argument (the ``f`` of ``hvp(f, x, v)``) by name, so that a question stays data.
+
+    It is one of the functions of ``autograder.contract.functions``, which the learner's process may import.
+    """
+
+    name: str
+    settings: tuple[float, ...] = ()
+
+
+@dataclass
+class Question:
+    """One thing to ask of a submission.
+
+    id         unique in a plan: "run:0", "second:0:mixed"
+    kind       which procedure of the probe answers it
+    case       words a learner reads
+    role       the case's role (main, special, extreme, empty, batch)
+    args       arguments in the dtype of the question; tensors contiguous, on the CPU
+    wants      positions of the arguments that require grad
+    upstream   one tensor (or None) an output; with layout "expanded" 0-d values to expand
+    directions weights of the gradients in a second derivative, one for each position in ``wants``
+    layout     contiguous, transposed (same values, other strides), consumer (the same of the upstream
+               gradient alone) or expanded (stride-0 upstream)
+    more       what one kind alone needs (a second set of arguments, the name of a scenario, …)
+    """
+
+    id: str
+    kind: str
+    case: str = ""
+    role: str = "main"
+    args: tuple[Any, ...] = ()
+    wants: tuple[int, ...] = ()
+    upstream: tuple[Tensor | None, ...] = ()
+    directions: tuple[Tensor | None, ...] = ()
+    layout: str = "contiguous"
+    variant: str = ""
+    device: str = "cpu"
+    more: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Operand:
+    """One tensor of an operation that failed, and the reduction that dropped dimensions of it.
+
+    reduced_by  the reduction ("sum"); "" for none
+    dims        the dimensions it dropped, counted from the front in ``before``, the shape it was given
+    line        where that reduction stands, else where the tensor was made; in which function
+    whole       the shape of the tensor that it was summed down from, in one sum or several; () for none
+    summed      the dimensions of ``whole`` that these sums ran over
+    """
+
+    shape: tuple[int, ...]
+    reduced_by: str = ""
+    dims: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    line: int | None = None
+    function: str = ""
+    whole: tuple[int, ...] = ()
+    summed: tuple[int, ...] = ()
+
+
+@dataclass
+class Failure:
+    """An exception that came out of the learner's code, or out of torch because of it.
+
+    stage   forward, backward (inside the learner's backward), engine (torch refused what backward
+            returned), second, call
+    operation   torch's name of the operation that raised ("sub"), with the tensors it was given; ""
+                where that was not looked at. For an index that is out of a tuple's range: the last
+                tensor that was reduced
+    empty_dims  the lines of reductions that were given an empty tuple of dimensions
+    """
+
+    stage: str
+    kind: str
+    message: str
+    line: int | None = None
+    source: str = ""
+    function: str = ""
+    own_frame: bool = False
+    is_runtime_error: bool = False
+    operation: str = ""
+    operands: tuple[Operand, ...] = ()
+    empty_dims: tuple[int, ...] = ()
+
+    @property
+    def raised_by_learner(self) -> bool:
+        """Whether it comes from a raise or an assert statement of the learner's own."""
+        text = self.source.strip()
+        if self.kind == "AssertionError" and text.startswith("assert"):
+            return self.own_frame
+        beside = re.search(rf"^if .*: *raise +(\w+\.)*{re.escape(self.kind)}\b", text)
+        return self.own_frame and (text.startswith("raise ") or beside is not None)
+
+
+@dataclass
+class Kept:
+    """One tensor that stays alive for backward. ``who`` says what it is: input[0], output[0], view of
+    input[0], intermediate; ``holder`` says where: saved[0], ctx.mask, or "hidden".
+
+    like  what an intermediate has all numbers of: input[0], output[0], "mask" (zeros and ones), "mask of −inf" (zeros
+          and −inf) or "zeros"
+    """
+
+    holder: str
+    who: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    storage: int
+    like: str = ""
+
+
+# The variants of a question in which writes to its tensors are looked for. x.float(), which copies a
+# float64 tensor, is a float32 tensor itself.
+LOOKED_FOR_WRITES = ("", "transposed", "expanded", "float32")
+
+
+@dataclass
+class BackwardCall:
+    """One call of the learner's backward, as the learner wrote it: before torch repairs anything."""
+
+    returned: tuple[Any, ...] | None = None
+    returned_type: str = "tuple"
+    grad_mode: bool = False
+    needs: tuple[bool, ...] = ()
+    upstream_changed: tuple[int, ...] = ()
+    saved_changed: tuple[int, ...] = ()
+
+
+@dataclass
+class Answer:
+    """What was seen when one question was asked. Tensors are detached copies on the CPU.
+
+    returned_at  the line in which a method ended, of those that have several return statements
+    """
+
+    outputs: tuple[Any, ...] | None = None
+    single: bool = True
+    requires_grad: tuple[bool, ...] = ()
+    custom: bool = False
+    raw: tuple[Any, ...] | None = None
+    raw_count: int | None = None
+    expected_count: int | None = None
+    gradients: tuple[Tensor | None, ...] | None = None
+    second: tuple[Tensor | None, ...] | None = None
+    backward: tuple[BackwardCall, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    inputs_changed: tuple[int, ...] = ()
+    upstream_changed: bool = False
+    forward_ops: tuple[str, ...] = ()
+    backward_ops: tuple[str, ...] = ()
+    returned_at: dict[str, int] = field(default_factory=dict)
+    failure: Failure | None = None
+    interrupted: bool = False
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Observation:
+    """All answers by question id, and what was true of the submission as a whole."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,175 @@
+"""Tensors as they were at one moment, and what a tensor is to the call it belongs to."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import re
+import types
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_functorch = torch._C._functorch
+_NOTHING: AbstractContextManager[Any] = contextlib.nullcontext()
+
+
+@dataclass
+class Moment:
+    """What it takes to see whether a tensor is written to later.
+
+    values  a detached copy of all or some of its values, or None if not kept
+    """
+
+    version: int
+    values: Tensor | None
+
+
+@dataclass
+class Snapshot(Moment):
+    """A tensor as it was at one moment."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    bytes: int
+    storage: int
+    storage_bytes: int
+    requires_grad: bool
+
+
+def unwrapped(tensor: Tensor) -> Tensor:
+    """The plain tensor inside torch.func's wrappers (GradTrackingTensor, BatchedTensor)."""
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def storage_of(tensor: Tensor) -> tuple[int, int]:
+    """(identity of the storage, its bytes); (0, 0) for tensors without one."""
+    try:
+        storage = unwrapped(tensor).untyped_storage()
+        return storage._cdata, storage.nbytes()
+    except Exception:
+        return 0, 0
+
+
+def moment(value: Any, keep: int | None = None) -> Any:
+    """A Moment of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+    if not isinstance(value, Tensor):
+        known = value is None or isinstance(value, bool | int | float | str)
+        return value if known else in_words(value)
+    plain = unwrapped(value).detach()
+    values = None
+    if plain.layout == torch.strided and not plain.is_meta:
+        if keep is None and _functorch.peek_interpreter_stack() is None:  # nearly always
+            values = plain.clone()
+        else:
+            with _without_transforms():
+                values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
+    return Moment(_version(plain), values)
+
+
+def snapshot(value: Any, keep: int | None = 12) -> Any:
+    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+    now = moment(value, keep)
+    if not isinstance(now, Moment):
+        return now
+    storage, storage_bytes = storage_of(value)
+    return Snapshot(
+        now.version, now.values, tuple(value.shape), str(value.dtype).removeprefix("torch."),
+        str(value.device), value.numel() * value.element_size(), storage, storage_bytes,
+        value.requires_grad,
+    )  # fmt: skip
+
+
+def in_words(value: Any) -> str:
+    """A value that is no tensor: a function by its name, anything else as Python writes it.
+
+    Without addresses in memory, which differ from run to run.
+    """
+    if isinstance(value, types.FunctionType):
+        return value.__name__
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))[:80]
+
+
+def who_is(tensor: Tensor, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> str:
+    """input[i] or output[i] by identity, else "view of …" by storage, else "intermediate"."""
+    named = [(f"input[{i}]", t) for i, t in enumerate(inputs)]
+    named += [(f"output[{i}]", t) for i, t in enumerate(outputs)]
+    for name, other in named:
+        if other is tensor:
+            return name
+    storage = storage_of(tensor)
+    for name, other in named:
+        if isinstance(other, Tensor) and storage[1] and storage_of(other) == storage:
+            return f"view of {name}"
+    return "intermediate"
+
+
+def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """(path, tensor) for every tensor that a value holds, in whatever way: what Python's collector sees of it."""
+    if isinstance(value, Tensor):
+        yield path, value
+    elif depth < 6:
+        if isinstance(value, dict):
+            items = [(f"{path}[{k!r}]", v) for k, v in value.items()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            items = [(f"{path}[{i}]", v) for i, v in enumerate(value)]
+        elif isinstance(value, types.FunctionType):
+            cells = [c.cell_contents for c in value.__closure__ or () if c != type(c)()]
+            items = [(f"{path} (closure)", v) for v in (*cells, *(value.__defaults__ or ()))]
+        elif _is_global(value):
+            items = []
+        else:
+            items = [(path, held) for held in gc.get_referents(value) if not _is_global(held)]
+        for name, inner in items:
+            yield from tensors_within(inner, name, depth + 1)
+
+
+def _is_global(held: Any) -> bool:
+    """Whether it is there without anybody holding it: a class, a module, a layer, the names of a module."""
+    there = isinstance(held, type | types.ModuleType | torch.nn.Module)
+    return there or (isinstance(held, dict) and "__name__" in held)
+
+
+def changed(before: Sequence[Any], now: Sequence[Any]) -> list[int]:
+    """Which tensors were written to since their moments: by version, or (past .data) by value."""
+    return [
+        i
+        for i, (then, tensor) in enumerate(zip(before, now, strict=False))
+        if isinstance(then, Moment)
+        and isinstance(tensor, Tensor)
+        and (_version(unwrapped(tensor)) != then.version or differs(then, tensor))
+    ]
+
+
+def differs(before: Moment, now: Tensor) -> bool:
+    """Whether a tensor has other values than at that moment."""
+    plain = unwrapped(now)
+    if before.values is None or plain.layout != torch.strided or plain.is_meta:
+        return False
+    with _without_transforms():
+        if before.values.shape != plain.shape:
+            plain = plain.detach().reshape(-1)[: before.values.numel()]
+        if torch.equal(before.values, plain):
+            return False
+        plain = plain.detach()
+        # Not equal, or nan in both: nan is not equal to itself.
+        return not torch.equal(before.values.nan_to_num(nan=0.123), plain.nan_to_num(nan=0.123))
+
+
+def _without_transforms() -> AbstractContextManager[Any]:
+    """Inside a torch.func transform every operation would wrap its result again."""
+    return _NOTHING if _functorch.peek_interpreter_stack() is None else torch._C._DisableFuncTorch()
+
+
+def _version(tensor: Tensor) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # inference tensors do not track versions
+        return 0

@@ -1,0 +1,260 @@
+"""The learner's own source: which line to point at. Read as text and AST, never run."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograder.observation.syntax import (
+    SAVING,
+    bindings,
+    called,
+    codes_of,
+    name_of,
+    raises_not_implemented,
+    without_inner_functions,
+)
+
+Place = tuple[int, str]  # the number of a line as the learner sees it, and its text
+
+
+@dataclass
+class Source:
+    """The methods of a submission by name, with the line numbers of the cell or file.
+
+    nodes  every node of its syntax tree
+    """
+
+    methods: dict[str, ast.FunctionDef] = field(default_factory=dict)
+    offset: int = 0
+    lines: list[str] = field(default_factory=list)
+    nodes: list[ast.AST] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, submission: Any) -> Source:
+        """The source of a class or function; empty when there is none to be read."""
+        target = getattr(submission, "__self__", None)
+        if not isinstance(target, type):
+            target = submission
+        if isinstance(target, type) and (found := _class_in_its_file(target)) is not None:
+            return cls.of_tree(*found)
+        try:
+            lines, first = inspect.getsourcelines(target)
+        except (OSError, TypeError):
+            return cls()
+        return cls.parse("".join(lines), max(first, 1))
+
+    @classmethod
+    def parse(cls, text: str, first: int = 1) -> Source:
+        """Source from text; ``first`` is the number of its first line."""
+        try:
+            tree = ast.parse(textwrap.dedent(text))
+        except (SyntaxError, ValueError):
+            return cls()
+        return cls.of_tree(tree, text.splitlines(), first - 1)
+
+    @classmethod
+    def of_tree(cls, tree: ast.AST, lines: list[str], offset: int = 0) -> Source:
+        """Source from a syntax tree and the lines of its file."""
+        nodes = list(ast.walk(tree))
+        found = {n.name: n for n in nodes if isinstance(n, ast.FunctionDef)}
+        return cls(found, offset, lines, nodes)
+
+    def known_as(self, name: str) -> Source:
+        """The same, where a plain function has another name than its exercise: check(mine, exercise=…)."""
+        if self.methods and name not in self.methods:
+            self.methods = {name: next(iter(self.methods.values())), **self.methods}
+        return self
+
+    def parts(self, method: str) -> list[ast.AST]:
+        """Every node of a method, its decorators included; none where it is not there."""
+        return list(ast.walk(self.methods[method])) if method in self.methods else []
+
+    def line_of(self, node: ast.AST) -> Place:
+        """(line number as the learner sees it, its text)."""
+        number = node.lineno  # type: ignore[attr-defined]
+        text = self.lines[number - 1].strip() if number <= len(self.lines) else ""
+        return number + self.offset, text
+
+    def text_of(self, number: int) -> str:
+        """The text of a line of this source, by the number the learner sees; "" where it has none."""
+        place = number - self.offset - 1
+        return self.lines[place].strip() if 0 <= place < len(self.lines) else ""
+
+    def returned(self, method: str, ended: Mapping[str, int]) -> Place | None:
+        """The line of the ``return`` of a method that ran; None if nobody knows which.
+
+        ended  the lines in which methods with several of them ended (``Answer.returned_at``)
+        """
+        statement = self._return(method, ended)
+        return None if statement is None else self.line_of(statement)
+
+    def _return(self, method: str, ended: Mapping[str, int]) -> ast.Return | None:
+        node = self.methods.get(method)
+        within = without_inner_functions(node) if node is not None else ()
+        returns = [n for n in within if isinstance(n, ast.Return) and n.value is not None]
+        if method in ended:
+            line = ended[method] - self.offset
+            returns = [n for n in returns if n.lineno <= line <= (n.end_lineno or n.lineno)]
+        return returns[0] if len(returns) == 1 else None
+
+    def returned_expression(
+        self, method: str, position: int, ended: Mapping[str, int]
+    ) -> Place | None:
+        """The line where the value returned at ``position`` is made: followed through one name."""
+        last = self._return(method, ended)
+        if last is None:
+            return None
+        function, value = self.methods[method], last.value
+        if isinstance(value, ast.Tuple) and position < len(value.elts):
+            value = value.elts[position]
+        made = bindings(function, value.id) if isinstance(value, ast.Name) else []
+        # Of several the last one made it, unless they stand in branches: then nobody knows which.
+        if len(made) == 1 or all(each in function.body for each in made):
+            return self.line_of(max(made, key=lambda n: n.lineno, default=last))
+        return self.line_of(last)
+
+    def same_code(self, other: Source, *methods: str) -> bool:
+        """Whether the methods' bodies are the same code; comments, docstrings and layout do not count."""
+        both = [(self.methods.get(m), other.methods.get(m)) for m in methods]
+        return all(a is not None and b is not None and _body(a) == _body(b) for a, b in both)
+
+    def cut_off(self) -> tuple[str, int, str] | None:
+        """(what, line, its text): what takes a tensor out of the graph, in backward or as it is saved."""
+        saves = (n for m in SAVING for n in self.parts(m) if called(n) == "save_for_backward")
+        saved = (part for call in saves for a in call.args for part in ast.walk(a))  # type: ignore[attr-defined]
+        return self._cut([*self.parts("backward"), *self.parts("vjp"), *saved])
+
+    def cut_in(self, function: str) -> tuple[str, int, str] | None:
+        """The same anywhere in one function, its decorators included."""
+        return self._cut(self.parts(function) or self.parts(next(iter(self.methods), "")))
+
+    def _cut(self, parts: Iterable[ast.AST]) -> tuple[str, int, str] | None:
+        cut = next((part for part in parts if name_of(part) in _CUTS), None)
+        return None if cut is None else (_CUTS[name_of(cut)], *self.line_of(cut))
+
+    def ends(self, method: str) -> Place | None:
+        """The last statement of a method."""
+        node = self.methods.get(method)
+        return None if node is None else self.line_of(node.body[-1])
+
+    def first(self, method: str, test: Callable[[ast.AST], Any]) -> Place | None:
+        """The first line of a method (or of its decorators) with a node that passes a test."""
+        found = filter(test, self.parts(method))
+        first = min(found, key=lambda n: (n.lineno, n.col_offset), default=None)  # type: ignore[attr-defined]
+        return None if first is None else self.line_of(first)
+
+    def saves(self) -> Place | None:
+        """The line that decides what backward can read: the first call of save_for_backward."""
+        return next(filter(None, (self.first_call(m, "save_for_backward") for m in SAVING)), None)
+
+    def writes_in_place(self, method: str) -> Place | None:
+        """The first line of a method that writes in place, where the source shows one."""
+        return self.first(method, _writes)
+
+    def first_call(self, method: str, name: str) -> Place | None:
+        """The line of the first call whose dotted name ends in ``name``."""
+        return self.first(method, lambda node: called(node) == name)
+
+    def mentions(self, method: str, name: str) -> bool:
+        """Whether a method or its decorators use a name, alone or as an attribute."""
+        return self.first_mention(method, name) is not None
+
+    def first_mention(self, method: str, name: str) -> Place | None:
+        """The first line of a method (or of its decorators) that uses a name."""
+        return self.first(method, lambda node: name_of(node) == name)
+
+    def assigned(self, method: str, attribute: str) -> Place | None:
+        """The line of a method that sets an attribute of this name (``ctx.mask = …``)."""
+        return self.first(method, lambda node: _set(node) == attribute)
+
+    def attributes_set(self, method: str) -> set[str]:
+        """The names of the attributes that a method sets on anything."""
+        return {_set(node) for node in self.parts(method)} - {""}
+
+    def view_put_back(self, method: str) -> tuple[Place, str, str] | None:
+        """Where ``old = x[i]`` is meant as a copy: (its line, "old", "x"), if x[…] = old comes later."""
+        pairs = [
+            (n.targets[0], n.value, n) for n in self.parts(method) if isinstance(n, ast.Assign)
+        ]
+        for name, value, statement in pairs:
+            if isinstance(name, ast.Name) and isinstance(value, ast.Subscript):
+                of = ast.unparse(value.value)
+                for place, back, _ in pairs:
+                    there = isinstance(place, ast.Subscript) and ast.unparse(place.value) == of
+                    if there and ast.unparse(back) == name.id:
+                        return self.line_of(statement), name.id, of
+        return None
+
+    def is_stub(self, method: str) -> bool:
+        """Whether a method still is the released stub: nothing but ``raise NotImplementedError``."""
+        node = self.methods.get(method)
+        body = node.body[ast.get_docstring(node) is not None :] if node is not None else []
+        return len(body) == 1 and raises_not_implemented(body[0])
+
+    def has_stub(self, method: str) -> bool:
+        """Whether ``raise NotImplementedError()`` still stands at the end of a method's body."""
+        node = self.methods.get(method)
+        return node is not None and any(raises_not_implemented(s) for s in node.body)
+
+
+def at(place: Place | None) -> dict[str, Any]:
+    """A line and its text as a finding's evidence names them; nothing where there is none."""
+    return {} if place is None else {"line": place[0], "source": place[1]}
+
+
+def _set(node: ast.AST) -> str:
+    """The attribute that a node sets; "" for any other."""
+    return node.attr if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else ""
+
+
+def _writes(node: ast.AST) -> bool:
+    """Whether a statement or a call writes in place: x += 1, x[i] = 1, x.add_(1), f(x, inplace=True)."""
+    if isinstance(node, ast.Assign):
+        parts = [part for target in node.targets for part in ast.walk(target)]
+        return any(isinstance(p, ast.Subscript) and isinstance(p.ctx, ast.Store) for p in parts)
+    name = called(node)
+    keywords = node.keywords if isinstance(node, ast.Call) else []
+    by_name = name.endswith("_") and not name.endswith("__")
+    by_name = by_name and name not in ("requires_grad_", "mark_dirty")
+    told = any(k.arg == "inplace" and ast.unparse(k.value) == "True" for k in keywords)
+    return by_name or told or isinstance(node, ast.AugAssign)
+
+
+# Names that take a tensor out of the graph, as the learner writes them.
+_CUTS = {
+    "detach": "detach()", "detach_": "detach_()", "data": ".data", "no_grad": "torch.no_grad()",
+    "inference_mode": "torch.inference_mode()", "numpy": "numpy()", "item": "item()",
+    "once_differentiable": "once_differentiable",
+}  # fmt: skip
+
+
+def _body(node: ast.FunctionDef) -> list[str]:
+    """The statements of a method as text, without its docstring."""
+    statements = [ast.unparse(s) for s in node.body]
+    return statements[1:] if ast.get_docstring(node) is not None else statements
+
+
+def _class_in_its_file(target: type) -> tuple[ast.ClassDef, list[str]] | None:
+    """(its node, the lines of its file or notebook cell): found through one of its methods.
+
+    inspect knows no classes of notebooks, and in files it parses everything once more.
+    """
+    for value in vars(target).values():
+        for code in codes_of(value):
+            lines = linecache.getlines(code.co_filename)
+            try:
+                tree = ast.parse("".join(lines))
+            except (SyntaxError, ValueError):
+                continue
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.ClassDef) or node.name != target.__name__:
+                    continue
+                if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
+                    return node, lines
+    return None

@@ -1,0 +1,100 @@
+"""Small questions to a syntax tree, and to code, that several modules ask."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+SAVING = ("forward", "setup_context")  # the methods that may save tensors
+
+
+def called(node: ast.AST) -> str:
+    """The last name of what a call calls ("sum" for x.sum() and torch.sum(x)); "" for anything else."""
+    return name_of(node.func) if isinstance(node, ast.Call) else ""
+
+
+def name_of(node: ast.AST) -> str:
+    """The name that a node is, or the attribute that it takes; "" for any other."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def codes_of(value: Any) -> Iterator[types.CodeType]:
+    """The code of a function or method, and of what it wraps.
+
+    Decorators such as once_differentiable keep the learner's function in ``__wrapped__``.
+    """
+    function = getattr(value, "__func__", value)
+    for _ in range(5):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            yield code
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            return
+
+
+def without_inner_functions(node: ast.FunctionDef) -> Iterator[ast.AST]:
+    """Every node of a function, without those of functions that are defined in it."""
+    waiting: list[ast.AST] = list(node.body)
+    while waiting:
+        current = waiting.pop(0)
+        yield current
+        if not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(current)
+
+
+def raises_not_implemented(statement: ast.stmt) -> bool:
+    """Whether a statement is ``raise NotImplementedError``."""
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
+        return False
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+
+
+def bindings(function: ast.FunctionDef, name: str) -> list[ast.stmt]:
+    """Statements that make what a name stands for, or write into it: name[…] += …, name.add_(…)."""
+    return [n for n in ast.walk(function) if name in map(_base, _targets(n))]  # type: ignore[misc]
+
+
+def assignments(function: ast.FunctionDef, name: str) -> list[ast.stmt]:
+    """Those that give the name itself another value."""
+    return [n for n in bindings(function, name) if any(getattr(t, "id", "") == name for t in _targets(n))]  # fmt: skip
+
+
+def _targets(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.Assign():
+            return node.targets
+        case ast.AugAssign():
+            return [node.target]
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method) as call)):
+            return [call] if method.endswith("_") else []
+    return []
+
+
+def _base(node: ast.AST) -> str:
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return getattr(node, "id", "")
+
+
+def saved_as(
+    function: ast.FunctionDef, name: str, saving: Sequence[ast.FunctionDef]
+) -> list[tuple[ast.FunctionDef, ast.AST]]:
+    """What was saved, and where, that a name of ``a, name = ctx.saved_tensors`` stands for."""
+    found: list[tuple[ast.FunctionDef, ast.AST]] = []
+    for node in ast.walk(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        names = [ast.unparse(t) for t in target.elts] if isinstance(target, ast.Tuple) else []
+        if name not in names or not ast.unparse(node.value).endswith("saved_tensors"):  # type: ignore[attr-defined]
+            continue
+        for method in saving:
+            for call in ast.walk(method):
+                saves = isinstance(call, ast.Call) and ast.unparse(call.func).endswith(
+                    "save_for_backward"
+                )
+                if saves and len(call.args) == len(names):  # type: ignore[attr-defined]
+                    found.append((method, call.args[names.index(name)]))  # type: ignore[attr-defined]
+    return found

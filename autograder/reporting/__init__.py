@@ -1,0 +1,1 @@
+"""What people read: the report as text, HTML and JSON."""

@@ -1,0 +1,47 @@
+"""Shows something that has both a text and an HTML form, in a notebook or in a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol
+
+CELL = 'style="text-align:left;vertical-align:top;padding:0.3em 0.8em"'
+
+
+class View(Protocol):
+    """What `show` can show."""
+
+    def __str__(self) -> str: ...
+
+    def _repr_html_(self) -> str: ...
+
+
+def is_rich() -> bool:
+    """Whether IPython runs this, which can show HTML; where it was not imported nobody runs in it."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
+
+
+def show(view: View) -> None:
+    """As HTML in a notebook, with the text beside it for other readers; as text elsewhere."""
+    if not is_rich():
+        print(view)
+        return
+    from IPython.display import display
+
+    display({"text/plain": str(view), "text/html": view._repr_html_()}, raw=True)
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """An HTML table whose first column names its rows. Cells are HTML already."""
+    head = "".join(f'<th scope="col" {CELL}>{name}</th>' for name in heads)
+    body = "".join(
+        f'<tr><th scope="row" {CELL}>{first}</th>'
+        + "".join(f"<td {CELL}>{cell}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return (
+        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,191 @@
+"""From what was observed to a report: the half of a check that never runs the learner's code.
+
+In a notebook both halves run in one process. When submissions are graded the learner's half runs in
+a box and this one outside; the verdict is the same, and so are the words, but for numbers that are
+finite and wrong: how they came about is seen where the submission can run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from autograder.contract.exercise import Exercise
+from autograder.contract.plan import make_plan
+from autograder.contract.promises import PROMISES, Line, State, promise_of
+from autograder.contract.references import References
+from autograder.explaining.explanation import explained
+from autograder.judging.evidence import Evidence
+from autograder.judging.finding import Finding, fault
+from autograder.judging.rules import NOT_ASKED, Verdicts, in_order, judge
+from autograder.observation.compare import show
+from autograder.observation.observation import Answer, Observation, Question
+from autograder.observation.source import Source
+from autograder.reporting.report import Report
+from autograder.reporting.wording import said
+from autograder.running.submission import FUNCTION_CLASS, INSTANCE, OTHER_CLASS, OWN_APPLY, Kind
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One complete check as it is put to a submission: the exercise and its questions.
+
+    It can be put to any number of submissions: the questions are only read, and what the reference
+    answers (``references``) is computed when the first of them is judged.
+    """
+
+    exercise: Exercise
+    questions: tuple[Question, ...]
+    hidden: bool
+    seed: int
+    devices: tuple[str, ...] = ("cpu",)
+    references: References = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.references is None:
+            object.__setattr__(self, "references", References(self.exercise))
+
+    @classmethod
+    def of(
+        cls, exercise: Exercise, seed: int, hidden: bool, devices: tuple[str, ...] = ("cpu",)
+    ) -> Asked:
+        """The questions of a check. The same seed, the same questions; hidden: with other numbers."""
+        references = References(exercise)
+        questions = tuple(make_plan(exercise, seed, hidden, devices, references))
+        return cls(exercise, questions, hidden, seed, devices, references)
+
+    @cached_property
+    def rules(self) -> dict[str, str]:
+        """The rules that have something to judge here: public names by key."""
+        return rules_asked(self.exercise, self.questions)
+
+    def report(self, graded: bool = False) -> Report:
+        """An empty report on it."""
+        return Report(
+            self.exercise.name, False, hidden=self.hidden, seed=self.seed, devices=self.devices,
+            graded=graded,
+        )  # fmt: skip
+
+
+def verdict(
+    asked: Asked,
+    observation: Observation,
+    source: Source,
+    graded: bool = False,
+    believed: frozenset[str] = frozenset(),
+    follow: Callable[..., list[dict[str, Any]]] | None = None,
+    flow: Callable[[Question], Any] | None = None,
+) -> Report:
+    """Judge what was observed.
+
+    believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
+    follow    asks of one element (question, Element) what happened on the way to it, where the
+              submission can still be run
+    flow      asks of a question how all of its answer came about, where the submission can still be run
+    """
+    report = asked.report(graded)
+    evidence = Evidence(
+        asked.exercise, list(asked.questions), observation, source, asked.references, follow,
+        flow,
+    )  # fmt: skip
+    if observation.facts.get("interrupted"):
+        report.interrupted = True
+        report.findings = [_stopped(evidence, graded)]
+        return report
+    verdicts = judge(evidence)
+    findings = [explained(f, evidence) for f in verdicts.findings[:1]] + verdicts.findings[1:]
+    findings += [explained(f, evidence) for f in verdicts.advice]
+    findings = [with_inputs(f, evidence) for f in findings[:1]] + findings[1:]
+    report.findings = [said(f, asked.exercise.sentences) for f in findings]
+    report.passed = not verdicts.findings  # advice is none of them
+    report.held = [r.sentence for r in verdicts.held if r.key not in believed]
+    report.skipped = [r.name for r in verdicts.skipped]
+    report.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
+    report.promises = promises_of(asked, verdicts, believed)
+    if report.not_started:
+        report.promises = tuple(replace(line, state="not reached") for line in report.promises)
+    report.printed = str(observation.facts.get("printed", ""))
+    return report
+
+
+def promises_of(
+    asked: Asked, verdicts: Verdicts, believed: frozenset[str] = frozenset()
+) -> tuple[Line, ...]:
+    """What was found of each promise of the exercise. What was skipped and not asked says nothing."""
+    broken = {rule.promise for rule in verdicts.broken}
+    kept = {rule.promise for rule in verdicts.held if rule.key not in believed}
+    kept |= {rule.promise for rule, _ in verdicts.undecided}
+    kept |= {promise_of(found.rule) for found in verdicts.advice}
+    open_ = {rule.promise for rule in verdicts.skipped if rule.key in asked.rules}
+
+    def state(key: str) -> State:
+        return "broken" if key in broken else "not reached" if key in open_ else "kept"
+
+    spoken_of = broken | open_ | kept
+    return tuple(Line(p.key, state(p.key)) for p in PROMISES if p.key in spoken_of)
+
+
+def with_inputs(finding: Finding, evidence: Evidence) -> Finding:
+    """The finding with what the call that shows it was given, where a number stands beside another."""
+    shown = finding.evidence
+    if "actual" not in shown:
+        return finding
+    pair = finding.pair or next(
+        (p for p in evidence.pairs("run", "function") if p.where == shown.get("case")), None
+    )
+    if pair is None:
+        return finding
+    upstream = ", ".join(show(g) for g in pair.question.upstream if g is not None)
+    more: dict[str, Any] = {
+        "inputs": {evidence.argument(i): show(a) for i, a in enumerate(pair.question.args)}
+    }
+    if upstream and promise_of(finding.rule) != "values" and finding.rule != "forward-unstable":
+        more["upstream"] = upstream
+    return replace(finding, evidence={**more, **shown})
+
+
+def wrong_kind(kind: Kind, exercise: Exercise) -> Finding | None:
+    """A finding where the submission is not even the kind of thing that was asked for."""
+    if kind.what == INSTANCE:
+        cause = "kind/instance"
+    elif not exercise.is_function and kind.what == OWN_APPLY:
+        cause = "kind/own-apply"
+    elif exercise.is_function and kind.what in (FUNCTION_CLASS, OWN_APPLY):
+        cause = "kind/class-for-function"
+    elif not exercise.is_function and kind.what == OTHER_CLASS:
+        cause = "kind/other-class"
+    elif not kind.callable:
+        cause = "kind/not-callable"
+    else:
+        return None
+    name, signature = exercise.name, exercise.signature
+    return said(fault("not-a-function", cause, name=name, signature=signature, type=kind.type_name))
+
+
+def rules_asked(exercise: Exercise, questions: Sequence[Question]) -> dict[str, str]:
+    """The rules that have something to judge in a plan (not NOT_ASKED): public names by key."""
+    blank = Observation({q.id: Answer(data={"passed": True}) for q in questions}, {})
+    evidence = Evidence(exercise, list(questions), blank, Source())
+    asked: dict[str, str] = {}
+    for rule in in_order(evidence):
+        try:
+            if rule.judge(evidence) is NOT_ASKED:
+                continue
+        except Exception:  # a blank answer is not one the rule can read: it was asked all the same
+            pass
+        asked[rule.key] = rule.name
+    return asked
+
+
+def _stopped(evidence: Evidence, graded: bool) -> Finding:
+    answers = list(evidence.observation.answers.values())
+    failure = answers[-1].failure if answers else None
+    shown: dict[str, Any] = {"holds_no_values": True}
+    place: dict[str, Any] = {}
+    if failure is not None and failure.line:
+        shown |= {"line": failure.line, "source": failure.source}
+        place = {"method": failure.function, "line": failure.line, "source": failure.source}
+    cause = "stopped/in-time" if graded else "stopped/interrupted"
+    return said(fault("raises", cause, evidence=shown, **place))

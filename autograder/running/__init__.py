@@ -1,0 +1,1 @@
+"""All that touches the learner's code: it runs here and nowhere else."""

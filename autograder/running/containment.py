@@ -1,0 +1,254 @@
+"""Runs the learner's code and puts everything it may have changed back as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import linecache
+import os
+import random
+import signal
+import tempfile
+import threading
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from autograder.observation.observation import Failure
+from autograder.running.function_classes import OWN, TORCH, instead_of_backward
+
+# Modules whose functions a submission could replace so that a reference goes wrong with it.
+_GUARDED = (torch, torch.Tensor, torch.autograd, torch.nn.functional, torch.autograd.Function)
+
+
+@dataclass
+class Contained:
+    """What a contained block printed and left changed."""
+
+    printed: str = ""
+    changed: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+@contextlib.contextmanager
+def contained(capture: bool = True) -> Iterator[Contained]:
+    """Restore default dtype, grad mode, random state, threads and torch's own functions afterwards.
+
+    Prints are captured (cut to 2,000 characters) and nothing reaches stderr, neither Python's nor the
+    file descriptor's: nbgrader gives a test cell that wrote to stderr no points. Backward passes that
+    start one another without end get a RecursionError.
+    """
+    seen = Contained()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(nesting_limited())
+        stack.enter_context(_older_kept())
+        stack.enter_context(_names_restored(seen))
+        stack.enter_context(_state_restored(seen))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        if capture:
+            out = io.StringIO()
+            stack.enter_context(contextlib.redirect_stdout(out))
+            stack.enter_context(contextlib.redirect_stderr(out))
+            stack.enter_context(_quiet_stderr())
+        stack.enter_context(_interrupts(seen))
+        try:
+            yield seen
+        finally:
+            if capture:
+                seen.printed = out.getvalue()[:2000]
+
+
+_freezing: ContextVar[bool] = ContextVar("freezing", default=False)
+
+
+@contextlib.contextmanager
+def _older_kept() -> Iterator[None]:
+    """Inside the block Python's collector leaves alone what was there before: else each look takes 0.1 s."""
+    if _freezing.get():
+        yield
+        return
+    token = _freezing.set(True)
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        _freezing.reset(token)
+
+
+# What a submission may leave changed: how it is read, and how it is set.
+_STATE: tuple[tuple[str, Callable[[], Any], Callable[[Any], Any]], ...] = (
+    ("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
+    ("the grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
+    ("the number of threads", torch.get_num_threads, torch.set_num_threads),
+    ("deterministic mode", torch.are_deterministic_algorithms_enabled,
+     torch.use_deterministic_algorithms),
+    ("anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def _state_restored(seen: Contained) -> Iterator[None]:
+    """Put the state back; notes what a submission had left changed."""
+    before = [read() for _, read, _ in _STATE]
+    drawn, drawn_by_python, directory = torch.get_rng_state(), random.getstate(), _directory()
+    try:
+        yield
+    finally:
+        for (what, read, put), value in zip(_STATE, before, strict=True):
+            if read() != value:
+                put(value)
+                seen.changed.append(what)
+        # The probe itself draws no random numbers, so this only undoes what the learner's code drew.
+        torch.set_rng_state(drawn)
+        random.setstate(drawn_by_python)
+        if directory and _directory() != directory:
+            with contextlib.suppress(OSError):
+                os.chdir(directory)
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+@contextlib.contextmanager
+def _names_restored(seen: Contained) -> Iterator[None]:
+    before = {owner: dict(vars(owner)) for owner in _GUARDED}
+    try:
+        yield
+    finally:
+        for owner, names in before.items():
+            seen.changed += _restore_names(owner, names)
+
+
+def _restore_names(owner: Any, names: dict[str, Any]) -> list[str]:
+    """Undo replaced attributes of torch. Attributes that torch itself adds lazily are left alone."""
+    title = getattr(owner, "__name__", str(owner))
+    title = {"Tensor": "torch.Tensor", "Function": "torch.autograd.Function"}.get(title, title)
+    changed = []
+    current = vars(owner)
+    for name in [name for name, value in names.items() if current.get(name) is not value]:
+        now, value = current.get(name), names[name]
+        if not callable(value) or isinstance(value, types.ModuleType):
+            continue
+        if not _is_torchs_own(now):
+            with contextlib.suppress(Exception):
+                setattr(owner, name, value)
+                changed.append(f"{title}.{name}")
+    return changed
+
+
+def _is_torchs_own(value: Any) -> bool:
+    """Whether torch itself put the new value there (it replaces some functions when first used)."""
+    code = getattr(getattr(value, "__func__", value), "__code__", None)
+    return code is not None and code.co_filename.startswith(TORCH)
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Send the descriptor of stderr to a temporary file for a while (C++ code writes past sys.stderr)."""
+    try:
+        saved = os.dup(2)
+    except OSError:  # a closed descriptor has nothing to keep quiet
+        yield
+        return
+    with tempfile.TemporaryFile() as sink:
+        try:
+            os.dup2(sink.fileno(), 2)
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+@contextlib.contextmanager
+def _interrupts(seen: Contained) -> Iterator[None]:
+    """Tell a person's interrupt from a KeyboardInterrupt that the submission raises itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def note(signum: int, frame: Any) -> None:
+        seen.interrupted = True
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        # A submission may have put its own handler there; ours is replaced either way.
+        signal.signal(signal.SIGINT, previous if previous is not None else signal.SIG_DFL)
+
+
+def failure_from(error: BaseException, stage: str, files: frozenset[str]) -> Failure:
+    """Turn an exception into plain data: the learner's own last line, the original message, cut.
+
+    files  the files (or notebook cells) in which the submission's functions are defined
+    """
+    frames: list[tuple[types.CodeType, int]] = []
+    trace = error.__traceback__
+    while trace is not None and len(frames) < 5000:
+        frames.append((trace.tb_frame.f_code, trace.tb_lineno))
+        trace = trace.tb_next
+    mine = [f for f in frames if f[0].co_filename in files]
+    own = bool(mine)
+    if not mine:
+        mine = [f for f in frames if not f[0].co_filename.startswith((OWN, TORCH, "<frozen"))]
+        mine = [f for f in mine if "site-packages" not in f[0].co_filename][-1:]
+    line, source, function = None, "", ""
+    if mine:
+        code, line = mine[-1]
+        source = linecache.getline(code.co_filename, line).strip()
+        function = code.co_name
+    message = _text(error)
+    return Failure(
+        stage, type(error).__name__, message[:1500], line, source[:200], function, own,
+        isinstance(error, RuntimeError),
+    )  # fmt: skip
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception class of the learner's own may fail to print itself
+        return "(the error's own message could not be read)"
+
+
+DEEPEST = (
+    30  # nested checkpoints need a few; a pass that leads to itself would need infinitely many
+)
+
+ENDLESS = "a backward pass starts backward passes without end"
+
+
+@contextlib.contextmanager
+def nesting_limited() -> Iterator[None]:
+    """Raise RecursionError where more than ``DEEPEST`` backward passes run inside one another.
+
+    A backward that differentiates a graph through its own node never comes to its end: Python's
+    recursion limit does not count what the engine calls, and the process would be killed.
+    """
+    depth = 0
+
+    def run(original: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal depth
+        if depth >= DEEPEST:
+            raise RecursionError(ENDLESS)
+        depth += 1
+        try:
+            return original(*args, **kwargs)
+        finally:
+            depth -= 1
+
+    with instead_of_backward(run):
+        yield

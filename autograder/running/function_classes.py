@@ -1,0 +1,198 @@
+"""Function classes: which there are, where they are written, and other methods for them for a while."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from autograder.observation.syntax import codes_of
+
+MOST_NODES = 2000  # of a graph that are looked at
+OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # autograder/
+TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+
+
+def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the parameters of ``user`` that hands them on to ``call``.
+
+    ``apply(x, scale=2.0)`` is legal since torch 2.13, which reads the names from the code of forward;
+    a wrapper that takes ``*args, **kwargs`` has none.
+    """
+    code = getattr(user, "__code__", None)
+    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if code is None or code.co_kwonlyargcount or code.co_flags & variable:
+        return call
+    bound = inspect.ismethod(user)  # a class method has its class already
+    names = code.co_varnames[bound : code.co_argcount]
+    defaults = getattr(user, "__defaults__", None) or ()
+    plain = len(names) - len(defaults)
+    left_out = object()
+
+    def hand_on(*values: Any) -> Any:
+        # What was left out stays left out: the learner's own default holds, and inputs are counted right.
+        while values and values[-1] is left_out:
+            values = values[:-1]
+        filled = [
+            defaults[i - plain] if value is left_out else value for i, value in enumerate(values)
+        ]
+        return call(*filled)
+
+    space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
+    exec(_definition(names, plain), space)
+    return functools.update_wrapper(space["made"], user)
+
+
+@functools.cache
+def _definition(names: tuple[str, ...], plain: int) -> types.CodeType:
+    """The code that defines a function of these parameters; all but the first ``plain`` have a default."""
+    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
+    text = f"def made({', '.join(given)}): return _call({', '.join(names)})"
+    return compile(text, "<same parameters>", "exec")
+
+
+@contextlib.contextmanager
+def patched(patches: list[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Set (class or module, name, new value) for the block; afterwards each is as it was.
+
+    Make all new values before: a subclass may inherit from a class that is patched first.
+    """
+    undo: list[tuple[Any, str, Any]] = []
+    try:
+        for cls, name, new in patches:
+            undo.append((cls, name, vars(cls).get(name)))
+            setattr(cls, name, new)
+        yield
+    finally:
+        for cls, name, old in reversed(undo):
+            if old is None:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, old)
+
+
+@contextlib.contextmanager
+def instead_of_backward(run: Callable[..., Any]) -> Iterator[bool]:
+    """In the block ``run(original, roots, …)`` is called for every backward pass of torch.
+
+    Gives False, and does nothing, where this torch starts backward in another way.
+    """
+    name = "_engine_run_backward"
+    original = getattr(torch.autograd, name, None)
+    if original is None:
+        yield False
+        return
+    new = functools.wraps(original)(functools.partial(run, original))
+    with patched([(torch.autograd, name, new)]):
+        yield True
+
+
+@contextlib.contextmanager
+def passes_inside(classes: Iterable[type]) -> Iterator[list[str]]:
+    """Gives the names of the methods of ``classes`` that start a backward pass of torch themselves."""
+    methods = ("forward", "backward", "vjp", "setup_context")
+    written = {name: [getattr(cls, name) for cls in classes] for name in methods}
+    codes = {code: name for name in methods for each in written[name] for code in codes_of(each)}
+    found: list[str] = []
+
+    def run(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code not in codes:
+            frame = frame.f_back
+        if frame is not None:
+            found.append(codes[frame.f_code])
+        return original(*args, **kwargs)
+
+    with instead_of_backward(run):
+        yield found
+
+
+def functions(root: type = Function) -> Iterator[type]:
+    """Every Function class that is not torch's own, depth first."""
+    cls: type
+    for cls in root.__subclasses__():
+        if not (cls.__module__ or "").startswith("torch."):
+            yield cls
+        yield from functions(cls)
+
+
+def files_of(submission: Any) -> frozenset[str]:
+    """The files in which a submission's functions are written."""
+    found = set()
+    candidates = [submission]
+    if isinstance(submission, type):
+        for base in submission.__mro__:
+            if not (base.__module__ or "").startswith("torch"):
+                candidates += list(vars(base).values())
+    for value in candidates:
+        found |= {code.co_filename for code in codes_of(value)}
+    return frozenset(f for f in found if not f.startswith((TORCH, OWN)))
+
+
+def custom_nodes(outputs: Iterable[Any]) -> Iterator[Any]:
+    """The nodes with a hand-written backward in the graph of these outputs."""
+    queue: list[Any] = [o.grad_fn for o in outputs if isinstance(o, Tensor)]
+    visited: set[Any] = {None}
+    while queue and len(visited) < MOST_NODES:
+        node = queue.pop()
+        if node not in visited:
+            visited.add(node)
+            if hasattr(node, "_forward_cls"):
+                yield node
+            queue += [n for n, _ in node.next_functions]
+
+
+def classes_of(outputs: Iterable[Any]) -> tuple[type, ...]:
+    """The classes whose hand-written backward the graph of these outputs holds."""
+    return tuple(dict.fromkeys(node._forward_cls for node in custom_nodes(outputs)))
+
+
+def backwards_of(classes: Iterable[type]) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+    """(class, name, method) of each backward, or vjp, that somebody wrote."""
+    for cls in classes:
+        for name in ("backward", "vjp"):
+            if (written := getattr(cls, name, None)) not in (None, getattr(Function, name)):
+                yield cls, name, written
+
+
+# The code that every backward has which the decorator made.
+_ONCE = once_differentiable(lambda ctx: None).__code__
+
+
+def without_once_differentiable(classes: Iterable[type]) -> list[tuple[type, str, Any]]:
+    """What ``patched`` takes to run each backward without that decorator; [] where none has it."""
+    found = []
+    for cls, name, wrapper in backwards_of(classes):
+        inner = getattr(wrapper, "__wrapped__", None)
+        if inner is not None and getattr(wrapper, "__code__", None) is _ONCE:
+            found.append((cls, name, staticmethod(getattr(inner, "__func__", inner))))
+    return found
+
+
+@contextlib.contextmanager
+def in_backward(classes: Iterable[type], *modes: AbstractContextManager[Any]) -> Iterator[None]:
+    """Run every backward of ``classes`` under the modes; each can be entered again and again."""
+
+    def under_modes(user: Callable[..., Any]) -> Any:
+        @functools.wraps(user)
+        def call(*args: Any) -> Any:
+            with contextlib.ExitStack() as stack:
+                for mode in modes:
+                    stack.enter_context(mode)
+                return user(*args)
+
+        return staticmethod(call)
+
+    with patched([(cls, name, under_modes(user)) for cls, name, user in backwards_of(classes)]):
+        yield

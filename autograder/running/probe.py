@@ -1,0 +1,208 @@
+"""Questions in, plain observations out: with its procedures, all that calls the learner's code.
+
+Nothing here judges. Whatever the submission raises, returns or changes becomes part of an Answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from autograder.contract.draws import same_draws
+from autograder.observation.observation import (
+    LOOKED_FOR_WRITES,
+    Answer,
+    BackwardCall,
+    Failure,
+    Observation,
+    Question,
+)
+from autograder.observation.snapshot import Moment
+from autograder.running.containment import contained, failure_from
+from autograder.running.function_classes import passes_inside, patched
+from autograder.running.nonfinite import Element, follow, to_be_followed
+from autograder.running.operands import look_again
+from autograder.running.questioning import Asking
+from autograder.running.submission import Submission
+from autograder.running.trace import Trace, record
+from autograder.running.value_flow import Flow, flow_of
+from autograder.running.watching import QuickMeta, last_returns
+
+
+def probe(
+    value: Any, questions: Sequence[Question], scenarios: dict[str, Any],
+    stop: Callable[[], bool] = lambda: False,
+) -> Observation:  # fmt: skip
+    """Put every question to the submission. Stops early when a person interrupts, and where ``stop`` says so."""
+    submission = Submission(value)
+    observation = Observation()
+    was_collecting = gc.isenabled()
+    with contained() as seen:
+        for question in questions:
+            if stop():
+                break
+            answer = _ask(Asking(submission, question, scenarios))
+            observation.answers[question.id] = answer
+            if seen.interrupted:
+                answer.interrupted = True
+                break
+    if was_collecting:
+        gc.enable()
+    observation.facts = {
+        "printed": seen.printed,
+        "changed": list(dict.fromkeys(seen.changed)),
+        "interrupted": seen.interrupted,
+    }
+    return observation
+
+
+def _ask(ask: Asking) -> Answer:
+    submission, question, answer, trace = ask.submission, ask.question, ask.answer, Trace()
+    # Recording takes time, and shows among what is measured: only where a rule reads the trace.
+    meta = question.device == "meta"
+    watching = question.kind in ("run", "needs", "function") and not meta
+    holds = question.kind == "run" and question.variant in LOOKED_FOR_WRITES
+    with _own_numbers(question), contextlib.ExitStack() as watched:
+        try:
+            if meta:
+                watched.enter_context(QuickMeta())
+            if watching:
+                ends = last_returns(submission.several_returns)
+                answer.returned_at = watched.enter_context(ends)
+                recording = record(*submission.classes, keep=None, hold=holds, details=False)
+                trace = watched.enter_context(recording)
+            inner = watched.enter_context(passes_inside(submission.classes))
+            ask.put()
+            if inner and question.kind in ("run", "second", "needs", "structure"):
+                answer.data["passes_inside"] = inner[:1]
+        # SystemExit and KeyboardInterrupt too: a submission may raise them.
+        except BaseException as error:
+            watched.close()
+            stage = ask.stage
+            ended = not any(b.error for a in trace.applications for b in a.backwards)
+            if stage == "backward" and ended and watching:
+                stage = "engine"  # the learner's backward came to its end; torch refused what it returned
+            answer.failure = failure_from(error, stage, submission.files)
+            error.__traceback__ = None
+            plain = question.kind in ("run", "function") and not question.variant
+            if plain and question.role in ("main", "batch"):
+                look_again(answer.failure, replace(ask, answer=Answer()).put, submission.files)
+    _read_trace(trace, question, answer)
+    if to_be_followed(question, answer):
+        answer.data["arithmetic"] = _followed(ask)
+    return answer
+
+
+def follow_one(
+    value: Any, question: Question, scenarios: dict[str, Any], wrong: Element
+) -> list[dict[str, Any]]:
+    """What happened on the way to one element of a question's answer that is finite and wrong."""
+    with contained():
+        return _followed(Asking(Submission(value), question, scenarios), wrong)
+
+
+def _followed(ask: Asking, wrong: Element | None = None) -> list[dict[str, Any]]:
+    """Put a question again, with the same random numbers, and follow each operation."""
+    again = replace(ask, answer=Answer())
+    return follow(again.answer, lambda: _put(again), ask.submission.files, wrong)
+
+
+def answered(value: Any, question: Question, scenarios: dict[str, Any]) -> Answer:
+    """What is answered to one question, and nothing of how: a tenth of the time. Inside ``contained``."""
+    ask = Asking(Submission(value), question, scenarios)
+    with _heard(value) as returned:
+        try:
+            _put(ask)
+        except (Exception, SystemExit) as error:
+            stage = "engine" if ask.stage == "backward" and returned else ask.stage
+            ask.answer.failure = Failure(stage, type(error).__name__, "")
+    if question.kind in ("run", "needs"):
+        ask.answer.raw = _only(returned, question)
+    return ask.answer
+
+
+def flow(value: Any, question: Question, scenarios: dict[str, Any]) -> Flow:
+    """How what is answered to one question came about, operation by operation."""
+    submission = Submission(value)
+
+    def run(answer: Answer) -> Any:
+        with _heard(value) as returned:
+            with contextlib.suppress(Exception, SystemExit):  # of a gradient of another shape, too
+                _put(Asking(submission, question, scenarios, answer))
+            return _only(returned, question)
+
+    with contained():
+        return flow_of(run, question, submission.files)
+
+
+@contextlib.contextmanager
+def _heard(value: Any) -> Iterator[list[tuple[Any, ...]]]:
+    """What the backward of a class returns, each time that it is called inside the block."""
+    returned: list[tuple[Any, ...]] = []
+    own = vars(value).get("backward") if isinstance(value, type) else None
+
+    def backward(*given: Any) -> Any:
+        values = own.__func__(*given)  # type: ignore[union-attr]
+        returned.append(values if isinstance(values, tuple) else (values,))
+        return values
+
+    heard = isinstance(own, staticmethod)
+    with patched([(value, "backward", staticmethod(backward))] if heard else []):
+        yield returned
+
+
+def _only(returned: list[tuple[Any, ...]], question: Question) -> tuple[Any, ...] | None:
+    """What the one call of backward returned, a value for each argument; None where it is otherwise."""
+    single = len(returned) == 1 and len(returned[0]) == len(question.args)
+    return returned[0] if single else None
+
+
+def _put(ask: Asking) -> None:
+    """Put a question with the random numbers that it always has, and watch nothing."""
+    with _own_numbers(ask.question):
+        ask.put()
+
+
+@contextlib.contextmanager
+def _own_numbers(question: Question) -> Iterator[None]:
+    """What a submission (or gradgradcheck) draws for a question is the same each time."""
+    with same_draws(question):
+        try:
+            yield
+        finally:
+            torch.set_grad_enabled(True)
+
+
+def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
+    """What the learner's own backward returned, aligned with the arguments of the question."""
+    calls = []
+    for app in trace.applications:
+        if app.inputs_changed:
+            answer.data["inputs_changed_in_forward"] = list(app.inputs_changed)
+        if app.attributes:
+            answer.data["on_ctx"] = [[a.holder, a.who] for a in app.attributes]
+        for each in app.backwards:
+            returned = None
+            if each.returned is not None:
+                returned = tuple(v.values if isinstance(v, Moment) else v for v in each.returned)
+            calls.append(
+                BackwardCall(
+                    returned, each.returned_type, each.grad_mode, each.needs,
+                    tuple(each.upstream_changed), tuple(each.saved_changed),
+                )
+            )  # fmt: skip
+    answer.backward = tuple(calls)
+    if question.kind == "function":  # a Function that it applies has arguments of its own
+        return
+    single = [a for a in trace.applications if a.backwards]
+    if len(single) == 1 and single[0].backwards[0].returned is not None and single[0].inputs:
+        first = calls[0]
+        answer.raw_count = len(first.returned or ())
+        answer.expected_count = len(single[0].inputs)
+        if answer.expected_count == len(question.args):
+            answer.raw = first.returned

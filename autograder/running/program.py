@@ -1,0 +1,133 @@
+"""What runs of a submission: of each cell some of its statements, without annotations, as plain Python.
+
+The grader reads exactly the trees that are run here. Nothing in a cell is ever text that becomes code:
+magics were taken out before, and annotations, which decorators like to evaluate, are not there.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import sys
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.running.containment import failure_from
+
+# Annotations that stay, since custom operators read them; each is a name and nothing else.
+ANNOTATIONS = frozenset({"Tensor", "int", "float", "bool"})
+_made = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Of a cell the top-level statements that run.
+
+    cell    its name for people, such as "cell 7 (sigmoid)"
+    text    the whole cell as Python, its lines numbered as in the notebook
+    picked  the places of those statements; None for all of them
+    """
+
+    cell: str
+    text: str
+    picked: tuple[int, ...] | None = None
+
+    def tree(self) -> ast.Module:
+        """What is compiled. Raises SyntaxError, or what deeply nested text provokes."""
+        tree = plain(self.text)
+        if self.picked is not None:
+            tree.body = [tree.body[place] for place in self.picked]
+        return tree
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How a piece stopped: the error, and where ("line 3: y = z")."""
+
+    cell: str
+    kind: str
+    message: str
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" + (f" ({self.place})" if self.place else "")
+
+
+class _WithoutAnnotations(ast.NodeTransformer):
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = _kept(node.annotation)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = _kept(node.returns)
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        plain = ast.Assign(targets=[node.target], value=node.value)
+        return self.generic_visit(ast.copy_location(plain, node))
+
+
+def _kept(annotation: ast.expr | None) -> ast.expr | None:
+    plain = isinstance(annotation, ast.Name) and annotation.id in ANNOTATIONS
+    return annotation if plain else None
+
+
+def plain(text: str) -> ast.Module:
+    """The tree of a text with plain annotations only, and a statement for each module it imports.
+
+    Raises SyntaxError, or what deeply nested text provokes.
+    """
+    tree = ast.parse(text)
+    _WithoutAnnotations().visit(tree)
+    tree.body = [one for node in tree.body for one in _each_import(node)]
+    return tree
+
+
+def _each_import(node: ast.stmt) -> list[ast.stmt]:
+    if not isinstance(node, ast.Import):
+        return [node]
+    return [ast.copy_location(ast.Import([alias]), node) for alias in node.names]
+
+
+def new_space() -> dict[str, Any]:
+    """An empty namespace, that of what Python calls ``__main__`` from here on."""
+    sys.modules["__main__"] = main = types.ModuleType("__main__")
+    return main.__dict__
+
+
+def run(pieces: Iterable[Piece], space: dict[str, Any]) -> list[Stop]:
+    """Run the pieces one after another; one that stops with an error keeps no other from running.
+
+    KeyboardInterrupt ends the piece that it meets, as any error does.
+    """
+    stops = []
+    for piece in pieces:
+        file = f"<{piece.cell} #{next(_made)}>"
+        # Tracebacks and the reports' "your line" read the source from here.
+        lines = piece.text.splitlines(keepends=True)
+        linecache.cache[file] = (len(piece.text), None, lines, file)
+        try:
+            exec(compile(piece.tree(), file, "exec", dont_inherit=True), space)
+        except BaseException as error:  # an answer may raise anything, SystemExit too
+            stops.append(_stop(piece.cell, error, file))
+    return stops
+
+
+def _stop(cell: str, error: BaseException, file: str) -> Stop:
+    if isinstance(error, SyntaxError):  # str(error) names a file that the learner does not know
+        return syntax_stop(cell, error)
+    failure = failure_from(error, "cell", frozenset({file}))
+    place = f"line {failure.line}: {failure.source}" if failure.line else ""
+    return Stop(cell, failure.kind, failure.message[:1000], place)
+
+
+def syntax_stop(cell: str, error: SyntaxError) -> Stop:
+    """The stop of a cell that is no Python."""
+    shown = (error.text or "").strip()[:200]
+    place = f"line {error.lineno}: {shown}" if error.lineno else ""
+    return Stop(cell, type(error).__name__, str(error.msg)[:1000], place)

@@ -1,0 +1,294 @@
+"""How each kind of question is put to a submission: the only code, with the probe, that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.differentiation import copied, paired, second_order
+from autograder.contract.exercise import Sampler
+from autograder.observation.observation import Answer, Question
+from autograder.observation.snapshot import changed, differs, moment
+from autograder.running.func_questions import forward_mode, opcheck, vmap
+from autograder.running.function_classes import (
+    classes_of,
+    custom_nodes,
+    functions,
+    in_backward,
+    patched,
+    without_once_differentiable,
+)
+from autograder.running.structure import look_inside
+from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
+from autograder.running.watching import Watching, counted, repeated_line, work_of
+
+Gradients = tuple[Tensor | None, ...]
+
+
+@dataclass
+class Asking:
+    """One question as it is put to a submission: its answer so far, and where in a run we are."""
+
+    submission: Submission
+    question: Question
+    scenarios: dict[str, Any]
+    answer: Answer = field(default_factory=Answer)
+    stage: str = "forward"
+
+    def put(self) -> None:
+        """Ask; what the submission raises passes through."""
+        PROCEDURES[self.question.kind](self, self.question, self.answer)
+
+    def call(self, args: Sequence[Any], output: Any) -> tuple[tuple[Any, ...], dict[int, Tensor]]:
+        """Take what forward gave into the answer; the outputs, and the arguments that want a gradient."""
+        answer = self.answer
+        answer.single = not isinstance(output, tuple | list)
+        if isinstance(output, list):
+            answer.data["returned_list"] = True
+        outputs = (output,) if answer.single else tuple(output)
+        answer.outputs = tuple(map(plain, outputs))
+        answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)
+        answer.custom = next(custom_nodes(outputs), None) is not None
+        return outputs, wanting(args)
+
+    def forward(self) -> tuple[list[Any], tuple[Any, ...], dict[int, Tensor]]:
+        """Fresh arguments, the outputs for them, and those that want a gradient."""
+        args = fresh_arguments(self.question)
+        return args, *self.call(args, self.submission(*args))
+
+    def gradients(self, outputs: Sequence[Any], wanted: dict[int, Tensor]) -> Gradients:
+        """Copies of the gradients with the upstream gradients of the question."""
+        self.stage = "backward"
+        upstream = fresh_upstream(self.question, outputs)
+        return tuple(map(copied, gradients_of(outputs, upstream, wanted)))
+
+
+def wanting(args: Sequence[Any]) -> dict[int, Tensor]:
+    """The arguments that want a gradient, by position."""
+    return {i: a for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad}
+
+
+def plain(value: Any) -> Any:
+    """A detached copy of a tensor; a plain value as it is; anything else as its type's name."""
+    if isinstance(value, Tensor):
+        return copied(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return f"<{type(value).__name__}>"
+
+
+def gradients_of(
+    outputs: Sequence[Any], upstream: Sequence[Tensor | None], wanted: dict[int, Tensor]
+) -> Gradients:
+    """The gradients as torch gives them; None for each where there is nothing to differentiate."""
+    roots, grads = paired(outputs, upstream)
+    if not roots or not wanted:
+        return tuple(None for _ in wanted)
+    return torch.autograd.grad(roots, list(wanted.values()), grads, allow_unused=True)
+
+
+def _run(ask: Asking, q: Question, answer: Answer) -> None:
+    """Forward and backward as a training step does it; looks whether anything was written to."""
+    args = fresh_arguments(q)
+    before = list(map(moment, args))
+    outputs, wanted = ask.call(args, ask.submission(*args))
+    upstream = fresh_upstream(q, outputs)
+    marks = list(map(moment, upstream))
+    if upstream:
+        ask.stage = "backward"
+        answer.gradients = tuple(map(copied, gradients_of(outputs, upstream, wanted)))
+    answer.inputs_changed = tuple(changed(before, args))
+    # The gradients were asked for without .backward(): whoever filled .grad did it in a backward.
+    answer.data["grad_left"] = _grad_left(args)
+    answer.upstream_changed = bool(changed(marks, upstream))
+
+
+def _grad_left(args: Sequence[Any]) -> list[int]:
+    leaves = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_leaf]
+    return [i for i, leaf in leaves if leaf.grad is not None]
+
+
+def _second(ask: Asking, q: Question, answer: Answer) -> None:
+    """Gradients of a weighted sum of the gradients; with ``mixed``, in a loss that adds x³.
+
+    Where backward is once differentiable, its second derivatives without that decorator too.
+    """
+    classes: list[type] = []
+    try:
+        answer.gradients, answer.second = _differentiated_twice(ask, classes)
+    finally:
+        if patches := without_once_differentiable(classes):
+            answer.data["without_decorator"] = _without(patches, replace(ask, answer=Answer()))
+
+
+def _differentiated_twice(ask: Asking, classes: list[type]) -> tuple[Gradients, Gradients]:
+    """The first and the second derivatives; notes in ``classes`` whose backward is differentiated."""
+    q = ask.question
+    _, outputs, wanted = ask.forward()
+    classes += classes_of(outputs)
+    upstream = fresh_upstream(q, outputs)
+    for g in upstream:
+        if g is not None:
+            g.requires_grad_(True)
+    ask.stage = "second"
+    mixed = bool(q.more.get("mixed"))
+    return second_order(outputs, upstream, list(wanted.values()), q.directions, mixed)
+
+
+def _without(patches: list[tuple[type, str, Any]], ask: Asking) -> dict[str, Any]:
+    """The second derivatives with the patches, or the error that they end in."""
+    try:
+        with patched(patches):
+            _, second = _differentiated_twice(ask, [])
+    except Exception as error:  # whichever it is: there is none without the decorator either
+        return {"second": [], "error": type(error).__name__}
+    return {"second": list(second), "error": ""}
+
+
+def _needs(ask: Asking, q: Question, answer: Answer) -> None:
+    """Backward when only the arguments in ``wants`` need a gradient, and how many operations it takes."""
+    _, outputs, wanted = ask.forward()
+    counting, ran = bool(q.more.get("counted")), Watching()
+    with in_backward((ask.submission.classes or functions()) if counting else (), ran):
+        answer.gradients = ask.gradients(outputs, wanted)
+    if counting:
+        answer.data["operations"] = work_of(ran.operations)
+
+
+def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
+    """Several forwards, then two backwards: nothing may be shared between the calls."""
+    mine, other = fresh_arguments(q), fresh_arguments(q, q.more["args"])
+    outputs, wanted = ask.call(mine, ask.submission(*mine))
+    held = list(map(moment, outputs))
+    aside = replace(ask, answer=Answer())
+    other_outputs, other_wanted = aside.call(other, ask.submission(*other))
+    if q.more["unlike"] is not None:
+        _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
+    answer.data["overwritten"] = changed(held, outputs)
+    answer.gradients = ask.gradients(outputs, wanted)
+    answer.data["other"] = list(ask.gradients(other_outputs, other_wanted))
+
+
+def _mutate(ask: Asking, q: Question, answer: Answer) -> None:
+    """Write to an argument (or the output) after forward: backward must refuse or stay right."""
+    args, outputs, wanted = ask.forward()
+    target = q.more["target"]
+    ask.stage = "mutate"
+    with torch.no_grad():
+        (outputs[0] if target == "output" else args[target]).mul_(3.0).add_(0.7)
+    answer.gradients = ask.gradients(outputs, wanted)
+
+
+def _structure(ask: Asking, q: Question, answer: Answer) -> None:
+    """Which operations run, and how many bytes stay alive between forward and backward."""
+    args = fresh_arguments(q)
+
+    def forward() -> tuple[Any, ...]:
+        output = ask.submission(*args)
+        return tuple(output) if isinstance(output, tuple | list) else (output,)
+
+    def backward(outputs: tuple[Any, ...]) -> None:
+        ask.stage = "backward"
+        found = gradients_of(outputs, fresh_upstream(q, outputs), wanting(args))
+        answer.gradients = tuple(map(copied, found))
+
+    look_inside(answer, args, ask.submission.classes or tuple(functions()), forward, backward)
+
+
+def _grown(ask: Asking, q: Question, answer: Answer) -> None:
+    """A case as it is and with more rows: the answers to the latter, and the work that both take."""
+    answer.data["work"], counts, files = [], [], ask.submission.files
+    for args, upstream in ((q.more["args"], q.more["upstream"]), (q.args, q.upstream)):
+        asked = replace(q, args=args, upstream=upstream)
+        ready = fresh_arguments(asked)
+        ask.stage = "forward"
+        with counted(files) as forward:
+            output = ask.submission(*ready)
+        outputs, wanted = ask.call(ready, output)
+        given = fresh_upstream(asked, outputs)
+        ask.stage = "backward"
+        with counted(files) as backward:
+            found = gradients_of(outputs, given, wanted)
+        work = [forward.operations, forward.lines, backward.operations, backward.lines]
+        answer.data["work"].append(work)
+        counts.append((forward, backward))
+    answer.data["repeated"] = [repeated_line(*both) for both in zip(*counts, strict=True)]
+    answer.gradients = tuple(map(copied, found))
+
+
+def _refusal(ask: Asking, q: Question, answer: Answer) -> None:
+    """Arguments that the contract says are refused: forward only."""
+    ask.stage = "call"
+    ask.forward()
+
+
+def _gradcheck(ask: Asking, q: Question, answer: Answer) -> None:
+    """torch's own gradcheck, or gradgradcheck, on the arguments of the question (float64)."""
+    checker = torch.autograd.gradcheck if q.more["order"] == 1 else torch.autograd.gradgradcheck
+    args = dict(enumerate(fresh_arguments(q)))
+    wanted = wanting(list(args.values()))
+
+    def function(*tensors: Tensor) -> Any:
+        out = ask.submission(*(args | dict(zip(wanted, tensors, strict=True))).values())
+        return out if isinstance(out, Tensor) else tuple(out)
+
+    ask.stage = "gradcheck"
+    checker(function, tuple(wanted.values()))
+    answer.data["passed"] = True
+
+
+def _function(ask: Asking, q: Question, answer: Answer) -> None:
+    """A plain function: its value, and (where asked) the gradient through it."""
+    ask.stage = "call"
+    args = fresh_arguments(q)
+    before = list(map(moment, args))
+    outputs, wanted = ask.call(args, ask.submission(*args))
+    tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
+    # By value: a function may move its input and put it back (a Function may not: torch looks).
+    answer.inputs_changed = tuple(i for i, a in tensors if differs(before[i], a))
+    answer.data["changed_by"] = [
+        _difference(args[i], before[i].values) for i in answer.inputs_changed
+    ]
+    answer.data["grad_left"] = _grad_left(args)
+    answer.data["requires_grad_changed"] = [
+        i for i, a in tensors if a.requires_grad != (i in q.wants)
+    ]
+    if q.upstream:
+        found = gradients_of(outputs, fresh_upstream(q, outputs), wanted)
+        answer.gradients = tuple(map(copied, found))
+
+
+def _difference(now: Tensor, before: Tensor) -> float:
+    """The largest change of an element, as a share of the largest one; infinite where that says nothing."""
+    numbers = now.shape == before.shape and before.is_floating_point() and before.numel()
+    if not numbers or not bool(before.any()):
+        return float("inf")
+    return float((now.detach() - before).abs().max() / before.abs().max())
+
+
+def _scenario(ask: Asking, q: Question, answer: Answer) -> None:
+    """An exercise's own experiment."""
+    ask.stage = "call"
+    answer.data = ask.scenarios[q.more["name"]].run(ask.submission, Sampler(q.more["seed"]))
+
+
+PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
+    "run": _run,
+    "second": _second,
+    "needs": _needs,
+    "interleave": _interleave,
+    "mutate": _mutate,
+    "structure": _structure,
+    "grown": _grown,
+    "refusal": _refusal,
+    "gradcheck": _gradcheck,
+    "function": _function,
+    "scenario": _scenario,
+    "jvp": forward_mode,
+    "vmap": vmap,
+    "opcheck": opcheck,
+}

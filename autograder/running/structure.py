@@ -1,0 +1,191 @@
+"""Looks inside one forward and backward: which operations ran, and which storages stay alive.
+
+A tensor in a closure or a global hides from ``saved_tensors_hooks`` and from ctx, so storages are
+counted where they are made: a dispatch mode sees every operation's results and keeps weak
+references to their storages.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode, resolve_name
+
+from autograder.observation.observation import Answer, Kept
+from autograder.observation.snapshot import storage_of, tensors_within, who_is
+from autograder.running.function_classes import custom_nodes, in_backward
+from autograder.running.watching import Storages, Watching, work_of
+
+SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
+
+
+class _Calls(TorchFunctionMode):
+    """Public torch functions by identity, whatever name the learner gave them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.functions: dict[Any, None] = {}
+        self.grad_enabled = False
+
+    @property
+    def names(self) -> list[str]:
+        return [_function_name(function) for function in self.functions]
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        self.functions[func] = None
+        self.grad_enabled = self.grad_enabled or torch.is_grad_enabled()
+        return func(*args, **(kwargs or {}))
+
+
+@functools.cache
+def _operation_name(operation: Any) -> str:
+    """aten.add.Tensor, aten.exp; torch's operations are few and live as long as the process."""
+    return str(operation).removesuffix(".default")
+
+
+_function_names: dict[Any, str] = {}
+
+
+def _function_name(func: Any) -> str:
+    """The public name of one of torch's own functions (remembered), else the name it says it has."""
+    if func in _function_names:
+        return _function_names[func]
+    name = resolve_name(func)
+    if name is None:
+        return str(getattr(func, "__qualname__", func))
+    _function_names[func] = str(name)
+    return str(name)
+
+
+def look_inside(
+    answer: Answer,
+    args: list[Any],
+    classes: Iterable[type],
+    forward: Callable[[], tuple[Any, ...]],
+    backward: Callable[[tuple[Any, ...]], None],
+) -> None:
+    """Run forward, count what stays alive, run backward; fill in the answer.
+
+    Operations of backward are noted and counted only while the learner's own backward runs.
+    """
+    with Storages() as storages, _Calls() as calls:
+        outputs = forward()
+    answer.forward_ops = tuple(
+        dict.fromkeys([*calls.names, *map(_operation_name, storages.operations)])
+    )
+    answer.kept = tuple(_kept(args, outputs, storages))
+    called, ran = _Calls(), Watching()
+    try:
+        with in_backward(classes, called, ran):
+            backward(outputs)
+    finally:
+        answer.data["operations"] = work_of(ran.operations)
+        answer.backward_ops = tuple(
+            dict.fromkeys([*called.names, *map(_operation_name, ran.operations)])
+        )
+        answer.data["grad_enabled_in_backward"] = called.grad_enabled
+
+
+def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
+    """Every distinct storage that a hand-written node keeps, inputs and outputs included."""
+    kept: list[Kept] = []
+    seen: set[int] = set()
+
+    def note(holder: str, tensor: Tensor) -> None:
+        key, size = storage_of(tensor)
+        if key in seen:
+            return
+        seen.add(key)
+        own = tensor.numel() * tensor.element_size()
+        who = _name(tensor, args, outputs)
+        # A saved input (or a view of one) keeps the bytes it covers, whatever its storage held before.
+        counted = own if who != "intermediate" else size
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        like = _like(tensor, args, outputs) if who == "intermediate" else ""
+        kept.append(Kept(holder, who, tuple(tensor.shape), dtype, counted, key, like))
+
+    for node in custom_nodes(outputs):
+        for i, tensor in enumerate(_saved_of(node)):
+            if isinstance(tensor, Tensor):
+                note(f"saved[{i}]", tensor)
+        for name, value in vars(node).items():
+            if name not in ("to_save", "dirty_tensors", "non_differentiable"):
+                for path, tensor in tensors_within(value, f"ctx.{name}"):
+                    note(path, tensor)
+                count = _numbers_in(value)
+                if count >= SOME_NUMBERS:
+                    kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
+    return kept
+
+
+def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list[Kept]:
+    """Every distinct storage kept for backward, those that no node shows included."""
+    kept = kept_by_nodes(args, outputs)
+    known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
+    known |= {each.storage for each in kept}
+    left = storages.left(known)
+    if left:
+        gc.collect()  # garbage in cycles is not kept for backward: look again before saying so
+        left = storages.left(known)
+    for made in left:
+        dtype = str(made.dtype).removeprefix("torch.")
+        kept.append(Kept("hidden", "intermediate", made.shape, dtype, made.size, made.storage))
+    return kept
+
+
+def _like(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
+    """The input or output whose numbers an intermediate has, "mask" and so on, or "" for any other."""
+    for kind, group in (("output", outputs), ("input", args)):
+        for i, other in enumerate(group):
+            same = isinstance(other, Tensor) and other.shape == tensor.shape
+            if same and tensor.dtype == other.dtype and torch.equal(tensor, other):
+                return f"{kind}[{i}]"
+    zero = tensor == 0
+    if tensor.numel() and bool(zero.all()):
+        return "zeros"
+    masks = {"mask": 1, "mask of −inf": -torch.inf}
+    return next((m for m, n in masks.items() if bool((zero | (tensor == n)).all())), "")
+
+
+def _numbers_in(value: Any, depth: int = 0) -> int:
+    """How many floats a value holds that is no tensor: values copied out of torch, where no hook sees.
+
+    Whole numbers are shapes and positions; nobody keeps a result in them.
+    """
+    if isinstance(value, np.ndarray):
+        return int(value.size) if np.issubdtype(value.dtype, np.floating) else 0
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple | set) and depth < 6:
+        return sum(_numbers_in(item, depth + 1) for item in value)
+    return int(type(value) is float and depth > 0)
+
+
+def _name(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
+    """who_is, but a saved output counts as the output: unpacking it makes a new tensor object."""
+    who = who_is(tensor, tuple(args), outputs)
+    if who.startswith("view of "):
+        kind, index = who.removeprefix("view of ").rstrip("]").split("[")
+        whole = (args if kind == "input" else outputs)[int(index)]
+        if whole.shape == tensor.shape and whole.stride() == tensor.stride():
+            return who.removeprefix("view of ")
+    return who
+
+
+def _saved_of(node: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(node.saved_tensors)
+    except RuntimeError:  # a saved tensor was written to: other questions judge that
+        return ()

@@ -1,0 +1,113 @@
+"""What was handed in, made callable in one way; what kind of thing it is, and what it is given."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from autograder.contract.functions import resolve
+from autograder.observation.observation import Named, Question
+from autograder.running.function_classes import files_of
+from autograder.running.watching import with_several_returns
+
+FUNCTION_CLASS, OTHER_CLASS, INSTANCE, OTHER = "function-class", "class", "instance", "other"
+OWN_APPLY = "function-class with an apply of its own"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What kind of thing was handed in, as plain data.
+
+    what  FUNCTION_CLASS, OWN_APPLY, OTHER_CLASS, INSTANCE (of a Function) or OTHER (functions among them)
+    """
+
+    what: str
+    callable: bool
+    type_name: str
+
+
+def kind_of(value: Any) -> Kind:
+    """Looks at the type only: nothing of the submission runs."""
+    if isinstance(value, Function):
+        what = INSTANCE
+    elif isinstance(value, type):
+        what = FUNCTION_CLASS if issubclass(value, Function) else OTHER_CLASS
+        if what == FUNCTION_CLASS and any(
+            "apply" in vars(c) for c in value.__mro__[: value.__mro__.index(Function)]
+        ):
+            what = OWN_APPLY  # through it, torch's own way to forward and backward may not be taken
+    else:
+        what = OTHER
+    return Kind(what, callable(value), type(value).__name__)
+
+
+class Submission:
+    """A Function class, or a callable that applies one, made callable in one way."""
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.is_class = isinstance(value, type) and issubclass(value, Function)
+        owner = getattr(value, "__self__", None)
+        if not self.is_class and isinstance(owner, type) and issubclass(owner, Function):
+            value, self.is_class = owner, True  # MySigmoid.apply says as much as MySigmoid
+        self.target = value
+        self.files = files_of(value)
+        self.several_returns = with_several_returns(value)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.target.apply(*args) if self.is_class else self.target(*args)
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        """The classes to trace; () means every Function there is (a wrapper may use any)."""
+        return (self.target,) if self.is_class else ()
+
+
+def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
+    """Fresh copies of the arguments: leaves, in the layout and on the device of the question."""
+    made: list[Any] = []
+    for position, value in enumerate(question.args if args is None else args):
+        if isinstance(value, Named):
+            value = resolve(value)
+        elif isinstance(value, torch.nn.Module):
+            value = copy.deepcopy(value).to(question.device)
+        elif isinstance(value, Tensor):
+            value = value.to(question.device, copy=True)
+            if question.layout == "transposed":
+                value = transposed(value)
+            if position in question.wants:
+                value.requires_grad_(True)
+        made.append(value)
+    return made
+
+
+def transposed(tensor: Tensor) -> Tensor:
+    """The same values with other strides: dimensions stored in reverse order, every second element."""
+    if tensor.dim() == 0:
+        return tensor
+    roomy = tensor.new_zeros(*reversed(tensor.shape), 2)
+    view = roomy[..., 0].permute(*reversed(range(tensor.dim())))
+    view.copy_(tensor)
+    return view.detach()
+
+
+def fresh_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:
+    """The upstream gradients for these outputs; None where a question has none."""
+    made: list[Tensor | None] = []
+    for given, output in zip(question.upstream, outputs, strict=False):
+        if given is None or not isinstance(output, Tensor):
+            made.append(None)
+            continue
+        given = given.to(output.device, copy=True)
+        if question.layout == "expanded":
+            given = given.expand(output.shape)
+        elif question.layout in ("transposed", "consumer"):
+            given = transposed(given)
+        made.append(given)
+    return made

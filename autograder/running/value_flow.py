@@ -1,0 +1,69 @@
+"""How the values of one run came about: the numbers of each operation, its line, and what it was made of."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from autograder.observation.observation import Answer, Question
+from autograder.running.operations import Array, Operation, Place, placed, recorded
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """What one operation gave.
+
+    line   the learner's line that called it, or whose derivative it is part of; None: nobody knows
+    text   of that line
+    given  the values of other operations that it was computed from
+    """
+
+    numbers: Array
+    line: int | None
+    given: tuple[Value, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The results of a run by kind and place, ("output", 0) or ("gradient", 1), and every value on the way."""
+
+    results: Mapping[tuple[str, int], Value]
+    values: tuple[Value, ...]
+
+
+def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[str]) -> Flow:
+    """Repeat a run with every operation recorded.
+
+    run  puts the question, fills the answer, and gives what backward returned, where that was heard
+    """
+    raw: Any = None
+    answer = Answer()
+    with contextlib.suppress(Exception, SystemExit), recorded(files) as operations:
+        raw = run(answer)
+    known: dict[tuple[Operation, int], Value] = {}
+    for operation in operations.all:
+        places = [p for p in operation.given if isinstance(p, Place)]
+        origins = [o for p in places for o in operations.written(p, operation.order)]
+        given = tuple(dict.fromkeys(known[o] for o in origins))
+        text = linecache.getline(operation.file, operation.line or 0).strip()
+        for which, made in enumerate(operation.results):
+            if made is not None:
+                known[operation, which] = Value(made.values, operation.line, given, text)
+    results: dict[tuple[str, int], Value] = {}
+    gradients = zip(question.wants, answer.gradients or (), strict=False)
+    tensors = [("output", k, t) for k, t in enumerate(answer.outputs or ())]
+    tensors += [("gradient", i, t) for i, t in gradients]
+    tensors += [("gradient", i, t) for i, t in enumerate(raw or ())]
+    for kind, at, tensor in tensors:
+        place = placed(tensor) if isinstance(tensor, Tensor) else None
+        if isinstance(place, Place):
+            origins = operations.written(place, len(operations.all) + 1)
+            given = tuple(dict.fromkeys(known[o] for o in origins))
+            results[kind, at] = Value(place.values, None, given)
+    return Flow(results, tuple(known.values()))

@@ -1,0 +1,241 @@
+"""Watches what runs: operations of torch, storages that stay alive, lines and returns of the learner.
+
+Counts and not seconds: the same code gives the same counts on every machine, whatever else it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import opcode
+import sys
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+
+from autograder.observation.snapshot import storage_of
+from autograder.observation.syntax import codes_of
+
+
+class PlainMode(TorchDispatchMode):
+    """A dispatch mode in which nothing is compiled, and ``run`` makes each operation run.
+
+    torch wraps every operation of any other mode to keep torch.compile out, which takes as long as
+    the operation itself on a small tensor.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return self.run(func, args, kwargs or {})
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+
+class Watching(PlainMode):
+    """How often each operation ran; ``saw`` is called with each and the tensors it gave."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations: Counter[Any] = Counter()
+
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        """Nothing more than counting."""
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        self.operations[func] += 1
+        if isinstance(result, Tensor):
+            self.saw(func, (result,))
+        else:
+            self.saw(func, [value for value in tree_iter(result) if isinstance(value, Tensor)])
+        return result
+
+
+# What a trace runs as well: copies, and the look whether they are still alike.
+_OF_A_TRACE = frozenset(
+    [torch.ops.aten.detach.default, torch.ops.aten.clone.default, torch.ops.aten.equal.default]
+)
+
+
+def work_of(operations: Mapping[Any, int]) -> int:
+    """The number of operations, of which it is known how often each ran; without those of a trace.
+
+    So the same is counted where something is traced and where it is not.
+    """
+    return sum(times for each, times in operations.items() if each not in _OF_A_TRACE)
+
+
+class Made(NamedTuple):
+    """A storage that an operation made, and the first tensor in it. ``size`` is in bytes."""
+
+    storage: int
+    reference: StorageWeakRef
+    size: int
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+
+class Storages(Watching):
+    """Weak references to every storage that an operation made while the mode was on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: dict[int, Made] = {}
+
+    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
+            key, size = storage_of(tensor)
+            if size and key not in self._made:  # a key that is referred to does not come back
+                reference = StorageWeakRef(tensor.untyped_storage())
+                self._made[key] = Made(key, reference, size, tuple(tensor.shape), tensor.dtype)
+
+    def left(self, known: Container[int]) -> list[Made]:
+        """Those that are still alive, but for ``known`` ones."""
+        made = self._made.items()
+        return [each for key, each in made if key not in known and not each.reference.expired()]
+
+    def alive(self, *without: Tensor) -> int:
+        """Bytes of the storages that are still alive, those of ``without`` left out."""
+        return sum(made.size for made in self.left({storage_of(t)[0] for t in without}))
+
+
+_MOST = 10_000  # operations with their arguments that are remembered
+_known: dict[Any, tuple[Any, ...]] = {}
+
+
+class QuickMeta(PlainMode):
+    """Operations on meta tensors that ran before take microseconds.
+
+    A meta tensor has a shape and no data: running on it shows which tensors a Function makes on a fixed
+    device. Many of torch's meta kernels are written in Python and take a hundred times as long as the
+    operation itself on a small tensor. What they give depends on the kinds and shapes of what they are
+    given alone, so it is remembered; errors, and results that share memory with an argument, are not.
+    """
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        # By identity: an operation is hashed in Python, which takes as long as the answer.
+        key = (id(func), torch.get_default_dtype(), _kind(args), _kind(kwargs))
+        if (known := _known.get(key)) is not None:
+            shape, stride, dtype = known
+            return torch.empty_strided(shape, stride, dtype=dtype, device="meta")
+        result = func(*args, **kwargs)
+        new = all(each.alias_info is None for each in func._schema.returns)
+        if isinstance(result, Tensor) and result.is_meta and new and len(_known) < _MOST:
+            _known[key] = result.shape, result.stride(), result.dtype
+        return result
+
+
+def _kind(value: Any) -> Any:
+    """What a result may depend on: of a tensor all but its numbers, of anything else what it is."""
+    if isinstance(value, Tensor):
+        return value.shape, value.stride(), value.dtype, value.device
+    if isinstance(value, list | tuple):
+        return tuple(map(_kind, value))
+    if isinstance(value, dict):
+        return tuple((name, _kind(each)) for name, each in value.items())
+    return type(value), value
+
+
+# ---- Python's own lines ----------------------------------------------------------------------
+@contextlib.contextmanager
+def _traced(
+    wanted: Callable[[CodeType], bool], note: Callable[[FrameType, str], None], lines: bool
+) -> Iterator[None]:
+    """Call ``note`` with each event of the frames that run wanted code; without lines, of calls alone."""
+
+    def inside(frame: FrameType, event: str, argument: Any) -> Any:
+        note(frame, event)
+        return inside
+
+    def enter(frame: FrameType, event: str, argument: Any) -> Any:
+        if not wanted(frame.f_code):
+            return None
+        frame.f_trace_lines = lines
+        return inside
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@dataclass
+class Work:
+    """What ran: operations as torch's dispatcher counts them, lines with their repetitions.
+
+    places  how often each line ran, by file and number
+    """
+
+    ran: Watching = field(default_factory=Watching)
+    places: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    @property
+    def operations(self) -> int:
+        return self.ran.operations.total()
+
+    @property
+    def lines(self) -> int:
+        return self.places.total()
+
+
+@contextlib.contextmanager
+def counted(files: frozenset[str] = frozenset()) -> Iterator[Work]:
+    """Count what runs in the block. Lines are counted in code of the given files only."""
+    work = Work()
+
+    def note(frame: FrameType, event: str) -> None:
+        work.places[frame.f_code.co_filename, frame.f_lineno] += event == "line"
+
+    with _traced(lambda code: code.co_filename in files, note, True), work.ran:
+        yield work
+
+
+def repeated_line(few: Work, many: Work) -> tuple[int, str, int, int] | None:
+    """(number, text, times, times) of the line that runs so much more often in the second; None for none."""
+    grown = many.places - few.places
+    if not grown:
+        return None
+    most = max(grown.values())
+    file, number = min(place for place, times in grown.items() if times == most)
+    text = linecache.getline(file, number).strip()[:200]
+    return number, text, few.places[file, number], many.places[file, number]
+
+
+_RETURNS = [opcode.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in opcode.opmap]
+_METHODS = ("forward", "setup_context", "backward", "vjp")
+
+
+def with_several_returns(target: Any) -> frozenset[CodeType]:
+    """The code of a function, or of a class's methods, that can end in more than one place."""
+    values = [getattr(target, name, None) for name in _METHODS]
+    found = {code for value in (target, *values) for code in codes_of(value)}
+    return frozenset(c for c in found if sum(map(c.co_code[::2].count, _RETURNS)) > 1)
+
+
+@contextlib.contextmanager
+def last_returns(codes: frozenset[CodeType]) -> Iterator[dict[str, int]]:
+    """By function name, the line in which it last ended in the block. Costs nothing without codes."""
+    ended: dict[str, int] = {}
+
+    def note(frame: FrameType, event: str) -> None:
+        if event == "return":
+            ended[frame.f_code.co_name] = frame.f_lineno
+
+    with _traced(codes.__contains__, note, False) if codes else contextlib.nullcontext():
+        yield ended

@@ -1,0 +1,116 @@
+"""Functions in the styles of public code: no false alarm, nothing wrong passes, surrogates are known as such."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder import evaluate
+from tests.anyfn.making import Entry, normal, op
+from tests.anyfn.right import RIGHT
+from tests.anyfn.surrogates import BROKEN, SURROGATE
+from tests.anyfn.wrong import WRONG
+
+ALL = [*RIGHT, *WRONG, *SURROGATE, *BROKEN]
+
+
+def test_the_bank_is_large_and_names_each_function_once():
+    assert len(ALL) >= 100
+    assert len({entry.name for entry in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
+def test_what_is_said_of_it(entry: Entry):
+    report = evaluate(entry.submission, inputs=entry.inputs, seed=1, seconds=None, **entry.terms)
+    noted = any(f.rule == "surrogate" for f in report.findings)
+    if entry.verdict == "wrong":
+        assert not report.passed
+        assert report.findings[0].rule in entry.rules, str(report)
+    else:
+        assert report.passed, str(report)
+        assert noted == (entry.verdict == "surrogate" and "surrogate" not in entry.terms)
+
+
+# ---- the boundary between what is meant and what is forgotten ---------------------------------
+
+X = torch.tensor([-1.6, -0.7, -0.2, 0.3, 0.8, 1.9], dtype=torch.float64)
+N = -X.abs() - 0.1
+
+
+def scaled(factor):
+    return lambda ctx, g: factor * g
+
+
+MEANT = {
+    "sign": (torch.sign, scaled(1), X),
+    "sign, three times": (torch.sign, scaled(3), X),
+    "floor of negative numbers": (torch.floor, scaled(1), 3 * N),
+    "thresholds": (lambda x: (x > 0.5).double() + (x > -0.5).double(), scaled(1), X),
+    "a quantiser of two bits": (lambda x: (x * 2).round().clamp(-2, 1) / 2, scaled(1), X),
+    "a quantiser beyond its range": (lambda x: (x * 2).round().clamp(-2, 1) / 2, scaled(1), 4 * X),
+    "identity, reversed": (torch.clone, scaled(-1), X),
+    "identity, stopped": (torch.clone, scaled(0), X),
+    "identity, halved": (lambda x: x.view_as(x), scaled(0.5), X),
+    "a mask with a jump": (lambda x: x * (x.abs() > 0.5), scaled(1), X),
+    "sign times a mean": (lambda x: x.sign() * x.abs().mean(), scaled(1), X),
+}
+FORGOTTEN = {
+    "sign with a minus": (torch.sign, scaled(-1), X),
+    "relu without its mask": (torch.relu, scaled(1), X),
+    "relu without its mask where all is flat": (torch.relu, scaled(1), N),
+    "relu twice where all passes": (torch.relu, scaled(2), -N),
+    "hardtanh without its mask": (lambda x: x.clamp(-1, 1), scaled(1), X),
+    "hardtanh beyond its bounds": (lambda x: x.clamp(-0.1, 0.1), scaled(1), X),
+    "a constant": (lambda x: torch.ones_like(x), scaled(1), X),
+    "an opposite": (torch.neg, scaled(1), X),
+    "twice": (lambda x: 2 * x, scaled(1), X),
+    "absolute value": (torch.abs, scaled(1), X),
+    "a sawtooth doubled": (lambda x: x - x.floor(), scaled(2), X),
+    "tanh that is nearly a sign": (lambda x: torch.tanh(20 * x), scaled(1), X),
+    "a shift": (lambda x: x + 1e-3, scaled(-1), X),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*MEANT, *FORGOTTEN])
+def test_who_merely_forgot_something_has_no_surrogate(name):
+    forward, backward, x = (MEANT | FORGOTTEN)[name]
+    made = op("Op", lambda ctx, x: forward(x), backward)
+    report = evaluate(made, inputs=(x,), seed=3)
+    assert report.passed == (name in MEANT), str(report)
+
+
+# ---- errors as large as they are measured ------------------------------------------------------
+
+SMOOTH = {
+    "exp": (torch.exp, torch.exp, normal(6)),
+    "tanh far out": (torch.tanh, lambda x: 1 - torch.tanh(x) ** 2, 8 * normal(6)),
+    "sine of large numbers": (torch.sin, torch.cos, 1e3 * normal(6)),
+    "log of small numbers": (torch.log, torch.reciprocal, 1e-4 * normal(6).abs()),
+    "float32 inside": (
+        lambda x: torch.exp(x.float()).double(), lambda x: torch.exp(x.float()).double(), normal(6)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_an_error_ten_times_what_was_measured_is_found_and_one_as_small_is_not(name):
+    from autograder.contract.measured import Measured
+
+    forward, slope, x = SMOOTH[name]
+    x = x.clone().requires_grad_()
+    output = Measured(forward)(x)
+    (measured,) = torch.autograd.grad(output, x, torch.ones_like(output))
+    error = output.grad_fn.run.errors[0]
+    x = x.detach()
+    assert bool(((measured - slope(x)).abs() <= error + 1e-12).all())
+    allowed = error + 1e-6 * slope(x).abs() + 1e-8 * slope(x).abs().max()
+    if name == "float32 inside":
+        allowed = allowed + 1e-4 * slope(x).abs() + 2e-5 * slope(x).abs().max()
+    most = int((allowed / slope(x).abs()).argmin())
+    planted = torch.zeros_like(x)
+    for times, found in ((10.0, True), (0.0, False)):
+        planted[most] = times * allowed[most]
+        made = op("Op", lambda ctx, x: forward(x), lambda ctx, g: g * (slope(x) + planted))
+        report = evaluate(made, inputs=(x,), seed=1, second_order=False)
+        wrong = [f.rule for f in report.findings if f.severity == "error"]
+        assert ("gradient-value" in wrong) == found, str(report)

@@ -1,0 +1,192 @@
+"""What one can say beside inputs, what comes of it, and where it is called from."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from autograder import assert_backward, evaluate
+from autograder.__main__ import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, main
+from tests.anyfn.making import keep, normal, op
+from tests.anyfn.right import Exp, Linear, Swish
+
+ROOT = Path(__file__).parents[2]
+X = normal(4)
+Off = op("Off", lambda ctx, x: keep(ctx, x.exp(), x), lambda ctx, g: g * (ctx.saved_tensors[0].exp() + 1e-4))  # fmt: skip
+OnCtx = op("OnCtx", lambda ctx, x: (setattr(ctx, "x", x), x * x)[1], lambda ctx, g: 2 * g * ctx.x)
+
+
+def errors(report):
+    return [f.rule for f in report.findings if f.severity == "error"]
+
+
+def test_advice_is_shown_and_passes_unless_all_counts():
+    report = evaluate(OnCtx, inputs=(X,), seed=1)
+    assert (report.passed, report.outcome, errors(report)) == (True, "passed", [])
+    assert [f.severity for f in report.findings] == ["advice"]
+    assert "Advice:" in str(report)
+    strict = evaluate(OnCtx, inputs=(X,), seed=1, strict=True)
+    assert errors(strict) == ["saves-on-ctx"]
+    assert evaluate(OnCtx, inputs=(X,), seed=1, strict=True, ignore=["saves-on-ctx"]).passed
+
+
+def test_a_second_derivative_is_asked_for_as_one_says():
+    assert evaluate(Swish, inputs=(X,)).passed
+    assert errors(evaluate(Swish, inputs=(X,), second_order=True)) == ["double-backward-missing"]
+    assert evaluate(Swish, inputs=(X,), second_order=False).findings == []
+
+
+@pytest.mark.parametrize("terms", [{"atol": 1e-3}, {"rtol": 1e-2}, {"nondet_tol": 1e-3}])
+def test_tolerances_allow_more(terms):
+    assert errors(evaluate(Off, inputs=(X,), seed=1, second_order=False))
+    assert evaluate(Off, inputs=(X,), seed=1, second_order=False, **terms).passed
+
+
+def test_the_step_and_the_dtypes_are_taken():
+    assert evaluate(Exp, inputs=(X,), eps=1e-5).passed
+    fixed = op("Fixed", lambda ctx, x: x * torch.ones(4, dtype=torch.float64), lambda ctx, g: g)
+    assert evaluate(fixed, inputs=(X,), strict=False).passed is False  # on meta
+    found = evaluate(fixed, inputs=(X,), dtypes=(torch.float32,), ignore=["fails-device"])
+    assert errors(found) == ["fails-float32"]
+
+
+def test_who_requires_grad_is_differentiated():
+    half = op(
+        "Half", lambda ctx, a, b: keep(ctx, a * b, a, b), lambda ctx, g: (g * ctx.saved_tensors[1], None)
+    )  # fmt: skip
+    a, b = normal(3), normal(3, seed=1)
+    assert errors(evaluate(half, inputs=(a, b))) == ["gradient-missing"]
+    assert evaluate(half, inputs=(a.requires_grad_(), b)).passed
+
+
+def test_no_time_is_no_pass():
+    def slow(ctx, x):
+        time.sleep(0.05)
+        return x.clone()
+
+    report = evaluate(op("Slow", slow, lambda ctx, g: g), inputs=(normal(30),), seconds=0.5)
+    assert (report.outcome, report.passed) == ("incomplete", False)
+    assert report.unasked
+    assert "time ran out" in str(report)
+
+
+def test_what_makes_no_sense_is_said():
+    for terms in ({"ignore": ["gradient"]}, {"device": "cuda:77"}):
+        with pytest.raises(ValueError, match=r"no rule|no device"):
+            evaluate(Exp, inputs=(X,), **terms)
+
+
+def test_an_assertion_carries_the_report():
+    assert_backward(Exp, (X,), reference=torch.exp)
+    with pytest.raises(AssertionError, match="✗ Off: "):
+        assert_backward(Off, (X,), reference=torch.exp)
+
+
+@pytest.mark.parametrize("inputs", [(X, torch.ones(2)), (X, None), (X.int(), X), ({"a": X},)])
+def test_whatever_it_is_given_there_is_a_report(inputs):
+    for submission in (
+        Exp,
+        Linear,
+        lambda x: x.exp(),
+        lambda *a: None,
+        lambda *a: 1 / 0,
+        torch.nn.ReLU(),
+    ):
+        assert evaluate(submission, inputs=inputs, seconds=None).outcome in ("passed", "failed")
+
+
+# ---- from a command and from pytest ------------------------------------------------------------
+
+FILE = """
+import torch
+
+class Good(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.x
+
+class Bad(Good):
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * g * ctx.x
+
+inputs = {"Good": (torch.arange(3.0),), "Bad": (torch.arange(4.0),)}
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "other.py").write_text("import torch\n\ndef some():\n    return (torch.ones(2),)\n")
+    path = tmp_path / "ops.py"
+    path.write_text(FILE)
+    return path
+
+
+def test_every_function_with_inputs_is_checked_in_each_format(file, capsys):
+    def printed(form):
+        assert main(["check", str(file), "--format", form, "--seed", "1"]) == EXIT_FAILED
+        return capsys.readouterr().out
+
+    assert [json.loads(line)["outcome"] for line in printed("json").splitlines()] == [
+        "passed",
+        "failed",
+    ]
+    good, bad = printed("github").splitlines()
+    assert good.startswith(f"::warning file={file},line=7,title=Good%3A saves-on-ctx::")
+    assert bad.startswith(f"::error file={file},line=17,title=Bad%3A gradient-scale::")
+    suite = ElementTree.fromstring(printed("junit").partition("\n")[2])
+    assert [(c.get("name"), c.find("failure") is not None) for c in suite] == [
+        ("Good", False),
+        ("Bad", True),
+    ]
+    assert "✓ Good" in printed("text")
+
+
+def test_inputs_from_another_file_and_the_exit_status(file, capsys):
+    asked = ["check", str(file), "--function", "Good", "--inputs", "other.py:some"]
+    assert main(asked) == EXIT_PASSED
+    assert main([*asked, "--strict"]) == EXIT_FAILED
+    assert main([*asked, "--strict", "--ignore", "saves-on-ctx"]) == EXIT_PASSED
+    assert main([*asked, "--seconds", "0"]) == EXIT_INCOMPLETE
+
+
+def test_pytest_collects_them_where_it_is_asked_to(file):
+    def pytest_says(*options):
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "pytest_backward",
+            "-q",
+        ]
+        done = subprocess.run(
+            [*command, *options, file.name], cwd=file.parent, capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
+        )  # fmt: skip
+        return done.stdout
+
+    assert "no tests ran" in pytest_says()
+    said = pytest_says("--backward")
+    assert "1 failed, 1 passed" in said
+    assert "✗ Bad: The gradient for x is 1.5 ×" in said
+
+
+def test_torch_is_imported_only_then():
+    code = "import sys, pytest_backward; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

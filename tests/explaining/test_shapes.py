@@ -1,0 +1,143 @@
+"""What a wrong shape, sum or dtype is due to; and the causes far out, in other layouts and dtypes."""
+
+import pytest
+import torch
+
+from autograder.explaining.causes.sums import Sum, wrong_dimensions
+from tests.explaining.tiny import CUBE, MATRICES, PRODUCT, RELU, ROWS, told
+
+
+def sums(made):
+    """Three sums down to (2, 1) and (3,), as ``made`` gives them."""
+    wholes = [(torch.randn(4, 2, 3).double(), (2, 1)), (torch.randn(5, 4, 3).double(), (3,)), (torch.randn(2, 3).double(), (2, 3))]  # fmt: skip
+    return [Sum(whole, shape, made(whole, shape)) for whole, shape in wholes]
+
+
+def leading(whole, shape):
+    while whole.dim() > len(shape):
+        whole = whole.sum(0)
+    return whole
+
+
+def stretched(whole, shape):
+    ahead = whole.dim() - len(shape)
+    dims = [i + ahead for i, n in enumerate(shape) if n == 1 != whole.shape[i + ahead]]
+    return whole.sum(dims, keepdim=True) if dims else whole
+
+
+@pytest.mark.parametrize(
+    ("made", "cause"),
+    [
+        (leading, "sum/leading-only"),
+        (stretched, "sum/stretched-only"),
+        (lambda w, s: w.sum(), "sum/everything"),
+        (lambda w, s: w.sum(0), "sum/always-first"),
+        (lambda w, s: stretched(leading(w, s), s) if w.dim() > len(s) else w.sum(), "sum/empty-dims"),
+        (lambda w, s: w.reshape(-1, *s).sum(0) if w.numel() % 2 == 0 else w, "sum/folded"),
+    ],
+)  # fmt: skip
+def test_which_dimensions_were_summed(made, cause):
+    torch.manual_seed(0)
+    assert wrong_dimensions(sums(made), "g", "x").code == cause
+
+
+def test_a_right_sum_has_no_cause():
+    right = sums(lambda whole, shape: whole.sum_to_size(shape))
+    assert wrong_dimensions(right, "g", "x") is None
+
+
+@pytest.mark.parametrize(
+    ("exercise", "forward", "backward", "rule", "cause"),
+    [
+        (PRODUCT, "a * b", "g * b, g * a", "gradient-unsummed", "shape/unsummed"),
+        (PRODUCT, "a * b", "g * b, (g * a).sum()", "gradient-shape", "sum/everything"),
+        (PRODUCT, "(a * b).sum(-1)", "g, g", "forward-shape", "shape/reduced"),
+        (PRODUCT, "(a * b).unsqueeze(0)", "g, g", "forward-shape", "shape/one-too-many"),
+        (MATRICES, "(x @ w).T", "g, g", "forward-shape", "shape/transposed"),
+        (CUBE, "x**3", "(g * 3 * x**2).reshape(-1)", "gradient-shape", "shape/flattened"),
+        (CUBE, "x**3", "(g * 3 * x**2).mean()", "gradient-shape", "shape/averaged"),
+        (RELU, "x.clamp(min=0)", "g[x > 0]", "gradient-shape", "shape/selected"),
+        (ROWS, "torch.logsumexp(x, -1, keepdim=True)", "g", "forward-shape", "shape/one-too-many"),
+        (RELU, "x.clamp(min=0) > 0", "g", "forward-dtype", "forward/dtype"),
+        (CUBE, "(x**3).float()", "g", "forward-dtype", "forward/dtype"),
+    ],
+)
+def test_shapes(exercise, forward, backward, rule, cause):
+    finding = told(exercise, forward, backward)
+    assert (finding.rule, finding.cause) == (rule, cause), finding
+
+
+@pytest.mark.parametrize(
+    ("forward", "step", "next_"),
+    [
+        ("torch.log(torch.exp(x).sum(-1))", "step/operation", "next/own-maximum"),
+        ("x.max() + torch.log(torch.exp(x - x.max()).sum(-1))", "step/not-the-maximum", "next/own-maximum"),
+        ("torch.logsumexp(x.clamp(-50, 50), -1)", "step/limit", "next/limit"),
+    ],
+)  # fmt: skip
+def test_the_operation_that_lost_a_number(forward, step, next_):
+    finding = told(ROWS, forward, "g.unsqueeze(-1) * torch.softmax(x, -1)")
+    assert finding.rule == "forward-unstable"
+    assert finding.facts["steps"][0].cause == step
+    assert (finding.facts["next"].cause, finding.evidence["line"]) == (next_, 5)
+
+
+SLOPE = "x.clamp(min=0)", "g * (x > 0)"
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "rule", "cause"),
+    [
+        (SLOPE[0], "g.as_strided(x.shape, x.stride()) * (x > 0)", "fails-noncontiguous", "strides/memory"),
+        (SLOPE[0], "g * (x > 0).double()", "fails-float32", "float32/wrong"),
+    ],
+)  # fmt: skip
+def test_right_in_the_ordinary_cases_only(forward, backward, rule, cause):
+    finding = told(RELU, forward, backward)
+    assert (finding.rule, finding.cause) == (rule, cause), finding
+    assert finding.evidence["line"]
+
+
+def test_infinity_is_asked_for_where_the_contract_names_it():
+    from dataclasses import replace
+
+    from autograder.contract.exercise import Case
+
+    infinite = Case(
+        "x = −inf", lambda s: (torch.tensor([-torch.inf, 2.0]).double(),), role="special"
+    )
+    finding = told(replace(RELU, cases=(*RELU.cases, infinite)), "x * (x > 0)", SLOPE[1])
+    assert (finding.rule, finding.cause) == ("fails-special-point", "special/wrong"), finding
+    assert finding.evidence["line"]
+    with pytest.raises(AssertionError):  # a function of single elements promises finite numbers
+        told(RELU, "x * (x > 0)", SLOPE[1])
+
+
+def test_tiny_gradients_keep_their_digits_where_that_is_asked():
+    from dataclasses import replace
+
+    from autograder.contract.exercise import Case
+    from tests.explaining.tiny import exercise
+
+    asked = exercise(
+        torch.nn.functional.logsigmoid, "(x)", Case("a vector", lambda s: (s.normal(5),)),
+        Case("large", lambda s: (torch.tensor([20.0, 30.0]).double(),), role="extreme"), keeps_digits=True,
+    )  # fmt: skip
+    finding = told(asked, "torch.nn.functional.logsigmoid(x)", "g * (1 - torch.sigmoid(x))")
+    assert (finding.rule, finding.cause) == ("gradient-unstable", "unstable/gradient")
+    with pytest.raises(AssertionError):  # all checks pass
+        told(replace(asked, keeps_digits=False), "torch.nn.functional.logsigmoid(x)", "g * (1 - torch.sigmoid(x))")  # fmt: skip
+
+
+def test_a_shape_that_is_wrong_in_batches_only():
+    from autograder.contract.exercise import Case
+    from tests.explaining.tiny import exercise
+
+    asked = exercise(
+        lambda x, w: x @ w, "(x, w)", *MATRICES.cases,
+        Case("a batch", lambda s: (s.normal(5, 2, 3), s.normal(3, 4)), role="batch"),
+        second_order="not-judged",
+    )  # fmt: skip
+    finding = told(asked, "x @ w", "g @ w.mT, x.mT @ g")
+    assert finding.rule == "fails-batch-dims"
+    assert finding.cause.startswith(("shape/", "sum/"))

@@ -1,0 +1,118 @@
+"""Each general cause of a wrong number, with a tiny Function: the code, and the facts that decide."""
+
+import pytest
+
+from tests.explaining.tiny import CUBE, DIFFERENCE, MATRICES, RELU, SCALED, told
+
+RIGHT = "g * 3 * x**2"
+
+
+@pytest.mark.parametrize(
+    ("forward", "cause", "facts"),
+    [
+        ("-x**3", "value/sign", {}),
+        ("x * 0", "value/zero", {}),
+        ("2 * x**3", "value/scale", {"ratio": pytest.approx(2)}),
+        ("x**3 / 2", "value/scale", {"ratio": pytest.approx(0.5)}),
+        ("x**3 / 3.141592653589793", "value/scale", {"named": "1/π"}),
+        ("x**3 / x.numel()", "value/scale-source", {"source": "1 / the number of elements"}),
+        ("x**3 * x", "value/times", {"factor": "x"}),
+        ("x**2", "value/divided", {"factor": "x"}),
+        ("x**3 + x", "value/term", {"term": "x"}),
+        ("x**3 + 4", "value/offset", {"off": "4"}),
+        ("(x**3).abs()", "value/function", {"function": "the absolute value"}),
+        ("torch.where(x > 0, x**3, x)", "value/region", {"name": "x", "region": "negative"}),
+        ("x**3 + torch.rand_like(x)", "value/draws", {"line": 5}),
+        ("x**3 + 1e-6", "precision/small-number", {"typed": "1e-06"}),
+        ("(x.float()**3).double()", "precision/single", {"line": 5}),
+        ("x**3 / (x - x)", "value/odd", {"line": 5}),
+        ("float((x**3).sum())", "count/number", {"call": "float"}),
+        ("(x**3,)", "count/other", {"comma": True}),
+        ("[x**3]", "count/other", {"listed": True}),
+    ],
+)
+def test_outputs(forward, cause, facts):
+    finding = told(CUBE, forward, RIGHT)
+    assert finding.cause == cause, finding
+    assert {name: finding.facts[name] for name in facts} == facts
+
+
+@pytest.mark.parametrize(
+    ("backward", "rule", "cause", "facts"),
+    [
+        ("-g * 3 * x**2", "gradient-sign", "value/sign", {}),
+        ("g * 0 * x", "gradient-zero", "value/zero", {}),
+        ("g * 2 // 3 * 0 * x", "gradient-zero", "value/zero-rounded", {}),
+        ("g * 6 * x**2", "gradient-scale", "value/scale", {"ratio": pytest.approx(2)}),
+        ("g * (3 * x)**2", "gradient-scale", "value/scale-power", {"exponent": 2}),
+        ("3 * x**2", "upstream-ignored", "upstream/ignored", {}),
+        ("g.clone()", "gradient-value", "upstream/passed-on", {}),
+        ("g.abs() * 3 * x**2", "upstream-nonlinear", "upstream/abs", {}),
+        ("g.clamp(-1, 1) * 3 * x**2", "upstream-nonlinear", "upstream/clamped", {}),
+        ("g * g * 3 * x**2", "upstream-nonlinear", "upstream/squared", {}),
+        ("g.mean() * 3 * x**2", "gradient-value", "upstream/mean", {}),
+        ("g * 3 * x**2 + x", "upstream-nonlinear", "upstream/constant", {"term": "x"}),
+        ("g * 3 * x**2 * x", "gradient-value", "value/times", {"factor": "x"}),
+        ("g * 3 * x", "gradient-value", "value/divided", {"factor": "x"}),
+        ("g * 3 * (x**3)**2", "gradient-value", "question/output", {"name": "x"}),
+        ("g * 3 * x**2 + g * x", "gradient-value", "value/term", {"term": "x · grad_output"}),
+        ("torch.where(x > 0, g * 3 * x**2, g)", "gradient-value", "value/region", {"region": "negative"}),
+        ("g * 3 * x**2 / (x - x)", "gradient-unstable", "value/odd", {"line": 9}),
+        ("None", "gradient-missing", "gradient/nothing", {"argument": "x"}),
+        ("(g * 3 * x**2).float()", "gradient-dtype", "gradient/dtype", {"line": 9}),
+    ],
+)  # fmt: skip
+def test_gradients(backward, rule, cause, facts):
+    finding = told(CUBE, "x**3", backward)
+    assert (finding.rule, finding.cause) == (rule, cause), finding
+    assert {name: finding.facts[name] for name in facts} == facts
+    assert finding.evidence["line"] == 9
+
+
+@pytest.mark.parametrize(
+    ("forward", "cause"),
+    [
+        ("torch.tanh(x) / scale", "question/inverted"),
+        ("torch.tanh(x) * scale * scale", "value/scale-source"),
+        ("torch.tanh(x) * -scale", "value/sign"),
+        ("torch.tanh(x)", "value/scale-source"),
+    ],
+)
+def test_the_right_one_to_another_question(forward, cause):
+    assert told(SCALED, forward, "g * scale * (1 - torch.tanh(x)**2), None").cause == cause
+
+
+def test_arguments_exchanged():
+    right = "2 * g * a * b, g * a * a"
+    assert told(DIFFERENCE, "b * b * a", right).cause == "question/exchanged"
+    assert told(DIFFERENCE, "a * a * b", "2 * g * b * a, g * b * b").cause == "question/exchanged"
+    assert told(DIFFERENCE, "a * a * b", "g * a * a, 2 * g * a * b").rule == "gradient-swapped"
+
+
+def test_a_transposed_gradient():
+    finding = told(MATRICES, "x @ w", "g @ w.T, g.T @ x")
+    assert (finding.rule, finding.cause) == ("gradient-transposed", "shape/transposed")
+
+
+@pytest.mark.parametrize(
+    ("backward", "cause", "symptom"),
+    [
+        ("g", "mask/none", False),
+        ("g * (torch.relu(x) >= 0)", "mask/never-negative", False),
+        ("g * (x.clamp(min=1) > 0)", "mask/bounded", False),
+        ("g * ((x > 0) | (x < 1))", "mask/joined-with-or", False),
+        ("g if x.sum() > 0 else 0 * g", "value/whole", False),
+        ("g * (x >= 0)", "special/share", False),
+        ("torch.where(x == 0, g / 2, g * (x > 0))", "special/share", False),
+    ],
+)
+def test_masks_and_what_decides_at_a_kink(backward, cause, symptom):
+    finding = told(RELU, "x.clamp(min=0)", backward)
+    assert (finding.cause, finding.symptom) == (cause, symptom), finding
+
+
+def test_a_next_step_never_speaks_of_what_is_not_so():
+    half = told(CUBE, "x**3 / 2", RIGHT)
+    assert "missing" not in half.hint + half.message
+    kept = told(CUBE, "x**3", "(g * 3 * x**2).squeeze().unsqueeze(0)")
+    assert "keepdim" not in kept.message + kept.hint

@@ -1,0 +1,11 @@
+"""The folder that progress is kept in during a test; no warning was given in it before."""
+
+import pytest
+
+from autograder.learner import progress_file
+
+
+@pytest.fixture(autouse=True)
+def progress_home(private_progress, monkeypatch):
+    monkeypatch.setattr(progress_file, "_warned", set())
+    return progress_file.home()
