@@ -165,16 +165,7 @@ def test_inputs_from_another_file_and_the_exit_status(file, capsys):
 
 def test_pytest_collects_them_where_it_is_asked_to(file):
     def pytest_says(*options):
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "pytest_backward",
-            "-q",
-        ]
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
         done = subprocess.run(
             [*command, *options, file.name], cwd=file.parent, capture_output=True, text=True,
             env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,

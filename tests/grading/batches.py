@@ -62,7 +62,9 @@ class MySigmoid(Function):
 
 def using(modules: str, answer: str = SQUARE) -> str:
     """The answer with modules that it imports and refers to: then they are a part of it."""
-    return f"import {modules}\n" + answer.replace(":\n", f":\n    used = [{modules}]\n", 1)
+    used = ", ".join(f"{module}.used" for module in modules.split(", "))
+    method = f":\n    def used():\n        return {used}\n\n"
+    return f"import {modules}\n" + answer.replace(":\n", method, 1)
 
 
 ANSWERS = {"Square": SQUARE, "MySigmoid": SIGMOID}

@@ -210,8 +210,9 @@ ATTACKS: tuple[ScoreAttack, ...] = (
     # ---- how an answer was found, which is seen from inside: cells are read before they run
     *(ScoreAttack(name, before=before, answers=answers, worth=HOARDER_POINTS, wall=READ_FIRST)
       for name, before, answers in (
-        ("the procedure that counts bytes", "import autograder.running.questioning as p\n"
-         "p.PROCEDURES['structure'] = lambda *given: None", hoarder()),
+        ("the procedure that counts bytes", "import autograder.running.questioning as p\nreal = p.PROCEDURES['structure']\n"
+         "def less(ask, question, answer):\n    real(ask, question, answer)\n    answer.kept = ()\n"
+         "p.PROCEDURES['structure'] = less", hoarder()),
         ("the function that counts bytes", "import autograder.running.watching\n"
          "autograder.running.watching.Storages.left = lambda *given: []", hoarder()),
         ("the module that counts bytes, by sys.modules", "import sys\n"

@@ -99,7 +99,7 @@ _PLANTED = """\
 import logging
 
 logging.basicConfig(filename="sklearn.py", format="%(message)s", force=True)
-logging.warning("import autograder.running.questioning as p\\np.PROCEDURES['structure'] = lambda *given: None")
+logging.warning("import autograder.running.watching as w\\nw.Storages.left = lambda *given: []")
 import sklearn
 """
 
