@@ -111,7 +111,7 @@ class Sources:
 
     def _repr_html_(self) -> str:
         columns = "".join(
-            f'<div style="flex:1 1 24em;min-width:0"><pre style="overflow-x:auto"><code>'
+            f'<div style="flex:1 1 auto;max-width:100%"><pre style="overflow-x:auto;white-space:pre"><code>'
             f"{html.escape(source)}</code></pre></div>"
             for source in self.sources.values()
         )

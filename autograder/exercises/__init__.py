@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from autograder.contract.exercise import Exercise
 from autograder.contract.friendly_error import refusal
@@ -108,7 +109,7 @@ def is_exercise(name: str) -> bool:
     return True
 
 
-def __getattr__(attribute: str) -> object:
+def __getattr__(attribute: str) -> Any:
     if attribute == "LESSONS":  # lesson → names, made when first asked for
         return {lesson: tuple(e.name for e in lesson_exercises(lesson)) for lesson in MODULES}
     raise AttributeError(attribute)

@@ -21,7 +21,7 @@ from autograder.explaining.edits import with_cause
 from autograder.explaining.pages import TITLES
 from autograder.learner.other_functions import report_on
 from autograder.observation.source import Source
-from autograder.reporting.display import is_rich, show
+from autograder.reporting.display import Paragraph, is_rich, show
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
 from autograder.reporting.walk_place import remember
@@ -198,9 +198,10 @@ def hint(submission: Any) -> None:
     level = min(seen, len(asked.hints) - 1)
     _next_hint[asked.name] = level + 1
     record_hint(asked.name, level + 1)
-    print(f"Hint {level + 1} of {len(asked.hints)} for {asked.name}: {asked.hints[level]}")
+    told = f"Hint {level + 1} of {len(asked.hints)} for {asked.name}: {asked.hints[level]}"
     if level == len(asked.hints) - 1 and asked.lesson:
-        print(f"That was the last hint. The worked answer stands in solutions/{asked.lesson}.")
+        told += f"\nThat was the last hint. The worked answer stands in solutions/{asked.lesson}."
+    show(Paragraph(told))
 
 
 # ---- helpers -------------------------------------------------------------------------------

@@ -7,14 +7,12 @@ All others keep their traceback.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import difflib
+import dis
 import linecache
 import re
-import symtable
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any
@@ -57,7 +55,10 @@ class NameHelp:
         sentence, exercise = found
         for frame, line in frames:
             if frame.f_globals is self._namespace and frame.f_code.co_name == "<module>":
-                self._remember(_source(frame.f_code), line, exercise)
+                cell = compile(_source(frame.f_code), "<cell>", "exec")
+                for name in _not_made(cell, line, self._namespace):
+                    left = _identity(self._namespace.get(name))
+                    self._unfinished[name] = _Unfinished(exercise, left)
         return sentence
 
     def _about_an_exercise(
@@ -99,7 +100,7 @@ class NameHelp:
         if isinstance(error, NameError):
             names = {str(error.name)} - self._namespace.keys()
         elif isinstance(error, LookupError):
-            names = _subscripted(_source(frame.f_code), line)
+            names = _names(frame.f_code, "LOAD", line, line)
         else:
             return None
         for name in sorted(names):
@@ -114,12 +115,6 @@ class NameHelp:
                     "this one."
                 ), unfinished.exercise
         return None
-
-    def _remember(self, source: str, line: int, exercise: str) -> None:
-        """Note what a cell that stopped in a line has not made."""
-        for name in _not_made(source, line, self._namespace):
-            left = _identity(self._namespace.get(name))
-            self._unfinished[name] = _Unfinished(exercise, left)
 
 
 _installed: NameHelp | None = None
@@ -185,29 +180,18 @@ def _identity(value: Any) -> int | None:
     return None if value is None else id(value)
 
 
-def _not_made(source: str, line: int, namespace: dict[str, Any]) -> Iterator[str]:
-    """The variables that a cell binds from a line on, and the lists and dicts that it was filling."""
-    statements = ast.parse(source).body
-    rest = [node for node in statements if (node.end_lineno or node.lineno) >= line]
-    bound = {s.get_name() for s in _symbols(statements) if s.is_assigned() or s.is_imported()}
-    for symbol in _symbols(rest):
-        name = symbol.get_name()
-        filled = name in bound and isinstance(namespace.get(name), dict | list)
-        if symbol.is_assigned() or symbol.is_imported() or filled:
-            yield name
-
-
-def _symbols(statements: list[ast.stmt]) -> list[symtable.Symbol]:
-    """The names of the statements themselves, not those within functions and classes."""
-    text = ast.unparse(ast.Module(statements, []))
-    return symtable.symtable(text, "<cell>", "exec").get_symbols()
-
-
-def _subscripted(source: str, line: int) -> set[str]:
-    """Names such as `runs` in a line with `runs["Binarize"]`."""
+def _names(code: CodeType, what: str, first: int = 1, last: int | None = None) -> set[str]:
+    """The names that code loads ("LOAD") or binds ("STORE") in lines from the first to the last."""
     return {
-        node.value.id
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
-        if node.lineno <= line <= (node.end_lineno or node.lineno)
+        str(step.argval)
+        for step in dis.get_instructions(code)
+        if step.opname.startswith(what) and step.positions and (line := step.positions.lineno)
+        if line >= first and (last is None or line <= last)
     }
+
+
+def _not_made(cell: CodeType, line: int, namespace: dict[str, Any]) -> set[str]:
+    """The variables that a cell binds from a line on, and the lists and dicts that it was filling."""
+    filled = _names(cell, "LOAD_NAME", line) & _names(cell, "STORE_NAME")
+    kept = {name for name in filled if isinstance(namespace.get(name), dict | list)}
+    return kept | _names(cell, "STORE_NAME", line)

@@ -8,51 +8,36 @@ nothing is read or written: the learner's progress is not the instructor's.
 from here with `from autograder.learner.progress import …`.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Collection
-from typing import Protocol, cast
+from typing import TYPE_CHECKING
 
-from autograder.contract.promises import Line
 from autograder.learner import progress_file
-from autograder.learner.progress_file import Answer, ExerciseRecord, Progress, QuizRecord
-from autograder.learner.progress_map import Lessons, ProgressMap
+from autograder.learner.progress_file import Answer, Progress
+from autograder.learner.progress_map import ProgressMap
 from autograder.reporting.display import show
 
+if TYPE_CHECKING:  # the map of the course is shown without loading torch
+    from autograder.reporting.report import Report
 
-class Checked(Protocol):
-    """What is remembered of a report."""
-
-    exercise: str
-    passed: bool
-    promises: tuple[Line, ...]
-
-
-__all__ = [
-    "Answer",
-    "ExerciseRecord",
-    "Progress",
-    "ProgressMap",
-    "QuizRecord",
-    "default_devices",
-    "load",
-    "progress",
-    "record_check",
-    "record_hint",
-    "record_quiz",
-    "reset",
-    "set_default_devices",
-    "stage",
-]
+FAILED_BEFORE_MORE = 3  # checks in a row, before a report tells the edit that mends the fault
 
 
 def progress(reset: bool = False) -> None:
     """Show where you are in the course; with reset=True, start afresh (a backup is kept)."""
-    if reset:
-        print(_reset_message())
-        return
-    from autograder.exercises import LESSONS  # only here: it loads every exercise, and torch
+    if not reset:
+        from autograder.exercises import LESSONS  # only here: it loads every exercise, and torch
 
-    show(ProgressMap(cast(Lessons, LESSONS), load()))
+        show(ProgressMap(LESSONS, load()))
+    elif (backup := progress_file.move_to_backup() if _recording() else None) is None:
+        print("There was no progress to reset.")
+    else:
+        print(
+            f"Your progress starts afresh. The old one was kept as {backup}\n"
+            f"To have it back, rename it to {progress_file.path()}. Your notebooks are untouched."
+        )
 
 
 def load() -> Progress:
@@ -60,7 +45,7 @@ def load() -> Progress:
     return progress_file.read() if _recording() else Progress()
 
 
-def record_check(report: Checked) -> None:
+def record_check(report: Report) -> None:
     """Remember one check of an exercise. What passed once stays passed."""
 
     def change(known: Progress) -> None:
@@ -75,18 +60,12 @@ def record_check(report: Checked) -> None:
     _update(change)
 
 
-FAILED_BEFORE_MORE = 3  # checks in a row, before a report tells the edit that mends the fault
-
-
 def stage(exercise: str) -> int:
     """How much reports on an exercise tell: 1 the cause and its place; 2 the edit that mends it too."""
-    from autograder.exercises import find
+    from autograder.exercises import find, is_exercise
 
     record = load().exercise(exercise)
-    try:
-        written = len(find(exercise).hints)
-    except ValueError:  # a Function of the learner's own
-        written = 0
+    written = len(find(exercise).hints) if is_exercise(exercise) else 0
     all_seen = 0 < written <= record.hints
     return 2 if all_seen or record.failed >= FAILED_BEFORE_MORE else 1
 
@@ -129,25 +108,6 @@ def default_devices() -> tuple[str, ...]:
 
     devices = load().devices
     return devices if torch.cuda.is_available() else tuple(d for d in devices if d != "cuda")
-
-
-def reset() -> str | None:
-    """Forget everything, keeping a backup; return where it is, or None if nothing was remembered.
-
-    Raises OSError where the file cannot be moved.
-    """
-    backup = progress_file.move_to_backup() if _recording() else None
-    return str(backup) if backup else None
-
-
-def _reset_message() -> str:
-    backup = reset()
-    if backup is None:
-        return "There was no progress to reset."
-    return (
-        f"Your progress starts afresh. The old one was kept as {backup}\n"
-        f"To have it back, rename it to {progress_file.path()}. Your notebooks are untouched."
-    )
 
 
 def _recording() -> bool:

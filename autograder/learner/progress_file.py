@@ -7,25 +7,23 @@ one step. A file that cannot be understood is moved aside, never deleted.
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, is_dataclass
+from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, get_args, get_origin, get_type_hints
 
-from autograder.observation.packing import conforming
+from filelock import FileLock, Timeout
+from platformdirs import user_data_path
 
 VERSION = 1
 HOME_VARIABLE = "BACKWARD_BY_HAND_HOME"
 FILE_NAME = "progress.json"
-LOCK_SECONDS = (
-    3.0  # a check must never hang because another kernel was stopped while it held the lock
-)
-_warned: set[str] = set()
+# A check must never hang because another kernel was stopped while it held the lock.
+LOCK_SECONDS = 3.0
 
 
 @dataclass
@@ -87,56 +85,48 @@ class Progress:
         return self.quizzes.setdefault(quiz_id, QuizRecord())
 
     def to_json(self) -> dict[str, Any]:
-        """Plain lists, dicts, strings and numbers; `from_json` turns them back."""
-        whole = json.loads(json.dumps(asdict(self)))  # lists, where we have tuples
-        for record in whole["exercises"].values():
-            for name, in_file in _IN_FILE.items():
-                record[in_file] = record.pop(name)
-        return {"version": VERSION, **whole}
+        """Plain dicts, tuples, strings and numbers; `from_json` turns them back."""
+        named = asdict(self, dict_factory=lambda pairs: {_IN_FILE.get(k, k): v for k, v in pairs})
+        return {"version": VERSION, **named}
 
     @classmethod
     def from_json(cls, data: object) -> "Progress":
         """Raises ValueError for anything that `to_json` of this version would not write."""
         if not isinstance(data, dict) or data.get("version") != VERSION:
             raise ValueError(f"it is not a progress file of version {VERSION}")
-        try:
-            exercises = {
-                name: _made(ExerciseRecord, each) for name, each in data["exercises"].items()
-            }
-            quizzes = {name: _made(QuizRecord, each) for name, each in data["quizzes"].items()}
-            for quiz in quizzes.values():
-                quiz.answers = {q: _made(Answer, each) for q, each in quiz.answers.items()}
-            return cast("Progress", conforming(cls(exercises, quizzes, _frozen(data["devices"]))))
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a field is missing or of the wrong kind: {error}") from error
+        made: Progress = _made(cls, data)
+        return made
 
 
 # Names that a file has always had: an earlier copy of the course reads it too.
 _IN_FILE = {"passed": "hidden", "earlier": "visible"}
-_NEWER = ("failed", "kept", "promises")  # fields that files from before have not
 
 
-def _made(kind: Any, data: Mapping[str, Any]) -> Any:
-    """A record of the fields that it has; what a later version adds is passed over."""
-    in_file = {each.name: _IN_FILE.get(each.name, each.name) for each in fields(kind)}
-    left_out = [name for name in _NEWER if name not in data]
-    return kind(**{n: _frozen(data[there]) for n, there in in_file.items() if n not in left_out})
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _made(kind: Any, data: Any) -> Any:
+    """Plain data as an annotation says. What a later version adds is passed over, what is not there is
+    as in a new record; ValueError for what is of the wrong kind."""
+    plain = dict if is_dataclass(kind) else get_origin(kind) or kind
+    if type(data) not in ((tuple, list) if plain is tuple else (plain,)):
+        raise ValueError(f"{data!r:.80} is a {type(data).__name__}, not a {plain.__name__}")
+    inner = get_args(kind)
+    if plain is tuple:
+        return tuple(_made(inner[0], each) for each in data)
+    if inner:
+        return {name: _made(inner[1], each) for name, each in data.items()}
+    if plain is not dict:
+        return data
+    there = {n: (of, _IN_FILE.get(n, n)) for n, of in get_type_hints(kind).items()}
+    try:
+        return kind(**{n: _made(of, data[at]) for n, (of, at) in there.items() if at in data})
+    except TypeError as error:
+        raise ValueError(f"a field is missing: {error}") from error
 
 
 # ---- the file -----------------------------------------------------------------------------
 def home() -> Path:
     """The folder progress is kept in; it need not exist yet."""
     chosen = os.environ.get(HOME_VARIABLE)
-    if chosen:
-        return Path(chosen).expanduser()
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "backward-by-hand"
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(data).expanduser() / "backward-by-hand"
+    return Path(chosen).expanduser() if chosen else user_data_path("backward-by-hand")
 
 
 def path() -> Path:
@@ -151,9 +141,9 @@ def read() -> Progress:
     """
     try:
         with contextlib.suppress(ValueError):
-            return _parse(path())
+            return _parse()
         with _locked():
-            return _parse_or_keep_aside(path())
+            return _parse_or_keep_aside()
     except OSError as error:
         _say_once(f"Your progress could not be read ({error}). Everything else works.")
         return Progress()
@@ -166,7 +156,7 @@ def update(change: Callable[[Progress], object]) -> None:
     """
     try:
         with _locked():
-            progress = _parse_or_keep_aside(path())
+            progress = _parse_or_keep_aside()
             change(progress)
             _write(progress)
     except OSError as error:
@@ -186,22 +176,20 @@ def move_to_backup() -> Path | None:
         return _move_aside("backup") if path().exists() else None
 
 
-def _parse(file: Path) -> Progress:
+def _parse() -> Progress:
     """Raises ValueError for a file that is not progress, OSError for one that cannot be read."""
     try:
-        text = file.read_text(encoding="utf-8")
+        return Progress.from_json(json.loads(path().read_text(encoding="utf-8")))
     except FileNotFoundError:
         return Progress()
-    try:
-        return Progress.from_json(json.loads(text))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
 
-def _parse_or_keep_aside(file: Path) -> Progress:
+def _parse_or_keep_aside() -> Progress:
     """As `_parse`, but a file that is not progress is moved aside first. Call it under the lock."""
     try:
-        return _parse(file)
+        return _parse()
     except ValueError as error:
         kept = _move_aside("unreadable")
         print(
@@ -212,13 +200,8 @@ def _parse_or_keep_aside(file: Path) -> Progress:
 
 
 def _move_aside(why: str) -> Path:
-    """Rename the progress file to a dated name that is not taken, and return that name."""
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    names = [f"progress-{why}-{stamp}.json"]
-    names += [f"progress-{why}-{stamp}-{number}.json" for number in range(2, 1000)]
-    target = next(home() / name for name in names if not (home() / name).exists())
-    path().replace(target)
-    return target
+    """Rename the progress file after this very moment, and return its new name."""
+    return path().replace(home() / f"progress-{why}-{datetime.now():%Y%m%d-%H%M%S-%f}.json")
 
 
 def _write(progress: Progress) -> None:
@@ -228,9 +211,8 @@ def _write(progress: Progress) -> None:
         with draft.open("w", encoding="utf-8") as stream:
             json.dump(progress.to_json(), stream, indent=1, ensure_ascii=False)
             stream.flush()
-            os.fsync(
-                stream.fileno()
-            )  # a full disk is noticed here, before the old file is replaced
+            # a full disk is noticed here, before the old file is replaced
+            os.fsync(stream.fileno())
         draft.replace(path())
     finally:
         draft.unlink(missing_ok=True)
@@ -240,28 +222,19 @@ def _write(progress: Progress) -> None:
 def _locked() -> Iterator[None]:
     """Hold the lock of the progress folder; go on without it after LOCK_SECONDS.
 
-    The lock belongs to an open file, so the system releases it when a kernel is killed. Where the
-    file system knows no locks, or a stopped kernel keeps one, the worst that is lost is one record.
+    The system releases it when a kernel is killed. Where the file system knows no locks, or a stopped
+    kernel keeps one, the worst that is lost is one record.
     """
     home().mkdir(parents=True, exist_ok=True)
-    with (home() / ".lock").open("a") as handle:
-        deadline = time.monotonic() + LOCK_SECONDS
-        while not _try_lock(handle.fileno()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        yield
-
-
-def _try_lock(descriptor: int) -> bool:
+    lock = FileLock(home() / ".lock", timeout=LOCK_SECONDS)
+    with contextlib.suppress(Timeout, NotImplementedError):
+        lock.acquire()
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # no locks on this file system: waiting would not help
-    return True
+        yield
+    finally:
+        lock.release()
 
 
+@cache
 def _say_once(message: str) -> None:
-    if message not in _warned:
-        _warned.add(message)
-        print(message)
+    print(message)

@@ -93,11 +93,6 @@ def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: Any = None) -> Any
         raise Unreadable(f"not an observation: {type(error).__name__}: {error}"[:500]) from error
 
 
-def conforming(value: Any) -> Any:
-    """A dataclass of plain data without tensors, as it is. Unreadable where a field is not as annotated."""
-    return _restore(_flatten(value, _Packing()), type(value), _Unpacking({}))
-
-
 class _Packing:
     """The tensors of a value, end to end in one tensor a dtype: an answer has hundreds of small ones."""
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import Protocol
+
+from autograder.reporting import markup
 
 CELL = 'style="text-align:left;vertical-align:top;padding:0.3em 0.8em"'
 
@@ -14,6 +17,19 @@ class View(Protocol):
     def __str__(self) -> str: ...
 
     def _repr_html_(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A sentence or two, with the little markup that quizzes have: printed text breaks within words."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{markup.as_html(self.text)}</p>"
 
 
 def is_rich() -> bool:

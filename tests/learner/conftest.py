@@ -6,6 +6,6 @@ from autograder.learner import progress_file
 
 
 @pytest.fixture(autouse=True)
-def progress_home(private_progress, monkeypatch):
-    monkeypatch.setattr(progress_file, "_warned", set())
+def progress_home(private_progress):
+    progress_file._say_once.cache_clear()
     return progress_file.home()

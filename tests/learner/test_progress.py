@@ -8,17 +8,15 @@ import torch
 from autograder import exercises
 from autograder.contract.promises import Line
 from autograder.learner.progress import (
-    ExerciseRecord,
-    Progress,
     default_devices,
     load,
     progress,
     record_check,
     record_hint,
     record_quiz,
-    reset,
     set_default_devices,
 )
+from autograder.learner.progress_file import ExerciseRecord, Progress
 from autograder.reporting.report import Report
 
 BOTH = ("values", "gradients")
@@ -127,7 +125,7 @@ def test_nothing_is_read_or_written_while_nbgrader_runs_a_notebook(monkeypatch, 
     record_hint("Clip", 1)
     record_quiz("template", "Why?", "So", True, questions=("Why?",))
     set_default_devices(("cpu", "cuda"))
-    assert reset() is None
+    progress(reset=True)
     assert load() == Progress()
     assert (progress_home / "progress.json").read_bytes() == before
 
@@ -145,7 +143,7 @@ def test_reset_keeps_a_backup_and_says_where(capsys, progress_home):
 def test_two_resets_in_one_second_keep_two_backups(progress_home):
     for name in ("Square", "Clip"):
         record_check(checked(name, "values", "gradients"))
-        reset()
+        progress(reset=True)
     kept = [json.loads(f.read_text())["exercises"] for f in progress_home.glob("progress-backup-*")]
     assert sorted(next(iter(exercises)) for exercises in kept) == ["Clip", "Square"]
 
