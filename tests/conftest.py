@@ -1,12 +1,15 @@
 """No test touches the progress of the person who runs it; how tests are spread over workers; what was not run."""
 
 import datetime
+import itertools
 import os
 
 import pytest
 
 from autograder.learner import progress_file
 from tests.not_run import loud_lines
+
+NUMBERS = itertools.count()
 
 # Each day other answers of the gallery are looked at in places where all of them would take too long.
 # Every process of a run has the same day, also at midnight.
@@ -18,8 +21,10 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(autouse=True)
-def private_progress(tmp_path, monkeypatch):
-    monkeypatch.setenv(progress_file.HOME_VARIABLE, str(tmp_path / "progress-home"))
+def private_progress(tmp_path_factory, monkeypatch):
+    # A path of each test's own, not tmp_path: most write nothing, and six thousand folders take minutes.
+    home = tmp_path_factory.getbasetemp() / f"progress-{next(NUMBERS)}"
+    monkeypatch.setenv(progress_file.HOME_VARIABLE, str(home))
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
 
 
