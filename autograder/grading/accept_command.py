@@ -157,7 +157,7 @@ def _waiting(course: CourseDirectory, student: str, lesson: str) -> Standing:
 def _in_words(course: CourseDirectory, one: Standing) -> Iterator[str]:
     assert one.record is not None
     before, after = one.record.result, with_verdicts(one.record.result)
-    yield f"{one.student}, {one.lesson} waits because of"
+    yield f"{one.student}, {one.title} waits because of"
     yield from (f"  {line}" for line in lines_of(before))
     yield "The checks found"
     yield from (f"  {_mark_in_words(mark)}" for mark in after.marks)

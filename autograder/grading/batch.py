@@ -26,7 +26,7 @@ from autograder.grading.handed_in import HandedIn, find, lesson_files
 from autograder.grading.kept_files import read_timestamp
 from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Records, Seeds
-from autograder.grading.result import Result
+from autograder.grading.result import Result, with_part
 from autograder.grading.scores import Score, read_scores
 from autograder.grading.troubles import Busy, CannotWrite, NameTrouble
 from autograder.learner.lesson import LessonFiles
@@ -87,7 +87,7 @@ class Tally:
         self.late += bool(score and score.late)
         if self.last_waits(result):
             why = result.reasons[0] if result.reasons else "a cell is graded by hand"
-            self.waiting.append((result.student, result.lesson, why))
+            self.waiting.append((result.student, with_part(result.lesson, result.part), why))
 
 
 def grade_all(

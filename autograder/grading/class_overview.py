@@ -22,6 +22,7 @@ from autograder.grading.handed_in import (
 from autograder.grading.kept_files import read_timestamp
 from autograder.grading.one_submission import How
 from autograder.grading.records import Record, Records, Seeds
+from autograder.grading.result import part_of, with_part
 from autograder.grading.scores import Score, in_days, read_scores, read_students
 from autograder.learner.lesson import LessonFiles
 
@@ -56,6 +57,19 @@ class Standing:
             return ()
         given = self.record.reasons if self.record is not None else ()
         return self.score.why_waiting((*given, GONE) if self.gone else given)
+
+    @property
+    def title(self) -> str:
+        """The lesson's name, with the exercises that wait where it is not all of it."""
+        return with_part(self.lesson, self.part)
+
+    @property
+    def part(self) -> tuple[str, ...]:
+        """The exercises that wait, where others have their points; else empty."""
+        marks = self.record.result.marks if self.record is not None else ()
+        names = {mark.grade_id: mark.exercise for mark in marks}
+        cells = self.score.cells if self.score is not None else ()
+        return part_of((names.get(one.name) or one.name, one.waits) for one in cells)
 
     @property
     def accepted(self) -> str:
@@ -211,7 +225,7 @@ def as_lines(look: Overview) -> Iterator[dict[str, object]]:
             "student": one.student, "lesson": one.lesson, "state": one.state,
             "score": one.score.points if one.score else None,
             "max_score": one.score.max_points if one.score else None,
-            "reasons": list(one.reasons), "graded": one.record.graded if one.record else None,
+            "reasons": list(one.reasons), "part": list(one.part), "graded": one.record.graded if one.record else None,
             "gone": one.gone, "accepted": one.accepted, "seconds_late": one.late.total_seconds(),
             "unclear": one.unclear, "copied": one.copied,
         }  # fmt: skip

@@ -71,7 +71,7 @@ def _waiting(those: Sequence[Standing]) -> list[str]:
         return [
             line
             for one in waiting
-            for line in (f"  {one.student}, {one.lesson}", *(f"      {w}" for w in one.reasons))
+            for line in (f"  {one.student}, {one.title}", *(f"      {w}" for w in one.reasons))
         ]
     return _some(
         [

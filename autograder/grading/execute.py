@@ -110,7 +110,7 @@ class ExecuteInBox(CoursePreprocessor):
         except NoLesson as error:
             raise NbGraderException(str(error)) from error
         if marked.reasons:
-            nb.cells.insert(0, note_for_person(marked.reasons))
+            nb.cells.insert(0, note_for_person(marked.reasons, marked.part))
         result = Result(
             student, name, "", tuple(marked.marks), reasons=tuple(marked.reasons),
             content=content_hash(_handed_in(course, resources).read(), files, how),

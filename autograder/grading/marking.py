@@ -16,8 +16,8 @@ from nbformat.v4 import new_output
 
 from autograder.grading.box import Check, Job, Lost, Outcome, Run, Said
 from autograder.grading.judge import examination, judge, question
-from autograder.grading.policy.concerns import Concern, read_slices
-from autograder.grading.result import Mark
+from autograder.grading.policy.concerns import read_slices
+from autograder.grading.result import Mark, part_of
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
 from autograder.learner.slice import Asked, asked_of
 from autograder.reporting.report import Report
@@ -29,13 +29,18 @@ NOT_GRADED = "NotGraded"
 class Marked:
     """What marking a notebook gave; its cells hold the outputs.
 
-    lost  what became of the checks that never came to their end, by grade_id
+    lost  what became of the checks that never came to their end, by grade_id, as they were asked
     """
 
     marks: list[Mark] = field(default_factory=list)
     lost: dict[str, Lost] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def part(self) -> tuple[str, ...]:
+        """The exercises that wait, where others have their points; else empty."""
+        return part_of(mark.waits for mark in self.marks)
 
 
 def mark(
@@ -64,9 +69,17 @@ def mark(
             cell.outputs, cell.execution_count = [], None
     asked = asked_of(notebook, lesson, tests)
     concerns = read_slices((one.slice for one in asked), allowed)
+    held = {one.slice for one in asked if concerns and read_slices([one.slice], allowed)}
+    # Behind all others: what a person has to look at cannot touch what is seen of their structure.
+    asked.sort(key=lambda one: one.slice in held)
     outcome = run(Job(tuple(_step(one, seed, devices) for one in asked)))
     began = time.perf_counter()
     marked.reasons += [str(concern) for concern in concerns]
+    marked.lost = {
+        graded.grade_id: outcome.lost[index]
+        for index, one in enumerate(asked) if index in outcome.lost
+        for graded in one.graded
+    }  # fmt: skip
     by_name = {grade_id_of(cell): cell for cell in notebook.cells}
     of_graded = {g.grade_id: (i, one) for i, one in enumerate(asked) for g in one.graded}
     for graded in lesson.graded.values():
@@ -74,20 +87,19 @@ def mark(
         if graded.grade_id not in of_graded:
             if not graded.is_solution:
                 marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
-            marked.marks.append(_mark(graded, None, None, concerns))
+            marked.marks.append(_mark(graded, None, None))
             continue
         index, one = of_graded[graded.grade_id]
-        if index in outcome.lost:
-            marked.lost[graded.grade_id] = outcome.lost[index]
+        waits = one.slice in held
         if one.text:
             passed = _show_test(cell, outcome.said.get(index), outcome.lost.get(index))
-            marked.marks.append(_mark(graded, passed, None, concerns))
+            marked.marks.append(_mark(graded, None if waits else passed, None))
         else:
             given = outcome.answers.get(index) or outcome.lost.get(index)
             questions = examination(graded.exercise, seed, devices).asked(graded.hidden)
             report = judge(questions, given, one.slice.source, one.slice.stopped)
-            _show_report(cell, report, concerns)
-            marked.marks.append(_mark(graded, report.passed, report, concerns))
+            _show_report(cell, report, waits)
+            marked.marks.append(_mark(graded, None if waits else report.passed, report))
     marked.seconds = {"box": outcome.seconds, "judge": time.perf_counter() - began}
     return marked
 
@@ -100,11 +112,9 @@ def _step(asked: Asked, seed: int, devices: tuple[str, ...]) -> Run | Check:
     return question(name, examination(asked.exercise, seed, devices), pieces)
 
 
-def _mark(
-    graded: GradedCell, passed: bool | None, report: Report | None, concerns: list[Concern]
-) -> Mark:
-    """passed None: a person grades the cell, as every cell of a notebook that raises concerns."""
-    points = None if concerns or passed is None else graded.points * passed
+def _mark(graded: GradedCell, passed: bool | None, report: Report | None) -> Mark:
+    """passed None: a person grades the cell, as every one whose answer raises concerns."""
+    points = None if passed is None else graded.points * passed
     data: dict[str, Any] = {} if report is None else report.for_instructors()
     rule = report.findings[0].rule if report is not None and report.findings else ""
     return Mark(graded.grade_id, points, graded.points, graded.exercise, graded.hidden, data, rule)
@@ -129,10 +139,10 @@ def _show_test(cell: NotebookNode, said: Said | None, lost: Lost | None) -> bool
     return not said.error
 
 
-def _show_report(cell: NotebookNode, report: Report, concerns: list[Concern]) -> None:
+def _show_report(cell: NotebookNode, report: Report, waits: bool) -> None:
     html = report._repr_html_()
     cell.outputs = [new_output("display_data", data={"text/plain": str(report), "text/html": html})]
-    if concerns:
+    if waits:
         show_that_it_waits(cell)
     elif not report.passed:
         cell.outputs.append(failed_check(report.for_instructors()))
@@ -141,10 +151,7 @@ def _show_report(cell: NotebookNode, report: Report, concerns: list[Concern]) ->
 def show_that_it_waits(cell: NotebookNode) -> None:
     """In place of the error that says that a check failed, if one does."""
     kept = [one for one in cell.outputs if one.output_type != "error"]
-    cell.outputs = [
-        *kept,
-        _error(NOT_GRADED, "A person looks at this notebook before it gets points."),
-    ]
+    cell.outputs = [*kept, _error(NOT_GRADED, "A person looks at this before it gets points.")]
 
 
 def failed_check(report: dict[str, Any]) -> NotebookNode:

@@ -149,7 +149,7 @@ def _grade(
     marked = mark_in_box(notebook, lesson, how, bound)
     began = time.perf_counter()
     if marked.reasons:
-        notebook.cells.insert(0, note_for_person(marked.reasons))
+        notebook.cells.insert(0, note_for_person(marked.reasons, marked.part))
     sanitise(notebook, lesson.texts | {c.source for c in notebook.cells[:1] if marked.reasons})
     text = JSONWriter().writes(notebook)
     return Result(

@@ -46,7 +46,7 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     result = grade(submission, files, how)
     close_boxes()
     marks = [mark for mark in result.marks if mark.grade_id in wanted]
-    for reason in result.reasons:
+    for reason in result.reasons if any(mark.points is None for mark in marks) else ():
         print(f"A person decides: {printable(reason)}\n")
     for mark in marks:
         if mark.report:

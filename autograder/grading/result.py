@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -33,6 +34,11 @@ class Mark:
         """What the cell is called, for people."""
         kind = "hidden" if self.hidden else "first"
         return f"{self.exercise}, {kind} check" if self.exercise else self.grade_id
+
+    @property
+    def waits(self) -> tuple[str, bool]:
+        """Its exercise (or the cell), and whether a person has to look."""
+        return self.exercise or self.grade_id, self.points is None
 
     def points_in_words(self, undecided: str) -> str:
         """What it got of how many points."""
@@ -66,6 +72,11 @@ class Result:
     copied: bool = False
 
     @property
+    def part(self) -> tuple[str, ...]:
+        """The exercises (or cells) that wait, where others have their points; else empty."""
+        return part_of(mark.waits for mark in self.marks)
+
+    @property
     def score(self) -> float:
         """Points of the cells that were graded automatically."""
         return sum(mark.points or 0.0 for mark in self.marks)
@@ -93,3 +104,15 @@ class Result:
             return cls(**data)
         except (KeyError, TypeError) as error:
             raise ValueError(f"not the result of a grading: {error}") from error
+
+
+def part_of(cells: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
+    """Of (name, whether it waits) those that wait, each once; empty where all do."""
+    every = tuple(cells)
+    waiting = tuple(dict.fromkeys(name for name, waits in every if waits))
+    return waiting if not all(waits for _, waits in every) else ()
+
+
+def with_part(lesson: str, part: Sequence[str]) -> str:
+    """A lesson of which a part waits: "02_sigmoid (MySigmoid)"."""
+    return f"{lesson} ({', '.join(part)})" if part else lesson

@@ -20,9 +20,11 @@ from autograder.learner.lesson import grade_id_of
 NOTE = "autograder-note"  # the id of the cell that says why a notebook waits
 
 
-def note_for_person(reasons: Sequence[str]) -> NotebookNode:
-    """A cell for the top of a notebook that waits for a person."""
-    return _note("A person looks at this notebook before it gets points.", reasons)
+def note_for_person(reasons: Sequence[str], part: Sequence[str] = ()) -> NotebookNode:
+    """A cell for the top of a notebook that waits for a person; ``part``: the exercises, if not all."""
+    what = ", ".join(part) or "this notebook"
+    rest = "; the other exercises have theirs" if part else ""
+    return _note(f"A person looks at {what} before it gets points{rest}.", reasons)
 
 
 def note_of_acceptance(lines: Sequence[str]) -> NotebookNode:
@@ -78,7 +80,7 @@ def show_acceptance(
         notebook.cells[0] = note_of_acceptance(lines)
     for cell in notebook.cells:
         mark = by_name.get(grade_id_of(cell))
-        if mark is not None and cell.cell_type == "code":
+        if mark is not None and any(map(_says_it_waits, cell.get("outputs", ()))):
             cell.outputs = [one for one in cell.outputs if not _says_it_waits(one)]
             if not mark.points:
                 cell.outputs.append(failed_check(mark.report))
@@ -100,7 +102,8 @@ def let_wait(marked: Marked, notebook: NotebookNode, limits: Limits) -> None:
     cut = [m for m in marked.marks if marked.lost.get(m.grade_id) == NOT_REACHED]
     if marked.seconds["box"] >= limits.seconds:
         # Whichever was asked last was asked when time ran out.
-        late = [m for m in marked.marks if marked.lost.get(m.grade_id) == CUT]
+        marks = {m.grade_id: m for m in marked.marks}
+        late = [marks[name] for name, lost in marked.lost.items() if lost == CUT]
         cut += [m for m in late if m.exercise == late[-1].exercise]
     if not cut:
         return

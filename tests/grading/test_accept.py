@@ -339,20 +339,34 @@ def test_what_a_class_allows_waits_for_nobody(
 
 @needs_walls
 def test_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    course = batches.make_course(tmp_path / "course", 0)
-    batches.hand_in(Path(course.root), "ada", batches.notebook({"Square": batches.using("pdb")}))  # fmt: skip
+    """Of two exercises one waits: the other is graded, and shown."""
+    course = batches.make_course(tmp_path / "course", 0, exercises=("Square", "MySigmoid"))
+    wrong = batches.SIGMOID.replace("(1 - y)", "(2 - y)")
+    answers = {"Square": batches.using("pdb"), "MySigmoid": wrong}
+    path = batches.hand_in(Path(course.root), "ada", batches.notebook(answers))
     grade = ["grade", "--course", course.root, "--jobs", "1", "--all"]
     assert main(grade) == 0
-    assert score(course).waits
+    assert f"ada, {batches.LESSON} (Square): " in capsys.readouterr().out
+    waits = {cell.name: cell.waits for cell in score(course).cells}
+    assert waits == {f"{n}-{kind}": n == "square" for n in ("square", "mysigmoid") for kind in batches.CHECKS}  # fmt: skip
+    assert main(["status", "--course", course.root]) == 0
+    assert f"  ada, {batches.LESSON} (Square)\n" in capsys.readouterr().out
+    assert main(["export", "--course", course.root]) == 1  # there is no final score
+    path = Path(course.root, "autograded", *path.parts[-3:])
+    before = nbformat.read(path, as_version=4).cells
+    assert "looks at Square before it gets points; the other exercises have" in before[0].source
     assert main(["accept", "ada", batches.LESSON, "--yes", "--course", course.root]) == 0
     assert (score(course).points, score(course).waits) == (5.0, False)
+    after = nbformat.read(path, as_version=4).cells
+    shown = [[cell for cell in cells if "MySigmoid" in cell.source] for cells in (before, after)]
+    assert shown[0] == shown[1]
     capsys.readouterr()
     assert main(grade) == 0
     assert "wait" not in capsys.readouterr().out
     assert (score(course).points, score(course).waits) == (5.0, False)
     assert main(["replay", "ada", batches.LESSON, "--course", course.root]) == 0
     said = capsys.readouterr().out
-    assert "All 2 marks are as recorded." in said
+    assert "All 4 marks are as recorded." in said
     assert "were accepted by" in said
 
 

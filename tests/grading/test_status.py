@@ -181,7 +181,10 @@ def test_what_is_no_longer_handed_in_is_shown(
     found = look(course)
     assert [(one.student, one.state) for one in found.gone] == [("ben", GRADED), ("dan", WAITS)]
     said = in_words(found)
-    assert f"  dan, {LESSON}\n      Line 3 opens a file.\n      It is in the gradebook;" in said
+    assert (
+        f"  dan, {LESSON} (double)\n      Line 3 opens a file.\n      It is in the gradebook;"
+        in said
+    )
     assert f"Graded, and no longer in the folder of submissions:\n  {LESSON}: 1 (ben)" in said
     (row,) = [line.split() for line in said.splitlines() if line.startswith(f"{LESSON}  ")]
     assert row[1:] == ["1", "1", "1", "0", "0"]

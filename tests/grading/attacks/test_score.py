@@ -68,7 +68,7 @@ def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pyt
     assert all(mark.points in (None, 0.0, mark.max_points) for mark in result.marks)
     if attack.wall == READ_FIRST:  # values alone would not have told it
         assert result.reasons
-        assert {mark.points for mark in result.marks} == {None}
+        assert {m.points for m in result.marks if m.exercise == "MySigmoid"} == {None}
     assert_neighbour_unharmed()
 
 
@@ -92,6 +92,20 @@ def test_the_naive_judge_is_a_judge(tmp_path: Path):
 
 def test_what_the_hoarding_answer_is_worth():
     assert graded(handed_in(hoarder())).score == HOARDER_POINTS
+
+
+def test_an_answer_that_waits_does_not_touch_the_others(monkeypatch: pytest.MonkeyPatch):
+    """It runs behind all of them, though it stands above them."""
+    patch = "import autograder.running.watching as w\nw.Storages.left = lambda *given: []"
+    made = handed_in(hoarder() | {"Square": needing(patch, RIGHT["Square"])})
+
+    def points(exercise: str) -> set[float | None]:
+        return {mark.points for mark in graded(made).marks if mark.exercise == exercise}
+
+    assert points("Square") == {None}
+    assert points("MySigmoid") == {0.0}
+    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
+    assert 0.0 not in points("MySigmoid")
 
 
 # It writes to a log, and imports a package that everybody may import.
