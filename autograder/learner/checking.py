@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import secrets
@@ -17,18 +16,14 @@ from autograder.contract.any_function import Terms
 from autograder.contract.exercise import Exercise
 from autograder.contract.friendly_error import in_lines, refusal
 from autograder.exercises import find, is_exercise
-from autograder.explaining.edits import with_cause
 from autograder.explaining.pages import TITLES
+from autograder.learner.one_check import OneCheck
 from autograder.learner.other_functions import report_on
-from autograder.observation.source import Source
 from autograder.reporting.display import Paragraph, is_rich, show
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked, verdict, wrong_kind
+from autograder.reporting.verdict import Asked
 from autograder.reporting.walk_place import remember
-from autograder.reporting.wording import said
 from autograder.running.containment import contained
-from autograder.running.probe import flow, follow_one, probe
-from autograder.running.submission import kind_of
 
 
 class CheckFailed(AssertionError):
@@ -109,26 +104,14 @@ def evaluate(
     asked = exercise if isinstance(exercise, Exercise) else find(exercise or _name_of(submission))
     seed = secrets.randbelow(2**31) if seed is None else seed
     graded = bool(os.environ.get("NBGRADER_EXECUTION"))
-    refused = wrong_kind(kind_of(submission), asked)
-    if refused is not None:
-        report = Asked(asked, (), hidden, seed, devices).report(graded)
-        report.findings = [refused]
-        return report
     with contained(capture=False), torch.enable_grad():
-        complete = Asked.of(asked, seed, hidden, devices)
-        scenarios = {s.name: s for s in asked.scenarios}
-        observation = probe(submission, complete.questions, scenarios)
-        source = source_of(submission, asked)
-        report = verdict(
-            complete, observation, source, graded,
-            follow=lambda question, wrong: follow_one(submission, question, scenarios, wrong),
-            flow=lambda question: flow(submission, question, scenarios),
-        )  # fmt: skip
-        if not graded and not report.interrupted:
-            with contextlib.suppress(KeyboardInterrupt):  # who does not want to wait has the report
-                found = with_cause(report.findings, submission, complete, observation)
-                report.findings = [said(f, asked.sentences) for f in found]
-        return report
+        one = OneCheck(
+            Asked(asked, (), hidden, seed, devices), submission, submission, graded=graded
+        )
+        if one.refused:
+            return one.refused
+        one.asked = Asked.of(asked, seed, hidden, devices)
+        return one.try_edits(one.verdict())
 
 
 def assert_backward(fn: Any, inputs: Any, reference: Any = None, **terms: Any) -> None:
@@ -178,12 +161,6 @@ def _there(device: str) -> str:
             f"this machine has no device {device!r}: {str(error).splitlines()[0]}"
         ) from error
     return device
-
-
-def source_of(submission: Any, asked: Exercise) -> Source:
-    """The submission's source; a plain function may have another name than its exercise."""
-    source = Source.of(submission)
-    return source.known_as(asked.name) if asked.is_function else source
 
 
 _next_hint: dict[str, int] = {}

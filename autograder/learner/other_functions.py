@@ -18,23 +18,19 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.meant_gradients import IDENTITY, OwnGradient, nature
 from autograder.contract.measured import Measured, as_tuple
 from autograder.contract.references import same_draws
-from autograder.explaining.edits import with_cause
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import fault
 from autograder.judging.rules.problems import gradient_is_right
-from autograder.observation.observation import Observation
-from autograder.observation.source import Source
+from autograder.learner.one_check import OneCheck
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked, verdict, wrong_kind
+from autograder.reporting.verdict import Asked
 from autograder.reporting.wording import said
 from autograder.running.containment import contained
-from autograder.running.probe import follow_one, probe
-from autograder.running.submission import Submission, kind_of
+from autograder.running.submission import Submission
 from autograder.running.survey import out_of_place, survey
 
-_FOR_EDITS = (
-    0.2  # of the seconds: who took longer for the questions takes too long for other versions
-)
+# Of the seconds: who took longer for the questions takes too long for other versions.
+_FOR_EDITS = 0.2
 
 
 class Clock:
@@ -68,9 +64,7 @@ def report_on(
     seed = secrets.randbelow(2**31) if seed is None else seed
     with contained(capture=False), torch.enable_grad():
         target = submission
-        if isinstance(
-            submission, torch.nn.Module
-        ):  # a copy with parameters in float64, as its inputs
+        if isinstance(submission, torch.nn.Module):  # a copy in float64, as its inputs are
             target, terms = copy.deepcopy(submission).double(), replace(terms, dtypes=())
         target = target if arguments.restore is None else _restored(target, arguments)
         seen = survey(target, arguments.sets[0])
@@ -79,57 +73,42 @@ def report_on(
         exercise = exercise_for(
             arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.draws
         )  # fmt: skip
-        refused = wrong_kind(kind_of(submission), exercise)
-        if refused is not None:
-            report = Asked(exercise, (), True, seed, devices).report()
-            report.findings = [refused]
-            return report
-        asked = Asked.of(exercise, seed, True, devices)
+        one = OneCheck(Asked(exercise, (), True, seed, devices), submission, target, clock.over)
+        if (refused := one.refused) is not None:
+            return refused
+        one.asked = asked = Asked.of(exercise, seed, True, devices)
         if seen.draws:  # two calls draw different numbers, and neither is wrong
-            asked = replace(
-                asked, questions=tuple(q for q in asked.questions if q.kind != "interleave")
-            )
-        observation = probe(target, asked.questions, {}, clock.over)
-        source = Source.of(submission)
+            questions = tuple(q for q in asked.questions if q.kind != "interleave")
+            one.asked = asked = replace(asked, questions=questions)
+        observation = one.observation
         dtype = _computes_in(own, arguments) if not clock.over() else torch.float64
         if dtype != torch.float64:
             observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
-        kind = (
-            "" if terms.surrogate is not None else surrogate_kind(asked, observation, source, own)
-        )
+        kind = "" if terms.surrogate is not None else surrogate_kind(one, own)
         if kind:
-            asked = _judged_as_surrogate(asked, own, terms, linear=kind != IDENTITY)
+            one.asked = _judged_as_surrogate(asked, own, terms, linear=kind != IDENTITY)
         believed = VALUES if terms.reference is None else frozenset()
-        report = verdict(
-            asked, observation, source, believed=believed,
-            follow=lambda question, wrong: follow_one(target, question, {}, wrong),
-        )  # fmt: skip
+        report = one.verdict(believed)
         report.own_inputs = True
-        if kind:
-            note = fault("surrogate", f"surrogate/{kind}")
-            note.severity = "note"
-            report.findings.append(said(note))
         quick = clock.seconds is None or clock.spent < _FOR_EDITS * clock.seconds
-        quick = quick and all(map(is_small, arguments.sets))
-        if quick and target is submission and not report.interrupted:
-            found = with_cause(report.findings, submission, asked, observation)
-            report.findings = [said(f) for f in found]
+        if quick and target is submission and all(map(is_small, arguments.sets)):
+            one.try_edits(report)
+        if kind:
+            note = said(fault("surrogate", f"surrogate/{kind}"))
+            report.findings.append(replace(note, severity="note"))
         if clock.said and report.passed:
             left = [q.id for q in asked.questions if q.id not in observation.answers]
             report.unasked, report.passed = left or ["the slopes that were not measured"], False
         return report
 
 
-def surrogate_kind(asked: Asked, observation: Observation, source: Source, own: Measured) -> str:
+def surrogate_kind(one: OneCheck, own: Measured) -> str:
     """What kind of surrogate it is, by what backward gives and how forward moves; "" for none."""
+    asked, reference = one.asked, one.asked.exercise.reference
     evidence = Evidence(
-        asked.exercise, list(asked.questions), observation, source, asked.references
+        asked.exercise, list(asked.questions), one.observation, one.source, asked.references
     )
-    values = (
-        own
-        if isinstance(asked.exercise.reference, Measured)
-        else Measured(asked.exercise.reference)
-    )
+    values = own if isinstance(reference, Measured) else Measured(reference)
     for pair in evidence.plain:
         if pair.answer.failure is not None or pair.answer.gradients is None:
             return ""

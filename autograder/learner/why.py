@@ -12,12 +12,10 @@ from autograder.explaining import explanation
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules import judge
-from autograder.learner.checking import evaluate, source_of
+from autograder.learner.one_check import OneCheck
 from autograder.learner.terminal_check import NotANotebook, exercises_in
-from autograder.reporting.verdict import Asked, wrong_kind
+from autograder.reporting.verdict import Asked
 from autograder.running.containment import contained
-from autograder.running.probe import probe
-from autograder.running.submission import kind_of
 
 _LONGEST = 160  # characters of a value
 
@@ -35,17 +33,14 @@ def why(path: Path, exercise: str, seed: int = 0) -> Iterator[str]:
         raise NotANotebook(f"{path} has no check of {exercise}.")
     if exercise not in space:
         raise NotANotebook(f"{path}: no cell defines {exercise}, or it stopped before.")
-    submission = space[exercise]
+    one = OneCheck(asked, space[exercise], space[exercise])
     yield f"{exercise} (seed {seed}): {len(asked.questions)} questions"
-    if (refused := wrong_kind(kind_of(submission), asked.exercise)) is not None:
-        yield from _of("refused before any question", refused)
+    if (refused := one.refused) is not None:
+        yield from _of("refused before any question", refused.findings[0])
         return
     with contained(capture=False), torch.enable_grad():
-        scenarios = {s.name: s for s in asked.exercise.scenarios}
-        observation = probe(submission, asked.questions, scenarios)
-        source = source_of(submission, asked.exercise)
         evidence = Evidence(
-            asked.exercise, list(asked.questions), observation, source, asked.references
+            asked.exercise, list(asked.questions), one.observation, one.source, asked.references
         )
         verdicts = judge(evidence)
         yield f"{len(verdicts.held)} rules hold; not judged: " + (
@@ -60,7 +55,7 @@ def why(path: Path, exercise: str, seed: int = 0) -> Iterator[str]:
             yield from _of(f"explained by {ask.__module__}.{ask.__name__}", found)
         if not told:
             yield "explained by nothing"
-    report = evaluate(submission, exercise=asked.exercise, seed=seed)
+        report = one.try_edits(one.verdict())
     if tried := report.findings[0].evidence.get("edit"):
         yield f"edit that was tried: {tried}"
     yield from ("", str(report))
@@ -68,10 +63,9 @@ def why(path: Path, exercise: str, seed: int = 0) -> Iterator[str]:
 
 def _of(title: str, finding: Finding) -> Iterator[str]:
     """A finding as it travels between the rooms: a cause code with typed facts."""
+    symptom = ", a symptom" if finding.symptom else ""
     yield f"{title}:"
-    yield f"  rule {finding.rule}, cause {finding.cause or '(words of its own)'}" + (
-        ", a symptom" if finding.symptom else ""
-    )
+    yield f"  rule {finding.rule}, cause {finding.cause or '(words of its own)'}{symptom}"
     if finding.pair is not None:
         question = finding.pair.question
         yield f"  question {question.id} ({question.kind}): {question.case}"

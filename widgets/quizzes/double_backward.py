@@ -32,7 +32,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        prompt="A saved **output** is fine for the second derivative. Why is a clone of it not?",
+        prompt="A saved *output* is fine for the second derivative. Why is a clone of it not?",
         code="y = torch.exp(x)\nctx.save_for_backward(y.clone())\nreturn y",
         choices=(
             Choice(

@@ -82,7 +82,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        prompt="For which of these is the saved **output** alone enough for backward?",
+        prompt="For which of these is the saved *output* alone enough for backward?",
         choices=(
             Choice(
                 "x · σ(x), the Swish",

@@ -1,0 +1,77 @@
+"""One check: questions are put to a submission, and its answers become a report."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from autograder.explaining.edits import with_cause
+from autograder.observation.observation import Observation
+from autograder.observation.source import Source
+from autograder.reporting.report import Report
+from autograder.reporting.verdict import Asked, verdict, wrong_kind
+from autograder.reporting.wording import said
+from autograder.running.probe import flow, follow_one, probe
+from autograder.running.submission import kind_of
+
+
+@dataclass
+class OneCheck:
+    """What is asked of one submission, and what comes of it. To be used where its code is contained.
+
+    runs    what runs in the place of what was handed in
+    over    whether it is too late for a new question
+    graded  the report is feedback
+    """
+
+    asked: Asked
+    submission: Any
+    runs: Any
+    over: Callable[[], bool] | None = None
+    graded: bool = False
+
+    @property
+    def refused(self) -> Report | None:
+        """The report on what is not even the kind of thing that was asked for; None: questions are put."""
+        wrong = wrong_kind(kind_of(self.submission), self.asked.exercise)
+        if wrong is None:
+            return None
+        report = self.asked.report(self.graded)
+        report.findings = [wrong]
+        return report
+
+    @cached_property
+    def observation(self) -> Observation:
+        """What it answers."""
+        over = self.over or (lambda: False)
+        return probe(self.runs, self.asked.questions, self._experiments, over)
+
+    @cached_property
+    def source(self) -> Source:
+        """Its source; a plain function may have another name than its exercise."""
+        source, exercise = Source.of(self.submission), self.asked.exercise
+        return source.known_as(exercise.name) if exercise.is_function else source
+
+    def verdict(self, believed: frozenset[str] = frozenset()) -> Report:
+        """What is wrong and why, as far as its answers tell."""
+        runs, experiments = self.runs, self._experiments
+        return verdict(
+            self.asked, self.observation, self.source, self.graded, believed,
+            lambda question, wrong: follow_one(runs, question, experiments, wrong),
+            None if self.over else lambda question: flow(runs, question, experiments),
+        )  # fmt: skip
+
+    def try_edits(self, report: Report) -> Report:
+        """The report; where it names a symptom, with the place of the cause that edits find."""
+        if not self.graded and not report.interrupted:
+            with contextlib.suppress(KeyboardInterrupt):  # who does not want to wait has the report
+                found = with_cause(report.findings, self.submission, self.asked, self.observation)
+                report.findings = [said(f, self.asked.exercise.sentences) for f in found]
+        return report
+
+    @property
+    def _experiments(self) -> dict[str, Any]:
+        return {each.name: each for each in self.asked.exercise.scenarios}
