@@ -49,7 +49,7 @@ _ = torch.manual_seed(2)
 # %% [markdown]
 # ## Why it matters
 #
-# A network of a hundred layers holds a hundred layers' worth of numbers between forward and backward. For activations like the sigmoid there is a choice of what to hold. Here are three ways to write the same sigmoid. The folded cell defines `kept_bytes`, which counts what autograd keeps.
+# A network of a hundred layers holds a hundred layers' worth of numbers between forward and backward. Here are three ways to write the same sigmoid. The folded cell defines `kept_bytes`, which counts what autograd keeps.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-predict-kept-by-the-formula", "locked": true, "schema_version": 3, "solution": false, "task": false}
 predict("kept-by-the-formula")
@@ -166,23 +166,6 @@ check(MySigmoid, hidden=True)
 #
 # **A limit worth knowing.** In float32 $y$ rounds to 1 from about $x = 17$ on, so $y(1-y)$ is 0 there, while the true slope at 17 is $4\cdot10^{-8}$.
 # `torch.sigmoid` has the same limit.
-
-# %% [markdown]
-# ### Try it against torch
-#
-# A comparison means something only with the **same** input.
-
-# %% nbgrader={"grade": false, "grade_id": "try-my-sigmoid", "locked": false, "schema_version": 3, "solution": false, "task": false}
-my_sigmoid = MySigmoid.apply  # the usual short name for a Function
-
-x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
-upstream = torch.randn(4, 3, dtype=torch.float64)
-(mine,) = torch.autograd.grad(my_sigmoid(x), x, upstream)
-(theirs,) = torch.autograd.grad(torch.sigmoid(x), x, upstream)
-print("largest difference, forward: ", (my_sigmoid(x) - torch.sigmoid(x)).abs().max().item())
-print("largest difference, backward:", (mine - theirs).abs().max().item())
-print("gradcheck", gradcheck(my_sigmoid, x), "  gradgradcheck", gradgradcheck(my_sigmoid, x))
-print("bytes kept:", kept_bytes(my_sigmoid, x), "=", x.numel(), "elements × 8")
 
 # %% [markdown]
 # ### See it run
@@ -324,9 +307,9 @@ outcome("minus-100")
 # Float32 ends in two places: above $3.4 \cdot 10^{38}$ everything is inf, below $1.4 \cdot 10^{-45}$ everything is 0. The formula's gradient falls off both ends. Autograd multiplies the slopes of its steps, those of $u = 1 + e^{-x}$ and $1/u$:
 #
 # * **At −60 it is lost.** The slope of $1/u$ is $-1/u^2$, about $8 \cdot 10^{-53}$: too small for float32, so it is 0. Your $y(1-y)$ squares nothing so small.
-# * **At −100 it is poison.** Below $x = -88.7$, $e^{-x}$ is more than float32 can hold. The *value* survives, because $1/\infty = 0$. But one slope is now $0$ and the other $\infty$. Yours is $0 \cdot (1 - 0) = 0$; the true slope is $4 \cdot 10^{-44}$, and nobody misses it.
+# * **At −100 it is poison.** Below $x = -88.7$, $e^{-x}$ is more than float32 can hold. The *value* survives, because $1/\infty = 0$. But one slope is now $0$ and the other $\infty$. Yours is 0, and the true slope of $4 \cdot 10^{-44}$ nobody misses.
 #
-# One such NaN in one element of one batch reaches all weights of the layers before it at the next step, and from there the loss. (In float16 the same happens from −11.1 on: its largest number is 65 504.)
+# One such NaN in one element of one batch reaches all weights of the layers before it at the next step, and from there the loss.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-naive-nan-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.linspace(-120, 5, 500, requires_grad=True)
@@ -453,31 +436,7 @@ print("                    made by", saved_intermediate.grad_fn)
 xray(TimesExp, x, order=2)
 
 # %% [markdown]
-# The cure: **save inputs and outputs, and compute the rest again in backward.**
-
-
-# %% nbgrader={"grade": false, "grade_id": "demo-recompute", "locked": true, "schema_version": 3, "solution": false, "task": false}
-class TimesExpAgain(Function):
-    """x·eˣ. Keeps x alone and computes eˣ again."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * torch.exp(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        exp_x = torch.exp(x)  # with create_graph=True autograd watches this line
-        return grad_output * (exp_x + x * exp_x)
-
-
-x = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64, requires_grad=True)
-print("gradcheck    ", gradcheck(TimesExpAgain.apply, x))
-print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
-
-# %% [markdown]
-# The cured class keeps one tensor where the other kept two: time traded for memory. Lesson 05 is about second derivatives (and how to refuse them), lesson 06 about this trade.
+# The cure: **save inputs and outputs, and compute the rest again in backward.** Here: keep $x$ alone, and write `exp_x = torch.exp(x)` in backward. With `create_graph=True` autograd watches that line. It keeps one tensor instead of two: time traded for memory, the subject of lesson 06.
 #
 # | what backward needs | how it gets there | a second derivative sees |
 # |---|---|---|
@@ -487,29 +446,17 @@ print("gradgradcheck", gradgradcheck(TimesExpAgain.apply, x))
 # | an intermediate, saved | `save_for_backward` | a constant |
 # | a number, a shape, a string | an attribute of `ctx` | a constant, which it is |
 #
-# Who needs second derivatives? Gradient penalties, Hessian–vector products, meta-learning, physics-informed networks. "Nobody will" is a bet.
-#
 # ## Hyper-parameters, and the zero nobody tests
 #
-# Next we scale: $y = s\,\sigma(x)$ with a Python float $s$. "Save the output" seems to apply: $\sigma(x) = y / s$. What happens at $s = 0$?
-
-# %% nbgrader={"grade": false, "grade_id": "demo-scale-zero", "locked": true, "schema_version": 3, "solution": false, "task": false}
-scale = 0.0
-y = scale * torch.sigmoid(torch.tensor([-1.0, 0.0, 2.0]))
-print("output:            ", y)
-print("σ recovered as y/s:", y / scale)
-
-# %% [markdown]
-# The true gradient is 0, the recovered one is NaN. And $s = 0$ is not exotic: warm-up schedules and residual gates start there. With $s = 0$ the output forgets $x$. So what *should* be kept? (Not $\sigma(x)$: you know now what kind of tensor that would be.)
+# Next we scale: $y = s\,\sigma(x)$ with a Python float $s$. "Save the output" seems to apply: $\sigma(x) = y / s$. But at $s = 0$ the output forgets $x$, and $y/s$ is $0/0$: the true gradient is 0, the recovered one NaN. That is not exotic: warm-up schedules and residual gates start there. So what *should* be kept? (Not $\sigma(x)$: you know what kind of tensor that would be.)
 #
-# A float goes on `ctx` as an attribute, and its place in backward's answer is `None`. You know from lesson 01 what becomes of a *tensor* in that place: it silently never learns.
-
-# %% [markdown]
+# A float goes on `ctx` as an attribute, and its place in backward's answer is `None`.
+#
 # ## Exercise 3: ScaledSigmoid
 #
 # **Contract.** `ScaledSigmoid.apply(x, scale)` with a Python float `scale` promises
 #
-# * **values** of `scale`$\,\cdot\,\sigma(x)$. (Refusing a tensor is good manners, as it was in `WeightedSum`. Here it is up to you: no check asks for it.)
+# * **values** of `scale`$\,\cdot\,\sigma(x)$. (You may refuse a tensor.)
 # * **gradients**: one answer for **each** argument
 # * **second derivatives** right
 # * **special points**: at `scale = 0.0` the gradient is 0, not NaN; finite and right in float32 at ±1000
@@ -585,15 +532,8 @@ for x, y, slope in zip(pair.tolist(), F.silu(pair).tolist(), slopes.tolist()):
 figures.one_output_two_slopes(pair.tolist(), F.silu(pair).tolist(), slopes.tolist())
 
 # %% [markdown]
-# Same output −0.188770, once falling, once rising. **No** formula in $y$ alone can know which. So "Swish: implement it efficiently by saving the output", an exercise one meets in print, has no solution. torch knows it too:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-what-silu-keeps", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.randn(3, requires_grad=True)
-print("F.silu keeps its input:       ", F.silu(x).grad_fn._saved_self is x)
-y = torch.sigmoid(x)
-print("torch.sigmoid keeps its result:", y.grad_fn._saved_result.data_ptr() == y.data_ptr())
-
-# %% [markdown]
+# Same output −0.188770, once falling, once rising. **No** formula in $y$ alone can know which. So "Swish: implement it efficiently by saving the output", an exercise one meets in print, has no solution. `F.silu` keeps its input.
+#
 # ## Exercise 4: MyGELU
 #
 # The activation of BERT and of many transformers since: $x$ times the probability that a standard normal variable is below $x$,
@@ -660,7 +600,7 @@ check(MyGELU, hidden=True)
 # %% [markdown]
 # ### Three of yours, place by place
 #
-# Slide `x`, and look at the rows *forward value* and `saved_tensors[0]`: which of the three keep the output, and which keeps the `x` of the slider? The straight line has the slope that your backward returned.
+# Slide `x`, and compare *forward value* with `saved_tensors[0]`: which of the three keep the output? The straight line has the slope that your backward returned.
 
 # %% nbgrader={"grade": false, "grade_id": "see-three-activations", "locked": true, "schema_version": 3, "solution": false, "task": false}
 function_builder(MySigmoid, MyTanh, MyGELU)
@@ -716,9 +656,8 @@ print("bias.grad has the shape ", tuple(bias.grad.shape))
 outcome("forgotten-sum")
 
 # %% [markdown]
-# Write the sum yourself: it is what the formula means, and your backward is then right wherever it is called. The checks of this course look at what *your* backward returned.
-
-# %% [markdown]
+# Write the sum yourself: your backward is then right wherever it is called. The checks of this course look at what *your* backward returned.
+#
 # ## Exercise 5: Swish
 #
 # **Contract.** `Swish.apply(x, beta)` promises
@@ -785,17 +724,7 @@ check(Swish, hidden=True)
 # %% [markdown]
 # ## In the log domain
 #
-# The loss of a binary classifier is $-\log \sigma(z)$. Written down just so, it breaks again:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-log-of-sigmoid", "locked": true, "schema_version": 3, "solution": false, "task": false}
-for value in (-10.0, -80.0, -100.0, -1000.0):
-    x = torch.tensor(value, requires_grad=True)
-    y = torch.log(torch.sigmoid(x))
-    (slope,) = torch.autograd.grad(y, x)
-    print(f"x = {value:6.0f}   log(sigmoid(x)) = {y.item():8.1f}   gradient = {slope.item():4.1f}")
-
-# %% [markdown]
-# Below −88.7 `torch.sigmoid` gives exactly 0 in float32, and $\log 0 = -\infty$: not an overflow but a pole. The gradient there is $0 \cdot \infty$, NaN. The true values are harmless: $\log\sigma(-1000) = -1000$, with slope 1. The way out is to take the logarithm **on paper**:
+# The loss of a binary classifier is $-\log \sigma(z)$. Written down just so, it breaks again: below −88.7 `torch.sigmoid` gives exactly 0 in float32, and $\log 0 = -\infty$ with the gradient $0 \cdot \infty$, NaN. The true values are harmless: $\log\sigma(-1000) = -1000$, with slope 1. The way out is to take the logarithm **on paper**:
 #
 # $$\log\sigma(x) = -\log(1 + e^{-x}) = \min(x, 0) - \log\bigl(1 + e^{-|x|}\bigr).$$
 #
@@ -820,8 +749,6 @@ outcome("tiny-slope")
 
 # %% [markdown]
 # Two numbers of nearly the same size were subtracted, and all digits went. $1 - \sigma(x)$ is $\sigma$ of something else: which argument makes it a small number from the start?
-#
-# A sister function, by the way: $\operatorname{softplus}(x) = \log(1 + e^x)$ has the slope $\sigma(x)$. One finds $x - \sigma(x)$ in print; at 1 that is 0.27, and the truth is 0.73.
 #
 # ## Exercise 6: LogSigmoid
 #
@@ -881,7 +808,7 @@ check(LogSigmoid, hidden=True)
 # %% [markdown]
 # ## Finale: a network made of your activations
 #
-# 569 biopsies, 30 measurements each: benign or malignant? The data come with scikit-learn. We train the same small network with each of **your** activations and your `LogSigmoid` as the loss, then with torch's, from the same starting weights.
+# 569 biopsies, 30 measurements each: benign or malignant? We train a small network with each of **your** activations and your `LogSigmoid` as the loss, then with torch's, from the same starting weights.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-data", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from sklearn.datasets import load_breast_cancer
@@ -966,9 +893,7 @@ for name, (mine, theirs) in pairs.items():
 figures.losses_of_activations({name: results[name][:2] for name in pairs})
 
 # %% [markdown]
-# ### And what did it keep?
-#
-# The same activations on one hidden layer of 400 × 16 numbers: what your Function keeps, torch's own operation, and the formula spelled out for autograd.
+# And what did it keep? One hidden layer of 400 × 16 numbers: your Function, torch's own operation, and the formula spelled out for autograd.
 
 # %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "finale-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 h, beta = torch.randn(400, 16, requires_grad=True), torch.ones(16, requires_grad=True)
@@ -989,7 +914,7 @@ for name, three in rows.items():
     print(f"{name:29}", *kept)
 
 # %% [markdown]
-# `F.logsigmoid` on the CPU keeps a helper tensor beside its input; yours does without. The formula `log(sigmoid(x))` keeps as little as yours, but you know what it does at −100.
+# `F.logsigmoid` on the CPU keeps a helper tensor beside its input; yours does without. The formula keeps as little, but you know what it does at −100.
 #
 # And torch has no Swish with a tensor β. Yours is one, and it has learned 16 different shapes:
 
@@ -1001,7 +926,7 @@ figures.learned_swishes(learned)
 # %% [markdown]
 # ### An honest word
 #
-# `torch.sigmoid`, `torch.tanh`, `F.gelu`, `F.silu` and `F.logsigmoid` exist, each with a backward like yours in C++. In your own work, use them. Write a Function when the operation is *not* there, when the composed formula keeps too much, or when its gradient is unstable. Today you have seen a case of each.
+# Sigmoid, tanh, GELU and log σ exist in torch, in C++: use them. Write a Function when the operation is *not* there, when the composed formula keeps too much, or when its gradient is unstable.
 
 # %% [markdown]
 # ## Find the bug
@@ -1044,7 +969,6 @@ quiz_answers("sigmoid")
 # | log σ | either way | the input, or the output |
 #
 # * Keep **what backward reads**, in one call of `save_for_backward`: the last call wins.
-# * A saved tensor is kept alive, not copied: until backward, or until the graph is gone.
 # * Input instead of output is a cost. The formula of one with the tensor of the other is a bug.
 # * A saved **intermediate** is a constant to the second derivative: wrong, without an error. Compute it again.
 # * A slope written for stability beats autograd of a formula: no 0·∞.

@@ -16,9 +16,9 @@
 #
 # A linear layer has three inputs: data, a weight matrix and a bias. So its backward returns three gradients, of three different shapes. Getting each of them right, shape and value, is what this lesson is about.
 #
-# At the end you have written a linear layer, broadcasting, sums, means, maxima and a stable logarithm of a sum of exponentials. Together they make a classifier of handwritten digits, loss function included, that trains to the same losses as `torch.nn`, step by step.
+# At the end your Functions make a classifier of handwritten digits, loss function included, that trains to the same losses as `torch.nn`, step by step.
 #
-# **Time:** about two hours: 40 minutes to read and predict, 80 for eight exercises (two of them are twins). Folded sections are asides: leave them folded if you are in a hurry.
+# **Time:** about two hours: 40 minutes to read and predict, 80 for eight exercises (two of them are twins). Folded sections are asides.
 #
 # **You need:** lessons 01 and 02, matrix products, and broadcasting as NumPy and torch have it.
 
@@ -29,7 +29,7 @@ import torch
 import torch.nn.functional as F
 from torch.autograd import Function, gradcheck, gradgradcheck
 
-from autograder import check, explain, hint, progress
+from autograder import check, hint, progress
 from widgets import (
     Operation,
     attempt,
@@ -145,11 +145,11 @@ outcome("symmetric")
 #
 # ### Any number of batch dimensions
 #
-# `F.linear` does not mind whether `x` has the shape (in), (batch, in) or (batch, words, in): it works on the last dimension, and all others are "rows". In backward the rows disappear: weight and bias served all of them, so their gradients **sum over all of them**. The easy way is to flatten the rows first, by `x.reshape(-1, x.shape[-1])`.
+# `F.linear` works on the last dimension of `x`; all others are "rows". Weight and bias served all of them, so their gradients **sum over all of them**. The easy way is to flatten the rows first, by `x.reshape(-1, x.shape[-1])`.
 #
 # ### An optional argument
 #
-# The bias may be left out. Then `ctx.needs_input_grad` has two entries, one for each argument that was **really passed**, and `ctx.needs_input_grad[2]` is an `IndexError`. Note in forward whether there is a bias. (With `setup_context` torch fills in the defaults, and there are three entries.) A third `None` for a bias that was not passed is fine: torch forgives extra `None`s at the end.
+# The bias may be left out. Then `ctx.needs_input_grad` has two entries, one for each argument that was **really passed**, and `ctx.needs_input_grad[2]` is an `IndexError`. Note in forward whether there is a bias. A third `None` for a bias that was not passed is fine: torch forgives extra `None`s at the end.
 #
 # ## Exercise 1: MyLinear
 #
@@ -215,20 +215,10 @@ check(MyLinear, hidden=True)
 #
 # **Another way.** `torch.einsum("...o,...i->oi", grad_output, x)` says the same with the indices of the derivation, for any number of batch dimensions.
 
-# %% nbgrader={"grade": false, "grade_id": "try-my-linear", "locked": false, "schema_version": 3, "solution": false, "task": false}
-x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
-weight = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
-bias = torch.randn(5, dtype=torch.float64, requires_grad=True)
-upstream = torch.randn(2, 3, 5, dtype=torch.float64)
-mine = torch.autograd.grad(MyLinear.apply(x, weight, bias), (x, weight, bias), upstream)
-torchs = torch.autograd.grad(F.linear(x, weight, bias), (x, weight, bias), upstream)
-for name, a, b in zip(("x", "weight", "bias"), mine, torchs):
-    print(f"{name:6} {tuple(a.shape)!s:10} largest difference {(a - b).abs().max().item():.1e}")
-
 # %% [markdown]
 # ### See it run
 #
-# In the step that says what backward returns, look at the column *shape*: each gradient has the shape of its input, which you find in the first step.
+# Where backward returns, look at the column *shape*: each gradient has the shape of its input.
 
 # %% nbgrader={"grade": false, "grade_id": "see-my-linear", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(MyLinear)
@@ -325,7 +315,7 @@ attempt(train_under_autocast, AutocastMatVec)
 # %% [markdown]
 # ## Broadcasting: used many times, summed once
 #
-# The bias is the simplest case of something that is everywhere in torch: a small tensor is **stretched** to the size of a large one. Stretching means *using the same number several times*. And what is used several times collects a gradient from each use:
+# The bias is **stretched** to the size of a large tensor: each of its numbers is used several times. And what is used several times collects a gradient from each use:
 
 # %% nbgrader={"grade": false, "grade_id": "demo-broadcast-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 grad = torch.tensor([[1.0, 2.0, 0.0, -1.0], [3.0, -1.0, 2.0, 1.0], [0.0, 1.0, 1.0, 2.0]])
@@ -383,12 +373,8 @@ outcome("too-large")
 # %% [markdown]
 # torch only refuses a gradient that `x`'s shape cannot be *expanded* to. It repairs the dtype as well; only the device is sacred.
 #
-# Why then write the sum yourself? The repair happens in torch's engine: call your backward from another backward, and nobody repairs anything. And it cannot know what you meant. The checks of this course look at what **your** backward returns. The verdict has a name:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-explain", "locked": true, "schema_version": 3, "solution": false, "task": false}
-explain("gradient-unsummed")
-
-# %% [markdown]
+# Why then write the sum yourself? The repair happens in torch's engine: call your backward from another backward, and nobody repairs anything. And it cannot know what you meant. The checks look at what **your** backward returns (`gradient-unsummed`).
+#
 # ## Exercise 2: unbroadcast
 #
 # The reverse of broadcasting, as a plain function you will use in a minute.
@@ -462,7 +448,7 @@ for shape, large in [((4,), (3, 4)), ((3, 1), (3, 4)), ((2, 1, 1), (5, 2, 3, 3))
 # * **memory**: `a` and `b`, nothing else
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
-# Use your `unbroadcast` (should the check of `Multiply` complain about a sum, look whether that of `unbroadcast` passes).
+# Use your `unbroadcast`.
 
 
 # %% nbgrader={"grade": false, "grade_id": "multiply", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -544,7 +530,7 @@ print("backward itself:", [tuple(g.shape) for g in y.grad_fn.apply(torch.ones_li
 #
 # A sum uses every element once, with the factor 1. So its backward hands the same number to each of them: **it stretches**. Broadcasting and summing are each other's backward.
 #
-# `expand` stretches without a copy: the new dimension has stride 0, all its "copies" are one memory cell. That is cheap, and has a consequence one should have seen once.
+# `expand` stretches without a copy: the new dimension has stride 0, all its "copies" are one memory cell.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-predict-one-entry", "locked": true, "schema_version": 3, "solution": false, "task": false}
 predict("one-entry")
@@ -575,20 +561,12 @@ print(grad)
 outcome("one-entry")
 
 # %% [markdown]
-# This is why `grad_output` is not yours to write to, and why `view` may fail on it: the gradient of `loss = y.sum()` arrives in exactly this form. (`x.grad` itself is an ordinary tensor: torch copies before it stores.)
+# This is why `grad_output` is not yours to write to, and why `view` may fail on it: the gradient of `loss = y.sum()` arrives in exactly this form.
 #
 # ### Which dimension is missing?
 #
-# `x.sum(1)` of a (3, 4) matrix has the shape (3,). To stretch that back you must say *where* the dimension was: `unsqueeze(1)` gives (3, 1), and `expand` does the rest. With `keepdim=True` it is there already. Forget the `unsqueeze`, and shapes will usually tell. Unless they are square:
-
-# %% nbgrader={"grade": false, "grade_id": "demo-square-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
-g = torch.tensor([1.0, 2.0, 3.0])  # upstream of x.sum(1)
-print("right:          ", g.unsqueeze(1).expand(3, 3).tolist())
-print("no unsqueeze:   ", g.expand(3, 3).tolist())
-print("for a (3, 4) x: ", end="")
-attempt(lambda: g.expand(3, 4))
-
-# %% [markdown]
+# `x.sum(1)` of a (3, 4) matrix has the shape (3,). To stretch that back you must say *where* the dimension was: `unsqueeze(1)` gives (3, 1), and `expand` does the rest. With `keepdim=True` it is there already. Forget the `unsqueeze`, and shapes will usually tell. Unless they are square: then `expand` stretches along the wrong dimension, without a word.
+#
 # ## Exercise 4: Sum
 #
 # **Contract.** `Sum.apply(x, dim, keepdim=False)` promises
@@ -653,7 +631,7 @@ check(Sum, hidden=True)
 # * **memory**: no tensor is kept
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
-# Which number exactly? In a batch of shape (2, 3, 4) with `dim=1` there are four candidates.
+# Which number exactly? For the shape (2, 3, 4) with `dim=1` there are four candidates.
 
 
 # %% nbgrader={"grade": false, "grade_id": "mean", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -723,7 +701,7 @@ sine, cosine = SineCosine.apply(x)
 sine.backward()  # nobody uses the cosine
 
 # %% [markdown]
-# An output that nobody used gets a gradient of zeros, made for the occasion. (`ctx.set_materialize_grads(False)` in forward says: give me `None` instead.) Indices are integers and have no gradient; backward receives zeros for them. `ctx.mark_non_differentiable(indices)` tells the reader so.
+# An output that nobody used gets a gradient of zeros. (After `ctx.set_materialize_grads(False)` in forward it is `None`.) Indices are integers and have no gradient; backward receives zeros for them. `ctx.mark_non_differentiable(indices)` tells the reader so.
 
 # %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### Outputs without a gradient
@@ -891,17 +869,10 @@ xray(Max)
 figures.soft_maximum()
 
 # %% [markdown]
-# Written as it stands, the formula overflows. The cure is to shift by the maximum $m$ before exponentiating, which changes nothing on paper:
+# Written as it stands, the formula overflows from $x_j = 88.8$ on. The cure is to shift by the maximum $m$ before exponentiating, which changes nothing on paper:
 #
 # $$\log \sum_j e^{x_j} = m + \log \sum_j e^{x_j - m}, \qquad m = \max_j x_j .$$
-
-# %% nbgrader={"grade": false, "grade_id": "demo-max-trick", "locked": true, "schema_version": 3, "solution": false, "task": false}
-x = torch.tensor([1000.0, 999.0])
-m = x.max()
-print("as it stands:", torch.log(torch.exp(x).sum()).item())
-print("shifted:     ", (m + torch.log(torch.exp(x - m).sum())).item())
-
-# %% [markdown]
+#
 # ### A row of −∞
 #
 # Masks set forbidden entries to $-\infty$, so that $e^{-\infty} = 0$. What if a whole row is forbidden? The sum is 0, its logarithm $-\infty$. And the shift computes $-\infty - (-\infty)$, which is NaN. `torch.logsumexp` knows that trap in forward. And in backward?
@@ -924,9 +895,8 @@ print("gradient, both rows:    ", x.grad.tolist())
 outcome("infinite-row")
 
 # %% [markdown]
-# A NaN for a row that cannot learn anything, and that nobody asked about. **Your** version will do better than torch's: a row that is $-\infty$ everywhere gets the gradient 0.
-
-# %% [markdown]
+# A NaN for a row that cannot learn anything. **Your** version will do better than torch's: a row that is $-\infty$ everywhere gets the gradient 0.
+#
 # ## Exercise 7: LogSumExp
 #
 # **Contract.** `LogSumExp.apply(x, dim)` promises
@@ -994,7 +964,7 @@ check(LogSumExp, hidden=True)
 # %% [markdown]
 # ## Two steps in one Function
 #
-# A layer is nearly always followed by an activation. Put both into one Function, and backward can choose what to keep. ReLU needs to know one thing about each element: was it positive? That is a **bool**, and a bool takes **one byte, not one bit**: a quarter of a float32 number. (Texts that promise 1/32 are wrong.)
+# A layer is nearly always followed by an activation. Put both into one Function, and backward can choose what to keep. ReLU needs to know one thing about each element: was it positive? That is a **bool**, and a bool takes **one byte, not one bit**: a quarter of a float32 number.
 #
 # ### Two traps of masks
 #
@@ -1078,7 +1048,7 @@ check(LinearReLU, hidden=True)
 # %% [markdown]
 # ### Is it faster? Does it save memory?
 #
-# You will read that such a Function is *fused*. Here are the operations that really run in forward. (The cell is folded: click on it to see how they were listed.)
+# You will read that such a Function is *fused*. Here are the operations that really run in forward.
 
 # %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-nothing-fused", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -1105,7 +1075,7 @@ print("yours: ", ", ".join(yours.names))
 print("torch's:", ", ".join(torchs.names))
 
 # %% [markdown]
-# (`t` and `detach` are views: they compute nothing.) **Nothing is fused.** A Function in Python runs the operations you call, one after the other; yours has at least one more, for the mask. Fusing needs a kernel of its own (C++, CUDA, Triton) or `torch.compile`.
+# (`t` and `detach` are views: they compute nothing.) **Nothing is fused.** A Function in Python runs the operations you call, one after the other. Fusing needs a kernel of its own (C++, CUDA, Triton) or `torch.compile`.
 #
 # And the memory? Look at the column *extra*. One layer alone: your mask against the output that `torch.relu` keeps.
 
@@ -1168,12 +1138,12 @@ figures.kept_by_stacks(depths, with_mask, with_output)
 outcome("sixteen-masks")
 
 # %% [markdown]
-# The mask wins where **nothing else keeps the output**: in the last layer, or before an operation that does not save its input. The lesson is not that masks are bad. It is that memory is *measured*, for the whole network, not argued for one Function.
+# The mask wins where **nothing else keeps the output**: in the last layer, or before an operation that does not save its input. So *measure* memory, for the whole network.
 
 # %% [markdown]
 # ## Finale: read handwriting with your own gradients
 #
-# 1797 handwritten digits, 8 × 8 pixels each, come with scikit-learn. We train a classifier in which **every** operation with a gradient is yours: a gain per pixel (`Multiply`, with broadcasting), a hidden layer (`LinearReLU`), an output layer (`MyLinear`), and the cross-entropy loss
+# 1797 handwritten digits come with scikit-learn. In our classifier **every** operation with a gradient is yours: a gain per pixel (`Multiply`, with broadcasting), a hidden layer (`LinearReLU`), an output layer (`MyLinear`), and the cross-entropy loss
 #
 # $$\frac1n \sum_r \Bigl( \log \sum_c e^{z_{rc}} - z_{r, \text{label}(r)} \Bigr)$$
 #
@@ -1278,14 +1248,14 @@ for dtype in (torch.float32, torch.float64):
     print(f"               largest difference of any weight at the end  {apart:.1e}")
 
 # %% [markdown]
-# The same losses, and even the same weights. What is left is rounding: in float64 the differences are smaller by about the factor that the numbers are more precise. **A bug would not shrink with the dtype.** That makes this comparison one of the best tests there are.
+# The same losses, and even the same weights. What is left is rounding: in float64 it is smaller by about the factor that the numbers are more precise. **A bug would not shrink with the dtype.**
 
 # %% nbgrader={"grade": false, "grade_id": "finale-losses-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 names = {"float32": torch.float32, "float64": torch.float64}
 figures.losses_and_their_gaps({name: results[dtype][:2] for name, dtype in names.items()})
 
 # %% [markdown]
-# Now let it read. `Max` gives the highest score and, in its second output, the digit it belongs to.
+# Now let it read. `Max` gives the highest score and the digit it belongs to.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-reading", "locked": true, "schema_version": 3, "solution": false, "task": false}
 network = results[torch.float64][2]
@@ -1302,7 +1272,7 @@ alt = "The eight test digits with the least certain answers: " + "; ".join(told)
 figures.digits(test_x[hardest].reshape(-1, 8, 8), told, "The eight it is least certain of", alt)
 
 # %% [markdown]
-# And the gain per pixel, the parameter that was broadcast over every batch and whose gradient your `unbroadcast` summed:
+# And the gain per pixel, whose gradient your `unbroadcast` summed:
 
 # %% nbgrader={"grade": false, "grade_id": "finale-gain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 gain, ink = network.gain.detach().reshape(8, 8), train_x.mean(0).reshape(8, 8)
@@ -1310,11 +1280,11 @@ print("pixels that are never inked keep the gain 1 exactly:", bool((gain[ink == 
 figures.ink_and_gain(ink, gain)
 
 # %% [markdown]
-# Where there never is ink, the gradient of the gain is a sum of zeros: it cannot learn, and stays at exactly 1. A gradient is a statement about the data, too.
+# Where there never is ink, the gradient of the gain is a sum of zeros: it stays at exactly 1.
 #
 # ### An honest word
 #
-# `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them. You wrote your own so that on the day when your operation is *not* there, with four inputs, two of them broadcast and one of them optional, you know what to do: write the indices, sum what was repeated, and check with sizes that are all different.
+# `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them. On the day when your operation is *not* there, you know what to do: write the indices, sum what was repeated, and check with sizes that are all different.
 
 # %% [markdown]
 # ## Find the bug
@@ -1359,8 +1329,6 @@ quiz_answers("linear")
 # * **Write the indices.** Which outputs does this element touch, and with which factor?
 # * What is used several times gets a **sum**. torch repairs a missing one silently; gradcheck does not see it.
 # * Test with sizes that are **all different** and values that are random.
-# * `needs_input_grad` has one entry per argument that was passed. Skip what nobody needs.
-# * Several outputs: one upstream gradient each. Mark what has no gradient.
 # * A bool is a byte. A Python Function fuses nothing. Measure.
 
 # %% nbgrader={"grade": false, "grade_id": "see-progress", "locked": true, "schema_version": 3, "solution": false, "task": false}
