@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 SAVING = ("forward", "setup_context")  # the methods that may save tensors
@@ -78,23 +78,3 @@ def _base(node: ast.AST) -> str:
     while isinstance(node, ast.Subscript | ast.Attribute):
         node = node.value
     return getattr(node, "id", "")
-
-
-def saved_as(
-    function: ast.FunctionDef, name: str, saving: Sequence[ast.FunctionDef]
-) -> list[tuple[ast.FunctionDef, ast.AST]]:
-    """What was saved, and where, that a name of ``a, name = ctx.saved_tensors`` stands for."""
-    found: list[tuple[ast.FunctionDef, ast.AST]] = []
-    for node in ast.walk(function):
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        names = [ast.unparse(t) for t in target.elts] if isinstance(target, ast.Tuple) else []
-        if name not in names or not ast.unparse(node.value).endswith("saved_tensors"):  # type: ignore[attr-defined]
-            continue
-        for method in saving:
-            for call in ast.walk(method):
-                saves = isinstance(call, ast.Call) and ast.unparse(call.func).endswith(
-                    "save_for_backward"
-                )
-                if saves and len(call.args) == len(names):  # type: ignore[attr-defined]
-                    found.append((method, call.args[names.index(name)]))  # type: ignore[attr-defined]
-    return found

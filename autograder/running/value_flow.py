@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from autograder.observation.observation import Answer, Question
@@ -21,12 +22,16 @@ class Value:
     line   the learner's line that called it, or whose derivative it is part of; None: nobody knows
     text   of that line
     given  the values of other operations that it was computed from
+    op     the operation: "mul", "bitwise_and"; "" for what a run ends with
+    mask   whether it is made of True and False
     """
 
     numbers: Array
     line: int | None
     given: tuple[Value, ...]
     text: str = ""
+    op: str = ""
+    mask: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,14 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
         text = linecache.getline(operation.file, operation.line or 0).strip()
         for which, made in enumerate(operation.results):
             if made is not None:
-                known[operation, which] = Value(made.values, operation.line, given, text)
+                known[operation, which] = Value(
+                    made.values,
+                    operation.line,
+                    given,
+                    text,
+                    operation.name,
+                    made.dtype == torch.bool,
+                )
     results: dict[tuple[str, int], Value] = {}
     gradients = zip(question.wants, answer.gradients or (), strict=False)
     tensors = [("output", k, t) for k, t in enumerate(answer.outputs or ())]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.explaining.tiny import CUBE, DIFFERENCE, MATRICES, RELU, SCALED, told
+from tests.explaining.tiny import CUBE, DIFFERENCE, MATRICES, RELU, SCALED, TWO_TERMS, told
 
 RIGHT = "g * 3 * x**2"
 
@@ -109,6 +109,28 @@ def test_a_transposed_gradient():
 def test_masks_and_what_decides_at_a_kink(backward, cause, symptom):
     finding = told(RELU, "x.clamp(min=0)", backward)
     assert (finding.cause, finding.symptom) == (cause, symptom), finding
+
+
+@pytest.mark.parametrize(
+    ("step", "cause", "facts"),
+    [
+        ("slope = -3 * x**2", "departs/sign", {}),
+        ("slope = 6 * x**2", "departs/scale", {"ratio": pytest.approx(2)}),
+        ("slope = x**2 / 3.141592653589793 * 3", "departs/scale", {"named": "1/π"}),
+        ("slope = 3 * x", "departs/divided", {"factor": "x"}),
+        ("slope = (x**2).exp()", "departs/first", {}),
+    ],
+)
+def test_the_first_wrong_value_is_compared_with_the_right_one_there(step, cause, facts):
+    """The result itself is nothing simple: what is added to it hides that."""
+    finding = told(TWO_TERMS, "x**3 + x.sin()", "g * (slope + x.cos())", step)
+    assert (finding.cause, finding.evidence["line"]) == (cause, 9), finding
+    assert {name: finding.facts[name] for name in facts} == facts
+
+
+def test_a_mask_that_is_never_true():
+    finding = told(RELU, "x.clamp(min=0)", "g.masked_fill(never, 0.0)", "never = (x < 0) & (x > 0)")
+    assert (finding.cause, finding.evidence["line"]) == ("mask/joined-with-and", 9), finding
 
 
 def test_a_next_step_never_speaks_of_what_is_not_so():

@@ -29,6 +29,11 @@ CUBE = exercise(
     Case("a vector", lambda s: (s.away_from(9),)), Case("a matrix", lambda s: (s.away_from(2, 6),)),
     second_order="not-judged",
 )  # fmt: skip
+TWO_TERMS = exercise(
+    lambda x: x**3 + x.sin(), "(x)",
+    Case("a vector", lambda s: (s.away_from(9),)), Case("a matrix", lambda s: (s.away_from(2, 6),)),
+    second_order="not-judged",
+)  # fmt: skip
 RELU = exercise(
     torch.relu, "(x)",
     Case("a vector", lambda s: (s.away_from(9),)), Case("a matrix", lambda s: (s.away_from(3, 4),)),

@@ -1,12 +1,13 @@
-"""The line in which a wrong value was made: the first operation on its way whose numbers no right answer has.
+"""Where a wrong value was made: the first operation on its way whose numbers no right answer has.
 
-A run that was found wrong is repeated with every operation recorded, and so are those of the reference
-and of the exercise's right answers. From the wrong result the way goes back through operations, names,
-helper functions and saved tensors alike, until the numbers are those of some right answer.
+A run that was found wrong is repeated with every operation recorded, and so are those of the reference,
+of the exercise's right answers and of known mistakes that have this result right. From the wrong result
+the way goes back through operations, names, helper functions and saved tensors alike.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,45 +24,29 @@ from autograder.running.value_flow import Flow, Value, flow_of
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 _MOST = 8  # right answers of an exercise whose numbers are looked at
+_MOST_MISTAKES = 16  # known mistakes whose numbers are, where they have this result right
+Place = tuple[str, int]  # ("output", 0), ("gradient", 1)
 
 
-class RightNumbers:
-    """The numbers that right answers have on their way, to one question."""
+@dataclass
+class Numbers:
+    """Numbers that are found again in whatever shape they have."""
 
-    def __init__(self, ev: Evidence, question: Question):
-        self._by_size: dict[int, list[Array]] = {}
-        scenarios = {s.name: s for s in ev.exercise.scenarios}
-        with contained():
-            self._take(_of_reference(ev, question))
-            for example in known_answers(ev.exercise, right=True)[:_MOST]:
-                if (answer := loaded(example)) is not None:
-                    self._take(flow(answer, question, scenarios))
-        for value in (*question.args, *question.upstream):
-            if isinstance(value, Tensor) and value.numel() <= LARGEST:
-                self._add(value.detach().double().numpy())
+    by_size: dict[int, list[Array]] = field(default_factory=dict)
 
-    def _take(self, flow: Flow) -> None:
-        for value in flow.values:
-            self._add(value.numbers)
-
-    def _add(self, numbers: Array) -> None:
+    def add(self, numbers: Array) -> None:
         flat = numbers.reshape(-1)
-        known = self._by_size.setdefault(flat.size, [])
-        if not _is_among(flat, known):
-            known.append(flat)
+        if not self.have(flat):
+            self.by_size.setdefault(flat.size, []).append(flat)
 
-    def have(self, value: Value) -> bool:
-        """Whether some right answer has these numbers, in whatever shape."""
-        return self._has(value.numbers.reshape(-1))
+    def have(self, numbers: Array) -> bool:
+        return _is_among(numbers.reshape(-1), self.by_size.get(numbers.size, []))
 
-    def _has(self, flat: Array) -> bool:
-        return _is_among(flat, self._by_size.get(flat.size, []))
-
-    def have_nearly(self, value: Value) -> bool:
+    def have_nearly(self, numbers: Array) -> bool:
         """The same for the other sign, or only once what is there several times."""
-        once = np.unique(value.numbers)
-        every = (np.unique(k) for known in self._by_size.values() for k in known)
-        return self._has(-value.numbers.reshape(-1)) or _is_among(once, [k for k in every if k.size == once.size])  # fmt: skip
+        once = np.unique(numbers)
+        every = (np.unique(k) for known in self.by_size.values() for k in known)
+        return self.have(-numbers) or _is_among(once, [k for k in every if k.size == once.size])
 
 
 def _is_among(flat: Array, known: list[Array]) -> bool:
@@ -69,12 +54,54 @@ def _is_among(flat: Array, known: list[Array]) -> bool:
         return False
     rows = np.stack(known)
     with np.errstate(invalid="ignore"):  # inf − inf
-        near = np.abs(rows - flat) <= 1e-9 * np.abs(rows).max(
-            axis=1, keepdims=True, initial=0
-        ) + 1e-6 * np.abs(rows)
+        largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
+        near = np.abs(rows - flat) <= 1e-9 * largest + 1e-6 * np.abs(rows)
     near &= np.isfinite(rows) & np.isfinite(flat)
     same = near | (rows == flat) | (np.isnan(rows) & np.isnan(flat))
     return bool(same.all(axis=1).any())
+
+
+class RightNumbers:
+    """The numbers that right answers have on their way to one result of one question.
+
+    every   all of their numbers, also those on the way to other results
+    given   the arguments and upstream gradients; toward: these, and what leads to this result
+    values  the same as values of a run
+    """
+
+    def __init__(self, ev: Evidence, question: Question, place: Place):
+        flows = _flows(ev, question)
+        right = flows[0].results.get(place)
+        ends = [f.results[place] for f in flows if place in f.results and right is not None and like(f.results[place], right)]  # fmt: skip
+        self.values = list(dict.fromkeys(v for end in ends for v in ancestors(end)))
+        self.every, self.toward, self.given = Numbers(), Numbers(), Numbers()
+        tensors = [v for v in (*question.args, *question.upstream) if isinstance(v, Tensor)]
+        given = [t.detach().double().numpy() for t in tensors if t.numel() <= LARGEST]
+        for numbers in given:
+            self.given.add(numbers)
+        for numbers in (*given, *(v.numbers for v in self.values)):
+            self.toward.add(numbers)
+        sure = (v for f in flows[: _MOST + 1] for v in f.values)
+        for numbers in (*given, *(v.numbers for v in (*self.values, *sure))):
+            self.every.add(numbers)
+
+
+def _flows(ev: Evidence, question: Question) -> list[Flow]:
+    """The runs of the reference, of right answers and of known mistakes, in this order."""
+    known = _known.setdefault(ev.references, {})
+    if question.id not in known:
+        scenarios = {s.name: s for s in ev.exercise.scenarios}
+        right = known_answers(ev.exercise, right=True)[:_MOST]
+        answers = map(loaded, (*right, *known_answers(ev.exercise)[:_MOST_MISTAKES]))
+        with contained():
+            known[question.id] = [
+                _of_reference(ev, question),
+                *(flow(answer, question, scenarios) for answer in answers if answer is not None),
+            ]
+    return known[question.id]
+
+
+_known: WeakKeyDictionary[References, dict[str, list[Flow]]] = WeakKeyDictionary()
 
 
 def _of_reference(ev: Evidence, question: Question) -> Flow:
@@ -85,43 +112,8 @@ def _of_reference(ev: Evidence, question: Question) -> Flow:
     return flow_of(run, question, frozenset())
 
 
-_known: WeakKeyDictionary[References, dict[str, RightNumbers]] = WeakKeyDictionary()
-
-
-def departure(ev: Evidence, question: Question, kind: str, place: int) -> tuple[int, str] | None:
-    """The line of the learner's code, and its text; None where no run tells.
-
-    kind   output or gradient; place: which output, the gradient for which argument
-    """
-    if ev.flow is None:
-        return None
-    end = ev.flow(question).results.get((kind, place))
-    if end is None:
-        return None
-    known = _known.setdefault(ev.references, {})
-    right = known.setdefault(question.id, None) or RightNumbers(ev, question)  # type: ignore[arg-type]
-    known[question.id] = right
-    wrong = [value for value in _wrong(end, right) if value.line is not None]
-    first = [v for v in wrong if not any(g in wrong for g in v.given)]
-    sure = [v for v in first if not right.have_nearly(v)] or first or _by_a_helper(ev, end)
-    return next(((v.line, v.text) for v in sure if v.line is not None and v.text), None)
-
-
-def _by_a_helper(ev: Evidence, end: Value) -> list[Value]:
-    """What made the end, where that is right for something else, outside of the methods that torch calls."""
-    while end.line is None and len(end.given) == 1:
-        end = end.given[0]
-    own = [ev.source.methods[m] for m in _METHODS if m in ev.source.methods]
-    lines = (range(m.lineno, (m.end_lineno or m.lineno) + 1) for m in own)
-    line = (end.line or 0) - ev.source.offset
-    return [] if not own or any(line in each for each in lines) else [end]
-
-
-def _wrong(end: Value, right: RightNumbers) -> list[Value]:
-    """The values on the way to the end that no right answer has, and that lead to none that one has.
-
-    In the order in which they were made, or nearly so.
-    """
+def ancestors(end: Value) -> list[Value]:
+    """The values that a value was computed from, and itself, what came first first, or nearly so."""
     order: dict[Value, None] = {}
     seen: set[Value] = set()
     waiting = [(end, False)]
@@ -133,7 +125,102 @@ def _wrong(end: Value, right: RightNumbers) -> list[Value]:
             seen.add(value)
             waiting.append((value, True))
             waiting += [(given, False) for given in reversed(value.given)]
-    has = {value for value in order if right.have(value)}
+    return list(order)
+
+
+def like(value: Value, other: Value) -> bool:
+    """Whether two values have the same numbers, in whatever shape."""
+    flat = value.numbers.reshape(-1)
+    return flat.size == other.numbers.size and _is_among(flat, [other.numbers.reshape(-1)])
+
+
+@dataclass(frozen=True)
+class Departure:
+    """Where the way of a result leaves those of all right answers.
+
+    line, text  of the learner's code
+    value       the first wrong value, as its line gives it; mine: all values on the way to the result
+    question    the run
+    right       what right answers have
+    instead     the right value in its place, where that is known
+    """
+
+    line: int
+    text: str
+    value: Value
+    mine: tuple[Value, ...]
+    right: RightNumbers
+    question: Question
+    instead: Value | None = None
+
+
+def departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
+    """Where a result of a run goes wrong; None where no run tells.
+
+    method  whose work the result is
+    """
+    end = ev.flow(question).results.get(place) if ev.flow is not None else None
+    if end is None:
+        return None
+    mine, right = ancestors(end), RightNumbers(ev, question, place)
+    wrong = _wrong(end, mine, right.every)
+    first = [v for v in wrong if v.line is not None and not any(g in wrong for g in v.given if g.line)]  # fmt: skip
+    least = min(map(doubtful, first), default=0)
+    first = [v for v in first if doubtful(v) == least]
+    sure = [v for v in first if not right.every.have_nearly(v.numbers)] or first
+    # All of it is right for something: then it is right for another result, or a step is missing at the end.
+    sure = sure or [v for v in _wrong(end, mine, right.toward) if v.line is not None][:1] or _last(ev, end, method)  # fmt: skip
+    for value in sure:
+        short = _cut_short(value, right)
+        value, instead = short or (value, None)
+        if value.line and value.text:
+            value = value if short else _of_line(value, mine)
+            return Departure(value.line or 0, value.text, value, tuple(mine), right, question, instead)  # fmt: skip
+    return None
+
+
+def doubtful(value: Value) -> int:
+    """How little a value says: 1 for a mask that is the same everywhere, 2 for other numbers that are."""
+    alike = value.numbers.size > 1 and len(np.unique(value.numbers)) == 1
+    return 0 if not alike else 1 if value.mask else 2
+
+
+def _of_line(value: Value, order: list[Value]) -> Value:
+    """What the same line makes of a value in the end."""
+    for later in order:
+        if value in later.given and later.line == value.line and later.mask == value.mask:
+            value = later
+    return value
+
+
+def _cut_short(value: Value, right: RightNumbers) -> tuple[Value, Value] | None:
+    """The mask that a value was made with, and what right answers first make of it with another one."""
+    for mask in (g for g in value.given if g.mask and g.line is not None and not value.mask):
+        used = [v for v in right.values if any(like(mask, g) for g in v.given)]
+        if used and all(v.mask and not like(v, mask) for v in used):
+            return mask, used[-1]
+    return None
+
+
+def _last(ev: Evidence, end: Value, method: str) -> list[Value]:
+    """What made the end, unless this stands in another method of the class."""
+    while end.line is None and len(end.given) == 1:
+        end = end.given[0]
+    others = [ev.source.methods[m] for m in _METHODS if m in ev.source.methods and m != method]
+    line = (end.line or 0) - ev.source.offset
+    elsewhere = any(m.lineno <= line <= (m.end_lineno or m.lineno) for m in others)
+    return [] if elsewhere else [end]
+
+
+def _wrong(end: Value, order: list[Value], right: Numbers) -> list[Value]:
+    """The values on the way to the end that no right answer has, and that lead to none that one has.
+
+    What is the same as the end is not right there, where something wrong was used to make it: a mask
+    that stops nothing leaves the numbers as they were.
+    """
+    has = {v for v in order if right.have(v.numbers) and doubtful(v) != 1}
+    has.discard(end)
+    has -= {v for v in has if v.line and like(v, end) and any(g not in has for g in v.given)}
     # Whole numbers agree by chance: what they were made of need not be right.
     fine = {v for v in has if bool((v.numbers != np.round(v.numbers)).any())}
     for value in reversed(order):  # what was made of others before these
@@ -143,4 +230,4 @@ def _wrong(end: Value, right: RightNumbers) -> list[Value]:
     for value in reversed(order):
         if value in reached and value not in right_ones:
             reached.update(value.given)
-    return [value for value in order if value in reached and value not in right_ones]
+    return [v for v in order if v in reached and v not in right_ones]

@@ -1,11 +1,10 @@
-"""Where a result is wrong: in which region of an argument, in which cases, by which mask."""
+"""Where a result is wrong: in which region of an argument, in which cases."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen
@@ -44,6 +43,12 @@ def in_some_cases(result: Result) -> Reason | None:
     if len(result.wrong) in (0, len(result.every)):
         return None
     return Reason("value/cases", cases_apart(result), symptom=True)
+
+
+def in_cases_of_a_kind(result: Result) -> Reason | None:
+    """The same where a property tells them apart."""
+    found = in_some_cases(result)
+    return found if found is not None and "right_when" in found.facts else None
 
 
 _Property = tuple[str, Callable[[Pair], bool]]
@@ -89,21 +94,3 @@ def _properties(j: int, name: str) -> tuple[_Property, ...]:
         ("true", lambda p: given(p) is True),
         ("whole", whole),
     )
-
-
-# ---- masks ---------------------------------------------------------------------------------------
-
-
-def passing(result: Result) -> tuple[Tensor, Tensor] | None:
-    """(where grad_output passes unchanged, the argument) where the gradient is 0 in all other places."""
-    where, x = [], []
-    for s in result.every:
-        upstream, value = s.pair.question.upstream[0], s.pair.question.args[result.place]
-        if upstream is None or not s.fits or not upstream.shape == s.got.shape == value.shape:
-            return None
-        passes = torch.isclose(s.got.double(), upstream.double())
-        if not bool((passes | (s.got == 0)).all()):
-            return None
-        where.append(passes.reshape(-1))
-        x.append(value.detach().reshape(-1))
-    return (torch.cat(where), torch.cat(x)) if where else None

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.explaining.causes.departures import departure
+from autograder.explaining.causes.departures import Departure, departure
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules.gradient import usable_pairs
@@ -137,15 +137,20 @@ def with_line(ev: Evidence, finding: Finding) -> Finding:
     )  # fmt: skip
 
 
+def departure_of(result: Result) -> Departure | None:
+    """Where the way of the result leaves those of right answers, in the largest wrong case that can be followed."""
+    large = [s for s in result.wrong if isinstance(s.got, Tensor) and s.got.numel() <= LARGEST]
+    telling = max(large, key=lambda s: s.got.numel(), default=result.wrong[0])
+    return departure(result.ev, telling.pair.question, (result.kind, result.place), result.method)
+
+
 def line_of_result(result: Result) -> tuple[int, str] | None:
     """Where the wrong value was made: measured in a run, or else as far as the source tells."""
     source, seen = result.ev.source, result.wrong[0]
-    large = [s for s in result.wrong if isinstance(s.got, Tensor) and s.got.numel() <= LARGEST]
-    telling = max(large, key=lambda s: s.got.numel(), default=seen).pair.question
     if result.kind == "output" and (view := source.view_put_back(result.method)):
         return view[0]
-    if measured := departure(result.ev, telling, result.kind, result.place):
-        return measured
+    if measured := departure_of(result):
+        return measured.line, measured.text
     ended = seen.pair.answer.returned_at
     made = source.returned_expression(result.method, result.place, ended)
     of_function = result.kind == "output" and result.ev.exercise.is_function

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.references import expect
+from autograder.explaining.causes.departures import ancestors
 from autograder.explaining.causes.other_questions import other_upstream
 from autograder.explaining.causes.results import Reason, Result, Seen, at_hand
 from autograder.observation.compare import close
@@ -47,7 +48,13 @@ def passed_on(result: Result) -> Reason | None:
     if result.kind != "gradient" or not result.fitting:
         return None
     same = result.all(lambda s: close(s.got, s.pair.question.upstream[0]))
-    return Reason("upstream/passed-on") if same else None
+    if not same:
+        return None
+    run = result.ev.flow(result.wrong[0].pair.question) if result.ev.flow is not None else None
+    end = run and run.results.get((result.kind, result.place))
+    masked = run is None or (end is not None and any(v.mask for v in ancestors(end)))
+    stops = any(s.right is not None and bool((s.right == 0).any()) for s in result.wrong)
+    return Reason("mask/none" if stops and not masked else "upstream/passed-on")
 
 
 def not_linear(result: Result) -> Reason | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from autograder.explaining.causes import alterations, masks, points, regions, upstream
+from autograder.explaining.causes import alterations, on_the_way, points, regions, upstream
 from autograder.explaining.causes.arguments import missing_gradient, other_order
 from autograder.explaining.causes.arithmetic import what_happened
 from autograder.explaining.causes.dtype_sources import two_dtypes, with_dtype_source
@@ -96,7 +96,8 @@ VALUES: Sequence[_Reason] = (
     kept_in_half, _draws, points.for_the_whole, upstream.ignored, upstream.passed_on, alterations.one_number,
     alterations.turned, alterations.scaled, alterations.transposed, upstream.not_linear, other_upstream,
     other_arguments, alterations.scaled_somehow, summed_otherwise, alterations.altered,
-    regions.in_one_region, regions.in_some_cases,
+    on_the_way.departed, regions.in_one_region, regions.in_cases_of_a_kind, on_the_way.first_wrong,
+    regions.in_some_cases,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
@@ -104,7 +105,7 @@ EARLY = {
     "forward": (with_line, refining(other_order)),
     "forward/wrong": (asking(few_digits),),
     "gradient": (with_line, refining(_swapped)),
-    "gradient/wrong": (asking(few_digits, masks.passes_everywhere),),
+    "gradient/wrong": (asking(few_digits, on_the_way.masked),),
     "count": (refining(other_order),),
     "unstable": (with_line,),
     "special": (with_line,),
