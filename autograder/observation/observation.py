@@ -97,6 +97,11 @@ class Failure:
     empty_dims: tuple[int, ...] = ()
 
     @property
+    def words(self) -> str:
+        """The message, as much of it as patterns are looked for in: torch's own are shorter."""
+        return self.message[:1000]
+
+    @property
     def raised_by_learner(self) -> bool:
         """Whether it comes from a raise or an assert statement of the learner's own."""
         text = self.source.strip()

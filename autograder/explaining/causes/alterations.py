@@ -6,13 +6,12 @@ Nothing here knows whose result it is: an output, a gradient or a second derivat
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from itertools import combinations
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from autograder.explaining.causes.precision import CONSTANTS
+from autograder.explaining.causes import relations
 from autograder.explaining.causes.regions import cases_apart
 from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen, at_hand
 from autograder.observation.compare import close, number, ratio
@@ -89,7 +88,7 @@ def scaled(result: Result) -> Reason | None:
             line, code, exponent = power
             cause = _cause(result, "scale-power", "scale", base=code, exponent=exponent, **facts)
             return Reason(cause.code, cause.facts, line, cause.rule)
-        facts["named"] = _named(result, factors) or _constant(factors[0])
+        facts["named"] = _named(result, factors) or relations.constant(factors[0])
         return _cause(result, "scale", "scale", **facts)
     if source := _sizes(result, factors) or _named(result, factors):
         return _cause(result, "scale-source", "scale", source=source, **facts)
@@ -107,11 +106,6 @@ def scaled_somehow(result: Result) -> Reason | None:
         facts["ratio"] = factors[result.every.index(result.wrong[0])]
         return _cause(result, "scale-somewhere", "scale", **facts, **cases_apart(result))
     return _cause(result, "scale-changes", "scale", **facts)
-
-
-def _constant(factor: float) -> str:
-    """ "ln 2" for a factor that is a well-known number; "" for any other."""
-    return next((name for name, value in CONSTANTS.items() if abs(factor / value - 1) < 1e-6), "")
 
 
 def _named(result: Result, factors: list[float]) -> str:
@@ -188,14 +182,6 @@ def _power(node: ast.AST) -> tuple[ast.AST | None, float]:
 
 # ---- terms and functions -------------------------------------------------------------------------
 
-_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "the absolute value": torch.abs, "the square": torch.square, "the root": torch.sqrt,
-    "the inverse": torch.reciprocal, "the exponential": torch.exp, "the logarithm": torch.log,
-    "the sigmoid": torch.sigmoid, "the tanh": torch.tanh, "the sign": torch.sign, "the ReLU": torch.relu,
-    "1 minus": lambda r: 1 - r, "rounded,": torch.round, "rounded down,": torch.floor,
-}  # fmt: skip
-_COEFFICIENTS = {1.0: "", 2.0: "2 · ", 0.5: "½ · "}
-
 
 def altered(result: Result) -> Reason | None:
     """A function of the right result, a factor or a term of it too many or missing, a number added."""
@@ -203,36 +189,13 @@ def altered(result: Result) -> Reason | None:
         return None
     if sum(s.right.numel() for s in result.every if s.right is not None) < ENOUGH:
         return None
-    for words, function in _FUNCTIONS.items():
-        if result.all(lambda s, f=function: close(s.got, f(s.right))):  # type: ignore[misc]
-            return _cause(result, "function", function=words)
-    hands = {id(s): at_hand(result, s) for s in result.every}
-    for names in _products(hands):
-        words = " · ".join(names)
-
-        def term(s: Seen, names: tuple[str, ...] = names) -> Tensor:
-            made = torch.ones((), dtype=torch.float64)
-            for name in names:
-                made = made * hands[id(s)][name]
-            return made.expand_as(s.right) if s.right is not None else made
-
-        if result.all(lambda s, t=term: bool(s.right.any()) and close(s.got, s.right * t(s))):  # type: ignore[misc]
-            return _cause(result, "times", factor=words)
-        if result.all(lambda s, t=term: bool(s.right.any()) and close(s.got, s.right / t(s))):  # type: ignore[misc]
-            return _cause(result, "divided", factor=words)
-        for coefficient, said in _COEFFICIENTS.items():
-            for sign, code in ((1, "term"), (-1, "no-term")):
-                if result.all(lambda s, c=sign * coefficient, t=term: close(s.got, s.right + c * t(s))):  # type: ignore[misc]  # fmt: skip
-                    return _cause(result, code, term=said + words)
-    return _offset(result)
-
-
-def _products(hands: dict[int, dict[str, Tensor]]) -> Iterator[tuple[str, ...]]:
-    """The names that are at hand in every case, and pairs of them."""
-    every = list(hands.values())
-    names = [n for n in every[0] if all(n in hand for hand in every)] if every else []
-    yield from ((n,) for n in names)
-    yield from combinations(names, 2)
+    if not result.all(lambda s: bool(s.right.any())):  # type: ignore[union-attr]
+        return _offset(result)
+    hands = [at_hand(result, s) for s in result.every]
+    names = [n for n in hands[0] if all(n in hand for hand in hands)]
+    every = [(s.got, s.right.double(), {n: hand[n] for n in names}) for s, hand in zip(result.every, hands, strict=True) if s.right is not None]  # fmt: skip
+    told = relations.in_all(every)
+    return _offset(result) if told is None else _cause(result, told[0], **told[1])
 
 
 def _offset(result: Result) -> Reason | None:

@@ -7,7 +7,6 @@ from torch import Tensor
 from autograder.explaining.causes.arguments import number_for_dim, number_made, through_a_function
 from autograder.explaining.causes.arithmetic import first_odd, what_happened
 from autograder.explaining.causes.dtype_sources import dtype_in_case
-from autograder.explaining.causes.layouts import other_layout
 from autograder.explaining.causes.points import at_point
 from autograder.explaining.causes.results import Reason, Result, Seen
 from autograder.explaining.causes.shapes import done_to_the_shape
@@ -60,8 +59,8 @@ _ANY = (refining(_odd),)
 CAUSES = {
     "special/wrong": (*_ANY, refining(at_point)),
     "batch/wrong": (refining(_odd, _of_shape),),
-    "strides/wrong": (refining(_odd, other_layout),),
-    "expanded/wrong": (refining(_odd, other_layout),),
+    "strides/wrong": (refining(_odd),),
+    "expanded/wrong": (refining(_odd),),
     "empty/wrong": _ANY,
     "grown/wrong": _ANY,
     "device/wrong": _ANY,

@@ -141,7 +141,7 @@ def dtype_in_case(ev: Evidence, finding: Finding) -> Reason | None:
 def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:
     """An operation that stops at two dtypes: what makes tensors of the odd one."""
     failure = finding.pair.answer.failure if finding.pair is not None else None
-    if failure is None or finding.pair is None or not re.search(r"(?i)dtype|scalar type", failure.message):  # fmt: skip
+    if failure is None or finding.pair is None or not re.search(r"(?i)dtype|scalar type", failure.words):  # fmt: skip
         return None
     methods = (failure.function,) if failure.function in ev.source.methods else ("forward", "backward", "vjp")  # fmt: skip
     facts = odd_dtype(ev, finding.pair.question.args, *methods)

@@ -64,12 +64,6 @@ def _either(_: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Kept
     return kept if len(kept) == len(enough) == 2 else []
 
 
-def _zeros(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
-    """Nothing but zeros, in every case."""
-    zeros = [k for k in kept if k.bytes >= over and _likes(ev, k) == {"zeros"}]
-    return zeros if len(zeros) == 1 else []
-
-
 def _mask_of_numbers(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Kept]:
     """Two values only, kept as numbers."""
     masks = [k for k in kept if _likes(ev, k) <= MASKS and k.dtype != "bool" and math.prod(k.shape) > 1]  # fmt: skip
@@ -108,7 +102,6 @@ _QUESTIONS = (
     ("memory/for-its-shape", _for_its_shape),
     ("memory/for-a-question", _for_a_question),
     ("memory/either", _either),
-    ("memory/zeros", _zeros),
     ("memory/mask-of-numbers", _mask_of_numbers),
     ("memory/one-byte", _one_byte),
     ("memory/number", _numbers),

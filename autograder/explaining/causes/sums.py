@@ -7,7 +7,6 @@ size 1, whose sum is the tensor itself.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -81,14 +80,6 @@ def _ones(s: Sum) -> Dims:
     return frozenset(i for i, n in enumerate(s.shape) if n == 1)
 
 
-def _beyond(s: Sum) -> Dims:
-    return frozenset(range(len(s.shape), s.whole.dim()))
-
-
-def _unlike(s: Sum) -> Dims:
-    return frozenset(i for i, n in enumerate(s.shape) if s.whole.shape[i] != n)
-
-
 # What learners sum over in the place of the leading and the stretched dimensions.
 _POSSIBLE: tuple[tuple[str, Callable[[Sum], Dims]], ...] = (
     ("leading-only", lambda s: s.leading),
@@ -96,11 +87,7 @@ _POSSIBLE: tuple[tuple[str, Callable[[Sum], Dims]], ...] = (
     ("stretched-only", _ones),
     ("first-only", lambda s: s.stretched | (s.leading & {0})),
     ("everything", lambda s: s.everything),
-    ("no-offset", lambda s: s.leading | _ones(s)),
-    ("at-the-end", lambda s: _beyond(s) | _ones(s)),
-    ("from-the-left", lambda s: _beyond(s) | _unlike(s)),
     ("always-first", lambda s: frozenset({0})),
-    ("always-last", lambda s: frozenset({s.whole.dim() - 1})),
     ("empty-dims", lambda s: s.leading or s.everything),
     ("empty-dims", lambda s: (s.leading or s.everything) | s.stretched),
     ("empty-dims", lambda s: (s.leading | s.stretched) or s.everything),
@@ -113,9 +100,6 @@ def wrong_dimensions(sums: Sequence[Sum], what: str, name: str) -> Reason | None
     what  what was summed: "grad", "the gradient for beta"; name: whose shape it was to get
     """
     facts: dict[str, object] = {"what": what, "name": name}
-    for code, made in _FOLDS.items():
-        if any(s.stretched and s.got.numel() > 1 for s in sums) and all(_is(s, made(s)) for s in sums if s.whole.numel()):  # fmt: skip
-            return Reason("sum/folded", facts | {"folded": code})
     found = [s.summed for s in sums]
     known = [(s, dims) for s, dims in zip(sums, found, strict=True) if dims is not None]
     if len(known) < len(found) or all(dims == s.right and s.shape == tuple(s.got.shape) for s, dims in known):  # fmt: skip
@@ -138,20 +122,6 @@ def wrong_dimensions(sums: Sequence[Sum], what: str, name: str) -> Reason | None
             code = {"no-leading": "stretched-only", "no-stretched": "leading-only"}[code]
             return Reason(f"sum/{code}", facts)
     return None
-
-
-_FOLDS: dict[str, Callable[[Sum], Tensor]] = {
-    "(copies, …)": lambda s: s.whole.reshape(_copies(s), *s.shape).sum(0),
-    "(…, copies)": lambda s: s.whole.reshape(*s.shape, _copies(s)).sum(-1),
-}
-
-
-def _copies(s: Sum) -> int:
-    return s.whole.numel() // max(math.prod(s.shape), 1)
-
-
-def _is(s: Sum, made: Tensor) -> bool:
-    return made.shape == s.got.shape and close(s.got, made.to(s.got.dtype))
 
 
 # ---- whose sum it is -------------------------------------------------------------------------------

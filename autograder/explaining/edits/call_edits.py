@@ -128,20 +128,3 @@ def keeps_dimension(place: Place) -> Iterator[Edit]:
     if (node.args or node.keywords) and all(k.arg != "keepdim" for k in node.keywords):
         more = [*node.keywords, ast.keyword("keepdim", ast.Constant(True))]
         yield place.replaced(ast.Call(node.func, node.args, more), 1)
-
-
-def in_place(place: Place) -> Iterator[Edit]:
-    """x = x.mul(…) for the statement x.mul_(…)."""
-    node = place.node
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
-        return
-    function = node.value.func
-    if isinstance(function, ast.Attribute) and function.attr.endswith("_"):
-        target = function.value
-        if isinstance(target, ast.Name):
-            value = ast.Call(
-                ast.Attribute(target, function.attr.rstrip("_"), ast.Load()),
-                node.value.args, node.value.keywords,
-            )  # fmt: skip
-            new = ast.Assign([ast.Name(target.id, ast.Store())], value, lineno=node.lineno)
-            yield place.replaced(new, 0)

@@ -21,18 +21,17 @@ from autograder.explaining.edits.tree_edits import Edit, Place, Tree, places
 KINDS: tuple[Callable[[Place], Iterator[Edit]], ...] = (
     rewrites.rewritten, value_edits.other_number,
     call_edits.other_call, call_edits.without_call, call_edits.arguments, call_edits.keywords,
-    call_edits.keeps_dimension, call_edits.in_place,
+    call_edits.keeps_dimension,
     name_edits.exchanged, name_edits.other_name, name_edits.other_attribute,
-    missing_parts.keyword, missing_parts.factor, missing_parts.gradient,
-    statement_edits.after_elif, statement_edits.without_statement, statement_edits.without_decorator,
-    statement_edits.without_with, statement_edits.augmented, statement_edits.copied_before, statement_edits.out_of_block,
-    statement_edits.earlier,
+    missing_parts.keyword, missing_parts.factor,
+    statement_edits.without_statement, statement_edits.without_decorator,
+    statement_edits.without_with, statement_edits.augmented, statement_edits.copied_before,
 )  # fmt: skip
 
 
 def edits(tree: Tree) -> list[Edit]:
     """All edits of a tree: by rank, and with the same rank in the order of the code."""
     found = [edit for place in places(tree) for kind in KINDS for edit in kind(place)]
-    found += [*joint_edits.kept_for_nothing(tree), *joint_edits.order_of_arguments(tree)]
+    found += joint_edits.kept_for_nothing(tree)
     found += joint_edits.everywhere(found)
     return sorted(found, key=lambda edit: edit.rank)

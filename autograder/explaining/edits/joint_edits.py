@@ -60,35 +60,3 @@ def kept_for_nothing(tree: Tree) -> Iterator[Edit]:
                 ((Slot(save, "args"), rest), (Slot(targets, "elts"), names)), argument, 0,
                 f"without `{ast.unparse(argument)}` in save_for_backward",
             )  # fmt: skip
-
-
-def order_of_arguments(tree: Tree) -> Iterator[Edit]:
-    """Two parameters of forward exchanged, and the gradients that backward returns for them."""
-    for cls in (n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)):
-        methods = {n.name: n for n in cls.body if isinstance(n, ast.FunctionDef)}
-        if "forward" not in methods or "backward" not in methods:
-            continue
-        forward = methods["forward"].args
-        skip = 0 if "setup_context" in methods else 1
-        returns = [
-            n.value for n in ast.walk(methods["backward"])
-            if isinstance(n, ast.Return) and isinstance(n.value, ast.Tuple)
-        ]  # fmt: skip
-        count = len(forward.args) - skip
-        if not returns or any(len(r.elts) != count for r in returns):
-            continue
-        for i in range(count):
-            for j in range(i + 1, count):
-                changes = [(Slot(forward, "args"), _swapped(forward.args, i + skip, j + skip))]
-                changes += [(Slot(r, "elts"), _swapped(r.elts, i, j)) for r in returns]
-                first, second = forward.args[i + skip].arg, forward.args[j + skip].arg
-                yield Edit(
-                    tuple(changes), methods["forward"], 1,
-                    f"with `{second}` before `{first}` in forward, and their gradients in that order,",
-                )  # fmt: skip
-
-
-def _swapped(given: Sequence[ast.AST], i: int, j: int) -> list[ast.AST]:
-    other = list(given)
-    other[i], other[j] = other[j], other[i]
-    return other

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograder.explaining.edits.name_edits import kept_on_ctx, known_names
 from autograder.explaining.edits.rewrites import is_reduced, is_result
-from autograder.explaining.edits.tree_edits import Edit, Place, named, number
+from autograder.explaining.edits.tree_edits import Edit, Place, number
 from autograder.observation.syntax import called
 
 # What may be missing in a call, by the last name of what is called.
@@ -56,20 +56,3 @@ def factor(place: Place) -> Iterator[Edit]:
         yield place.replaced(ast.BinOp(node, ast.Mult(), other), rank)
         if name not in inside:
             yield place.replaced(ast.BinOp(node, ast.Div(), other), 4)
-
-
-def gradient(place: Place) -> Iterator[Edit]:
-    """A gradient in the place of None; one that is only made where it is asked for."""
-    node, above = place.node, place.above[-1]
-    if place.function.name not in ("backward", "vjp") or not isinstance(node, ast.expr):
-        return
-    if not any(isinstance(n, ast.Return) for n in place.above[-2:]):
-        return
-    position = place.slot.index if isinstance(above, ast.Tuple) else 0
-    if isinstance(node, ast.Constant) and node.value is None:
-        for name in known_names(place.function, node.lineno):
-            yield place.replaced(named(name), 2)
-    elif position is not None and not isinstance(node, ast.Tuple | ast.Constant | ast.IfExp):
-        asked = ast.Attribute(named("ctx"), "needs_input_grad", ast.Load())
-        test = ast.Subscript(asked, number(position), ast.Load())
-        yield place.replaced(ast.IfExp(test, node, ast.Constant(None)), 3)

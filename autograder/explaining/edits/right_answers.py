@@ -165,9 +165,8 @@ class _Edited:
         """The edits that may be meant, the likeliest first, with what they answer to one question."""
         key = pair.question.id, finding.rule.split("-")[0], part
         if key not in self._answers:
-            position = part[1] if part[0] != "output" else None
             tree = self.original.tree
-            found = likeliest_first(edits(tree), replace(finding, position=position))
+            found = likeliest_first(edits(tree), replace(finding, evidence={}))
             found = [e for e in found if _says_itself(e)]
             most = MOST_NODES // (1 + sum(1 for _ in ast.walk(tree)))
             put = ((edit, self._put(edit, pair.question, pair.references)) for edit in found[:most])

@@ -12,7 +12,6 @@ from autograder.explaining.edits.edit_kinds import edits
 from autograder.explaining.edits.edit_trials import Check, Trials
 from autograder.explaining.edits.edit_words import code_of, words_of
 from autograder.explaining.edits.joint_edits import together
-from autograder.explaining.edits.reach import without_effect
 from autograder.explaining.edits.tree_edits import Edit
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Observation
@@ -129,16 +128,19 @@ _BACKWARD = ("backward", "vjp")
 
 
 def likeliest_first(found: list[Edit], finding: Finding) -> list[Edit]:
-    """Edits in the order in which they are tried: those of the method that the finding is about first.
+    """Edits in the order in which they are tried: those of the line in which the value was made first.
 
     What backward does changes no output; a wrong gradient may come from what forward kept.
     """
+    after = finding.rule.startswith(_AFTER_FORWARD)
     if finding.rule.startswith(("forward-", "mutates-input")):
-        return [edit for edit in found if edit.function not in _BACKWARD]
-    if finding.rule.startswith(_AFTER_FORWARD):
-        found = without_effect(found, finding.position)
-        return sorted(found, key=lambda edit: edit.rank + 2 * (edit.function == "forward"))
-    return found
+        found = [edit for edit in found if edit.function not in _BACKWARD]
+
+    def rank(edit: Edit) -> int:
+        elsewhere = edit.line != finding.evidence.get("line")
+        return edit.rank + 2 * (after and edit.function == "forward") + 2 * elsewhere
+
+    return sorted(found, key=rank)
 
 
 def _simplest(edit: Edit, others: list[Edit], trials: Trials) -> Edit:

@@ -33,18 +33,6 @@ def _instead(
                 function=place.function.name, artefact=artefact)  # fmt: skip
 
 
-def after_elif(place: Place) -> Iterator[Edit]:
-    """`if` for `elif`: both are asked."""
-    node = place.node
-    if _body(place) is None or not isinstance(node, ast.If) or len(node.orelse) != 1:
-        return
-    second = node.orelse[0]
-    if isinstance(second, ast.If):
-        alone = ast.copy_location(ast.If(node.test, node.body, []), node)
-        words = "with `if` in place of `elif`"
-        yield _instead(place, [alone, second], 0, words, about=second)
-
-
 def without_statement(place: Place) -> Iterator[Edit]:
     """A statement less: a call for its effect, an early return, a refusal."""
     node, body = place.node, _body(place)
@@ -133,31 +121,3 @@ def copied_before(place: Place) -> Iterator[Edit]:
         copy = ast.Assign([ast.Name(name, ast.Store())], method(named(name), "clone"))
         words = f"with `{name} = {name}.clone()` before it"
         yield _instead(place, [copy, node], 1, words)
-
-
-def out_of_block(place: Place) -> Iterator[Edit]:
-    """The last statement of a block after it: a return that ends a loop in its first round."""
-    node, body = place.node, _body(place)
-    if body is None or not isinstance(node, ast.For | ast.While | ast.If) or len(node.body) < 2:
-        return
-    last = node.body[-1]
-    rest = Slot(node, "body"), node.body[:-1]
-    i = place.slot.index or 0
-    after = Slot(place.slot.parent, place.slot.name), [*body[: i + 1], last, *body[i + 1 :]]
-    words = f"with `{ast.unparse(last).splitlines()[0]}` after the block, not in it,"
-    yield Edit((rest, after), last, 1, words, place.above, function=place.function.name)
-
-
-def earlier(place: Place) -> Iterator[Edit]:
-    """Two statements in the other order: saved before it is written to."""
-    node, body, i = place.node, _body(place), place.slot.index
-    if body is None or not i or isinstance(node, ast.Return):
-        return
-    before = body[i - 1]
-    if called(getattr(before, "value", before)) == COUNTED:
-        return
-    first, second = (ast.unparse(n).splitlines()[0] for n in (before, node))
-    words = f"with `{second}` before `{first}`"
-    slot = Slot(place.slot.parent, place.slot.name)
-    order = [*body[: i - 1], node, before, *body[i + 1 :]]
-    yield Edit(((slot, order),), node, 3, words, place.above, function=place.function.name)

@@ -36,7 +36,7 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Finding | None:
     if failure is None:
         return None
     told = next(filter(None, (ask(ev, finding, failure) for ask in _ASKED)), None)
-    told = told or cause_in_words(failure.kind, failure.message)
+    told = told or cause_in_words(failure.kind, failure.words)
     if told is None:
         return None
     cause, facts = told

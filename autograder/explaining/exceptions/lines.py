@@ -33,8 +33,8 @@ _LONG = (ast.FunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, as
 
 def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """``a, b = …`` with more or fewer names than there are values: what is unpacked?"""
-    few = re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)", failure.message)  # fmt: skip
-    many = re.search(r"too many values to unpack \(expected (\d+)", failure.message)
+    few = re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)", failure.words)  # fmt: skip
+    many = re.search(r"too many values to unpack \(expected (\d+)", failure.words)
     if not (found := few or many):
         return None
     values = [n.value for n in statements(ev, failure) if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Tuple | ast.List)]  # fmt: skip
@@ -55,7 +55,7 @@ def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
 def needs_index(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """needs_input_grad[2] where that argument was left out."""
     node = ev.source.methods.get(failure.function or "backward")
-    if node is None or finding.pair is None or failure.message != "tuple index out of range":
+    if node is None or finding.pair is None or failure.words != "tuple index out of range":
         return None
     names = {ast.unparse(n.targets[0]) for n in ast.walk(node) if isinstance(n, ast.Assign) and ast.unparse(n.value).endswith("needs_input_grad")}  # fmt: skip
     for part in statements(ev, failure):
@@ -69,7 +69,7 @@ def needs_index(ev: Evidence, finding: Finding, failure: Failure) -> Told | None
 def whole_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """``x = ctx.saved_tensors``: the name stands for the whole tuple."""
     node = ev.source.methods.get(failure.function or "backward")
-    if node is None or ("tuple" not in failure.message and "index" not in failure.message):
+    if node is None or ("tuple" not in failure.words and "index" not in failure.words):
         return None
     for part in ast.walk(node):
         if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
@@ -95,7 +95,7 @@ def _alone(node: ast.AST, name: str) -> bool:
 
 def optional(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """``if bias:`` on an argument that may be left out: asked is whether the tensor is true."""
-    if "Boolean value of Tensor" not in failure.message:
+    if "Boolean value of Tensor" not in failure.words:
         return None
     left_out = re.findall(r"(\w+)(?:: [^,=]+)? ?= ?None", ev.exercise.signature)
     for part in statements_and_tests(ev, failure):
@@ -119,7 +119,7 @@ def statements_and_tests(ev: Evidence, failure: Failure) -> Iterator[ast.AST]:
 
 def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """Something is differentiated that has no graph: which of the ways to lose it is it?"""
-    if "does not require grad" not in failure.message or "in-place" in failure.message:
+    if "does not require grad" not in failure.words or "in-place" in failure.words:
         return None
     source, inside = ev.source, "backward"
     if not ev.exercise.is_function:
@@ -155,7 +155,7 @@ def divides_numbers(ev: Evidence, finding: Finding, failure: Failure) -> Told | 
 def names_call(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """The call of this line that names a dimension or an equation which the tensor has not got."""
     calls = [n for n in statements(ev, failure) if isinstance(n, ast.Call)]
-    if found := re.search(r"range of \[(-\d+), (\d+)\], but got (-?\d+)\)", failure.message):
+    if found := re.search(r"range of \[(-\d+), (\d+)\], but got (-?\d+)\)", failure.words):
         count, got = int(found[2]) + 1, int(found[3])
         for call in calls:
             values = [ast.unparse(v) for v in (*call.args, *(k.value for k in call.keywords))]
@@ -167,7 +167,7 @@ def names_call(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
                     "count": count,
                 }
     for call in calls:
-        found = re.search(r"equation \((\d+)\).* dimensions \((\d+)\) for operand (\d+)", failure.message)  # fmt: skip
+        found = re.search(r"equation \((\d+)\).* dimensions \((\d+)\) for operand (\d+)", failure.words)  # fmt: skip
         if found and called(call) == "einsum" and int(found[3]) < len(call.args) - 1:
             facts = {"equation": ast.unparse(call.args[0]), "operand": ast.unparse(call.args[int(found[3]) + 1])[:30]}  # fmt: skip
             return "stops/einsum", {**facts, "named": int(found[1]), "count": int(found[2])}
@@ -179,7 +179,7 @@ def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     if not failure.raised_by_learner:
         return None
     case = finding.pair.where if finding.pair is not None else ""
-    said, advice = failure.message[:80].strip().rstrip("."), ev.advice(case)
+    said, advice = failure.words[:80].strip().rstrip("."), ev.advice(case)
     if failure.kind in ("TypeError", "ValueError") or (failure.kind == "AssertionError" and advice):
         return "stops/refuses-allowed", {"said": said, "at_case": case, "advice": advice}
     return "stops/own-raise", {"said": said}

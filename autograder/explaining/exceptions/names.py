@@ -39,7 +39,7 @@ def closest(name: str, names: Iterable[str]) -> str | None:
 
 def attribute(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """An attribute that does not exist and is close to one that does."""
-    if found := re.search(r"'\w+Backward' object has no attribute '(\w+)'", failure.message):
+    if found := re.search(r"'\w+Backward' object has no attribute '(\w+)'", failure.words):
         stored = ev.source.attributes_set("forward") | ev.source.attributes_set("setup_context")
         if found[1] in stored:
             return "stops/used-up", {}
@@ -47,22 +47,20 @@ def attribute(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
             return None
         return "stops/misspelt", {"written": f"ctx.{found[1]}", "meant": f"ctx.{meant}"}
     for pattern, owner, thing in _OWNERS:
-        found = re.search(pattern, failure.message)
+        found = re.search(pattern, failure.words)
         if found and owner == "a tensor" and found[1] in CTX:
             return "stops/asks-tensor", {"attribute": found[1]}
         if found and (near := closest(found[1], dir(thing))) is not None:
             written = found[1] if owner == "a tensor" else f"{owner}.{found[1]}"
             return "stops/misspelt", {"written": written, "meant": near}
-    if "to unpack" in failure.message and "save_for_backward" in ev.source.attributes_set(
-        "forward"
-    ):
+    if "to unpack" in failure.words and "save_for_backward" in ev.source.attributes_set("forward"):
         return "stops/save-assigned", {}
     return None
 
 
 def undefined(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """A name that is not defined where it is used."""
-    found = re.match(r"name '(\w+)' is not defined", failure.message)
+    found = re.match(r"name '(\w+)' is not defined", failure.words)
     if found is None:
         return None
     name, method = found[1], finding.facts["method"]
