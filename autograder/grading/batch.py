@@ -6,30 +6,24 @@ that ends at any moment goes on where it was when it is run again.
 
 from __future__ import annotations
 
-import fcntl
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
 
-from autograder.grading.box import Limits, Walls
-from autograder.grading.execute import allowed_imports
+from autograder.grading.class_overview import WAITS, standings
+from autograder.grading.execute import how_to_grade
 from autograder.grading.flow import Flow, Place, Task
-from autograder.grading.gradebook import Writer
-from autograder.grading.handed_in import HandedIn, find, lesson_files
-from autograder.grading.kept_files import read_timestamp
-from autograder.grading.one_submission import How, content_hash
-from autograder.grading.records import Records, Seeds
+from autograder.grading.gradebook import Writer, alone
+from autograder.grading.handed_in import lesson_files
+from autograder.grading.marking import How
 from autograder.grading.result import Result, with_part
 from autograder.grading.scores import Score, read_scores
-from autograder.grading.troubles import Busy, CannotWrite, NameTrouble
-from autograder.learner.lesson import LessonFiles
+from autograder.grading.troubles import NameTrouble
 
 
 @dataclass(frozen=True)
@@ -39,17 +33,14 @@ class Order:
     student    only this one; None: all
     all_again  also what has not changed since it was graded
     place      where it is done
-    tests      run graded cells that are no check(…), too (see work.How)
+    how        without what a lesson decides: its seed, what it may import
     """
 
     lessons: tuple[str, ...]
     student: str | None = None
     all_again: bool = False
     place: Place = field(default_factory=Place)
-    device: str = "cpu"
-    tests: bool = False
-    limits: Limits = field(default_factory=Limits)
-    walls: Walls = field(default_factory=Walls)
+    how: How = field(default_factory=How)
 
 
 @dataclass
@@ -118,13 +109,6 @@ def grade_all(
     return tally
 
 
-def how_to_grade(course: CourseDirectory, lesson: str, order: Order) -> How:
-    """What a lesson's submissions are graded with. Raises ValueError for imports nobody can allow."""
-    seed = Seeds(Path(course.root)).of(lesson)
-    allowed = allowed_imports(course)
-    return How(seed, order.device, order.limits, order.walls, order.tests, allowed)
-
-
 def score_of(connection: Connection, student: str, lesson: str) -> Score | None:
     """What stands in the gradebook of one submission."""
     return next(read_scores(connection, [lesson], student), None)
@@ -132,65 +116,18 @@ def score_of(connection: Connection, student: str, lesson: str) -> Score | None:
 
 def _tasks(course: CourseDirectory, order: Order, writer: Writer) -> tuple[list[Task], Tally]:
     """What is left to do: without what was graded before and has not changed since."""
-    records, tally = Records(Path(course.root)), Tally()
-    lessons = [lesson_files(course, name) for name in order.lessons]
-    scores = writer.read(lambda at: list(read_scores(at, order.lessons, order.student)))
-    known = {(one.student, one.lesson): one for one in scores}
+    tally, known = Tally(), {}
+    for name in order.lessons:
+        known[name] = lesson_files(course, name), how_to_grade(course, name, order.how)
+    found = writer.read(
+        lambda at: list(standings(course, at, order.lessons, order.student, (order.how.device,)))
+    )
     tasks = []
-    for files in lessons:
-        how = how_to_grade(course, files.name, order)
-        for one in find(course, files.name, order.student):
-            before = known.get((one.student, one.lesson))
-            if (
-                not order.all_again
-                and before is not None
-                and is_graded(course, records, one, files, how, before.handed_in)
-            ):
-                tally.unchanged += 1
-                tally.waited += before.waits
-            else:
-                tasks.append(Task(one, files, how))
+    for one in found:
+        if one.handed_in and (order.all_again or one.record is None or one.is_to_grade):
+            tasks.append(Task(one.handed_in, *known[one.lesson]))
+        else:
+            tally.unchanged += 1
+            tally.waited += one.state == WAITS
     tally.total = len(tasks)
     return tasks, tally
-
-
-def is_graded(
-    course: CourseDirectory,
-    records: Records,
-    one: HandedIn,
-    files: LessonFiles,
-    how: How,
-    handed_in: datetime | None,
-) -> bool:
-    """Whether a submission was graded as it is now, and the outcome is still there.
-
-    handed_in  when that was, as the gradebook has it
-    """
-    record = records.read(one.student, one.lesson)
-    if record is None or record.result.content != content_hash(one.read(), files, how):
-        return False
-    try:
-        now = read_timestamp(one.folder)
-    except ValueError:
-        now = None  # the gradebook keeps what it has
-    folder = Path(course.format_path(course.autograded_directory, one.student, one.lesson))
-    return now in (None, handed_in) and (folder / f"{one.lesson}.ipynb").is_file()
-
-
-@contextmanager
-def alone(root: Path) -> Iterator[None]:
-    """Nobody else grades the course at the same time. Raises Busy."""
-    folder = root / "grading"
-    try:
-        folder.mkdir(exist_ok=True)
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise CannotWrite(f"{folder} cannot be written to: {error.strerror}.") from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(
-                "Somebody is grading this course right now. Wait until they are done."
-            ) from None
-        yield

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from jinja2 import Environment, FileSystemLoader
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
 
-from autograder.grading.batch import is_graded
 from autograder.grading.handed_in import (
     HandedIn,
     Misplaced,
@@ -20,11 +20,11 @@ from autograder.grading.handed_in import (
     lessons_handed_in,
 )
 from autograder.grading.kept_files import read_timestamp
-from autograder.grading.one_submission import How
+from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Record, Records, Seeds
 from autograder.grading.result import part_of, with_part
 from autograder.grading.scores import Score, in_days, read_scores, read_students
-from autograder.learner.lesson import LessonFiles
+from autograder.grading.words import counted, listed, printable
 
 GRADED, WAITS, CHANGED, UNGRADED = "graded", "waits for a person", "changed since", "not graded yet"
 NOTHING = "nothing handed in"
@@ -40,6 +40,7 @@ class Standing:
     record  what the grader remembers; None where it did not grade it (or nbgrader's own command did)
     gone    it is in the gradebook, and no longer among what was handed in
     unclear why it cannot be said when it was handed in; "" where it can
+    handed_in  where it is
     """
 
     student: str
@@ -49,6 +50,7 @@ class Standing:
     record: Record | None
     gone: bool = False
     unclear: str = ""
+    handed_in: HandedIn | None = None
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -156,61 +158,39 @@ def overview(
 
 
 def standings(
-    course: CourseDirectory,
-    connection: Connection,
-    lessons: Sequence[str] = (),
-    student: str | None = None,
-) -> Iterator[Standing]:
+    course: CourseDirectory, connection: Connection, lessons: Sequence[str] = (),
+    student: str | None = None, devices: Sequence[str] = ("cpu", "cuda"),
+) -> Iterator[Standing]:  # fmt: skip
     """Every submission that was handed in (by one student), by lesson and student.
 
     lessons  without names, all
+    devices  what was graded on another one counts as changed
 
     Raises NoLesson for a lesson there is no source of.
     """
     records, seeds = Records(Path(course.root)), Seeds(Path(course.root))
     for lesson in lessons or lessons_handed_in(course):
-        files = lesson_files(course, lesson)
+        files, seed = lesson_files(course, lesson), seeds.known(lesson) or 0
         scores = {one.student: one for one in read_scores(connection, [lesson], student)}
-        seed = seeds.known(lesson)
         for one in find(course, lesson, student):
             score, record = scores.get(one.student), records.read(one.student, lesson)
-            state = _state(course, records, one, files, seed, score, record)
-            yield Standing(one.student, lesson, state, score, record, unclear=_unclear(one))
-
-
-def _state(
-    course: CourseDirectory, records: Records, one: HandedIn, files: LessonFiles, seed: int | None,
-    score: Score | None, record: Record | None,
-) -> str:  # fmt: skip
-    if score is None:
-        return UNGRADED
-    if record is None:
-        if not _graded_by_nbgrader(course, one, score):
-            return UNGRADED
-    elif seed is None or not any(
-        is_graded(course, records, one, files, How(seed, device), score.handed_in)
-        for device in ("cpu", "cuda")
-    ):
-        return CHANGED
-    return WAITS if score.waits else GRADED
-
-
-def _unclear(one: HandedIn) -> str:
-    try:
-        read_timestamp(one.folder)
-    except ValueError as error:
-        return str(error)
-    return ""
-
-
-def _graded_by_nbgrader(course: CourseDirectory, one: HandedIn, score: Score) -> bool:
-    """nbgrader's own way to tell: the files are there, and the time is the same."""
-    folder = Path(course.format_path(course.autograded_directory, one.student, one.lesson))
-    try:
-        same_time = read_timestamp(one.folder) == score.handed_in
-    except ValueError:
-        same_time = True
-    return same_time and (folder / f"{one.lesson}.ipynb").is_file()
+            when, unclear = None, ""
+            try:
+                when = read_timestamp(one.folder)
+            except ValueError as error:  # the gradebook keeps what it has
+                unclear = str(error)
+            folder = course.format_path(course.autograded_directory, one.student, lesson)
+            kept = score is not None and when in (None, score.handed_in)
+            kept = kept and Path(folder, f"{lesson}.ipynb").is_file()
+            if score is None or (record is None and not kept):
+                state = UNGRADED
+            elif record is not None and not (kept and record.result.content in (
+                content_hash(one.read(), files, How(seed, device)) for device in devices
+            )):  # fmt: skip
+                state = CHANGED
+            else:
+                state = WAITS if score.waits else GRADED
+            yield Standing(one.student, lesson, state, score, record, False, unclear, one)
 
 
 def as_lines(look: Overview) -> Iterator[dict[str, object]]:
@@ -231,3 +211,56 @@ def as_lines(look: Overview) -> Iterator[dict[str, object]]:
         }  # fmt: skip
     for place in look.misplaced:
         yield {"student": place.student, "lesson": place.lesson, **place.as_data()}
+
+
+MOST_NAMED = 20  # students, or lines, of one kind
+
+
+def in_words(look: Overview, whole: bool = True) -> str:
+    """The standing of a class: counts by lesson, then everybody who is not done.
+
+    whole  also where nothing was handed in
+    """
+    made = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates" / "status"))
+    made.filters |= {"many": _many, "p": printable}
+    made.filters["said"] = lambda those, what: [
+        f"{one.student}, {one.lesson}: {getattr(one, what)}" for one in those if getattr(one, what)
+    ]
+    shown = made.get_template("status.txt.j2").render(
+        look=look, whole=whole, most=MOST_NAMED, waits=WAITS, nothing=list(_nothing(look)),
+        reasons=[
+            f"{len(names)}: {reason} ({listed(list(dict.fromkeys(names)), 3)})"
+            for reason, names in by_reason((*look.found, *look.gone))
+        ],
+    )  # fmt: skip
+    return shown.lstrip("\n")
+
+
+def by_reason(those: Iterable[Standing]) -> list[tuple[str, list[str]]]:
+    """(why, students) of those who wait, the most common first; a line's place is left out of why."""
+    why: dict[str, list[str]] = {}
+    for one in those:
+        for reason in dict.fromkeys(reason.rpartition(" – ")[2] for reason in one.reasons):
+            why.setdefault(reason, []).append(one.student)
+    return sorted(why.items(), key=lambda pair: -len(pair[1]))
+
+
+def _nothing(look: Overview) -> Iterator[str]:
+    """Who handed nothing in, lesson by lesson; who never did at all only once."""
+    lists = list(look.without.values())
+    never = set(lists[0]).intersection(*lists) if len(lists) > 1 else set()
+    if never:
+        yield f"no lesson at all: {_many(sorted(never))}"
+    for lesson, names in look.without.items():
+        if others := [name for name in names if name not in never]:
+            yield f"{lesson}: {_many(others)}"
+
+
+def _many(names: list[str]) -> str:
+    return f"{len(names)} ({listed(names, MOST_NAMED)})"
+
+
+def to_be_graded(count: int) -> str:
+    """What to do about what is not graded yet."""
+    are = counted(count, "submission is", "submissions are")
+    return f"{are} still to be graded: run `autograder grade`, then this again."

@@ -14,17 +14,16 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.accept_command import run_accept
 from autograder.grading.box import Limits
-from autograder.grading.class_overview import as_lines, overview
-from autograder.grading.class_words import in_words
+from autograder.grading.class_overview import as_lines, in_words, overview
 from autograder.grading.course import course_in
 from autograder.grading.database import reading
 from autograder.grading.doctor import run_doctor
 from autograder.grading.export import CSV, FORMATS, GRADESCOPE, export
-from autograder.grading.feedback_command import run_feedback
+from autograder.grading.feedback import run_feedback
 from autograder.grading.grade_command import run_grade
 from autograder.grading.processes import processors
 from autograder.grading.replay import run_replay
-from autograder.grading.summary_page import write_summary
+from autograder.grading.summary import write_summary
 
 EXIT_DONE = 0
 

@@ -13,7 +13,6 @@ NBGRADER_TEMPLATES = Path(nbgrader.__file__).parent / "server_extensions/formgra
 
 _STOCK = "nbgrader.preprocessors."
 _AUTHORING = "autograder.grading.lesson_building."
-_EXECUTE = "autograder.grading.execute."
 _REPAIR = "autograder.grading.lesson_building."
 _SUBMISSION = "autograder.grading.sanitising."
 
@@ -71,28 +70,9 @@ def configure_running(c: Config) -> None:
 
 
 def configure_autograding(c: Config) -> None:
-    """What a submission went through before, while and after its cells run."""
-    c.Autograde.sanitize_preprocessors = [
-        _EXECUTE + "RightNotebook",
-        _EXECUTE + "KeepWhatWasSeen",
-        _SUBMISSION + "RestoreLesson",
-        _SUBMISSION + "SanitiseSubmission",
-        _STOCK + "DeduplicateIds",
-        _STOCK + "OverwriteKernelspec",
-        _STOCK + "OverwriteCells",
-        _STOCK + "CheckCellMetadata",
-    ]
-    c.Autograde.autograde_preprocessors = [
-        _SUBMISSION + "RemoveOtherFiles",
-        _EXECUTE + "ExecuteInBox",
-        _STOCK + "LimitOutput",
-        _SUBMISSION + "SanitiseSubmission",
-        _EXECUTE + "SaveGrades",
-        _STOCK + "AssignLatePenalties",
-        _STOCK + "CheckCellMetadata",
-    ]
-    # A graded cell that a learner deleted comes back and counts.
-    c.OverwriteCells.add_missing_cells = True
+    """A submission is graded as `autograder grade` does it: what nbgrader keeps is what came of it."""
+    c.Autograde.sanitize_preprocessors = ["autograder.grading.execute.ExecuteInBox"]
+    c.Autograde.autograde_preprocessors = [_STOCK + "AssignLatePenalties"]
 
 
 def configure_pages(c: Config) -> None:

@@ -13,9 +13,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup, escape
 from nbformat import NotebookNode
+from nbgrader.preprocessors import ClearHiddenTests
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -74,12 +76,14 @@ class Shown:
     said: str = ""
 
 
-def page_of(notebook: NotebookNode, about: About, lesson_texts: Collection[str]) -> str:
+def page_of(notebook: NotebookNode, about: About, source: Path) -> str:
     """The whole page.
 
-    notebook      as grading left it, without its hidden tests
-    lesson_texts  what stands in the lesson's cells: whatever else is in the notebook is the learner's
+    notebook  as grading left it; its hidden tests are taken out
+    source    the lesson's own notebook: whatever is in no cell of it is the learner's
     """
+    hide_hidden_tests(notebook)
+    lesson_texts = _texts(source)
     cells = [_shown(cell, about, lesson_texts) for cell in notebook.cells]
     most = sum(one.max_points for one in about.cells.values())
     given = sum(one.points for one in about.cells.values()) - about.penalty
@@ -88,6 +92,23 @@ def page_of(notebook: NotebookNode, about: About, lesson_texts: Collection[str])
         own=[one for one in cells if one.is_own], others=[one for one in cells if not one.is_own],
         graded=[one for one in cells if one.grade],
     )  # fmt: skip
+
+
+def hide_hidden_tests(notebook: NotebookNode) -> None:
+    """Leave nothing of a hidden test but that it ran, and the last line of its error."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and "BEGIN HIDDEN TESTS" in cell.source:
+            for output in cell.outputs:
+                if output.output_type == "error":  # a traceback quotes the lines it went through
+                    output.traceback = [f"{output.ename}: {output.evalue}"]
+    ClearHiddenTests(enforce_metadata=False).preprocess(notebook, {})
+
+
+@lru_cache(8)
+def _texts(source: Path) -> frozenset[str]:
+    """What stands in the lesson's cells; nothing where its source is not there."""
+    cells = nbformat.read(source, as_version=4).cells if source.is_file() else []
+    return frozenset(cell.source for cell in cells)
 
 
 def _shown(cell: NotebookNode, about: About, lesson_texts: Collection[str]) -> Shown:

@@ -14,11 +14,13 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.batch import Order, Tally, grade_all
 from autograder.grading.box import Limits, Walls
-from autograder.grading.class_words import misplaced_in_words
+from autograder.grading.class_overview import Overview
+from autograder.grading.class_overview import in_words as standing_in_words
 from autograder.grading.course import prepare
 from autograder.grading.database import NONE_YET, is_there
 from autograder.grading.flow import Place
 from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
+from autograder.grading.marking import How
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.result import Result
 from autograder.grading.troubles import Trouble
@@ -47,11 +49,10 @@ def run_grade(options: argparse.Namespace, course: CourseDirectory) -> int:
             file=sys.stderr if options.json else sys.stdout,
         )
         return _say_misplaced(course, options.student, options.json)
-    limits = Limits(seconds=options.seconds)
-    order = Order(
-        lessons, options.student, options.all, Place(options.jobs, options.scheduler),
-        options.device, options.run_tests, limits, Walls.none() if options.unsafe else Walls(),
-    )  # fmt: skip
+    walls = Walls.none() if options.unsafe else Walls()
+    how = How(0, options.device, Limits(seconds=options.seconds), walls, options.run_tests)
+    place = Place(options.jobs, options.scheduler)
+    order = Order(lessons, options.student, options.all, place, how)
     if options.unsafe:
         print("--unsafe: submissions run WITHOUT a sandbox, as you.", file=sys.stderr)
     status = _grade(course, order, Json(sys.stdout) if options.json else Bar(sys.stderr))
@@ -70,7 +71,7 @@ def _say_misplaced(course: CourseDirectory, student: str | None, as_json: bool) 
         for one in found:
             print(json.dumps(one.as_data()), flush=True)
     elif found:
-        print(misplaced_in_words(found))
+        print(standing_in_words(Overview((), (), {}, tuple(found)), whole=False))
     return EXIT_FAILED if any(not one.spare for one in found) else EXIT_DONE
 
 

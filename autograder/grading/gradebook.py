@@ -13,8 +13,9 @@ and started again comes to the same end:
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -30,11 +31,11 @@ from sqlalchemy.orm import Session
 from autograder.grading import gradebook_rows as rows
 from autograder.grading.course import course_version, folder_of, how_to_prepare, log
 from autograder.grading.database import open_gradebook, patiently
-from autograder.grading.kept_files import Replacement, fill, placeholder, read_timestamp
+from autograder.grading.kept_files import Replacement, fill, read_timestamp
 from autograder.grading.records import Acceptance, Draft, Records, new_record
 from autograder.grading.result import Result
-from autograder.grading.troubles import CannotWrite, NameTrouble, file_trouble
-from autograder.grading.waiting import with_verdicts
+from autograder.grading.troubles import Busy, CannotWrite, NameTrouble, file_trouble
+from autograder.grading.waiting import not_read, with_verdicts
 
 Given = TypeVar("Given")
 
@@ -93,17 +94,18 @@ class Writer:
         _check_points(result)
         unchanged = before is not None and before.result.content == found.content
         try:
-            notebook = result.notebook or self.read(lambda at: self._placeholder(at, result))
-            with _undone_on_failure() as undo:
+            source = Path(self.course.format_path(self.course.source_directory, ".", lesson))
+            notebook = result.notebook or not_read(source / f"{lesson}.ipynb", result.reasons)
+            with ExitStack() as undo:
                 folder = Replacement(place)
-                undo.append(folder.undo)
+                undo.callback(folder.undo)
                 fill(folder.new, notebook, lesson, submitted, self._converter)
                 record = self.records.draft(new_record(found, self._version, accepted))
-                undo.append(record.undo)
+                undo.callback(record.undo)
                 self._patiently(
                     lambda: self._transact(result, submitted, handed_in, unchanged, folder, record)
                 )
-                undo.clear()  # it is in the gradebook: there is no way back
+                undo.pop_all()  # it is in the gradebook: there is no way back
                 folder.finish()
                 record.place()
         except UnicodeError as error:
@@ -189,12 +191,6 @@ class Writer:
             )
         return lesson
 
-    def _placeholder(self, connection: Connection, result: Result) -> str:
-        """The notebook that stands for one that could not be read."""
-        lesson = self._known_lesson(connection, result.lesson)
-        notebook = next(one for one in lesson.notebooks if one.name == result.lesson)
-        return placeholder(notebook, [mark.grade_id for mark in result.marks], result.reasons)
-
     def _patiently(self, work: Callable[[], Given]) -> Given:
         return patiently(self.course, work, self._patience)
 
@@ -223,18 +219,6 @@ def _enter(
         untouched = bool(result.notebook) and cell.name not in result.answered
         texts[cell.id] = rows.NO_RESPONSE if untouched else None
     rows.comment(submitted, texts)
-
-
-@contextmanager
-def _undone_on_failure() -> Iterator[list[Callable[[], None]]]:
-    """Gives a list; on any exception (Ctrl-C too) what stands in it is called, the last first."""
-    steps: list[Callable[[], None]] = []
-    try:
-        yield steps
-    except BaseException:
-        for step in reversed(steps):
-            step()
-        raise
 
 
 def _with_time(result: Result, submitted: Path) -> tuple[Result, datetime | None]:
@@ -266,3 +250,22 @@ def _late_penalties(converter: Autograde) -> AssignLatePenalties | None:
         return None
     penalties.init_plugin()
     return penalties
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Nobody else grades the course at the same time. Raises Busy."""
+    folder = root / "grading"
+    try:
+        folder.mkdir(exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise CannotWrite(f"{folder} cannot be written to: {error.strerror}.") from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Busy(
+                "Somebody is grading this course right now. Wait until they are done."
+            ) from None
+        yield

@@ -69,19 +69,16 @@ class HandedIn:
         there = [path.relative_to(self.folder) for path in notebooks_in(self.folder)]
         if not there:
             return ""
-        missing = f"There is no {wanted} in what was handed in"
         if len(there) > 1:
             names = ", ".join(f"`{shown(path)}`" for path in there[:MOST_NAMED])
             more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
-            return (
-                f"{missing}; there are {names}{more}. Make the right one {wanted} and grade again."
-            )
-        plainly = self.known and self.known.of(_read(self.folder / there[0])) == self.lesson
-        is_it = ", which is this lesson's notebook" if plainly else ""
-        step = "rename it" if len(there[0].parts) == 1 else "move it here"
-        return (
-            f"{missing}; there is `{shown(there[0])}`{is_it}: {step}, to {wanted}, and grade again."
-        )
+            what = f"there are {names}{more}. Make the right one {wanted} and grade again."
+        else:
+            plainly = self.known and self.known.of(_read(self.folder / there[0])) == self.lesson
+            is_it = ", which is this lesson's notebook" if plainly else ""
+            step = "rename it" if len(there[0].parts) == 1 else "move it here"
+            what = f"there is `{shown(there[0])}`{is_it}: {step}, to {wanted}, and grade again."
+        return f"There is no {wanted} in what was handed in; {what}"
 
 
 @dataclass(frozen=True)
@@ -129,28 +126,30 @@ def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> l
 
     students  names that may stand in the name of a file. Links are named and never followed.
     """
-    lessons = lesson_names(course)
-    first = Path(course.format_path(course.submitted_directory, "*", "*"))
+    lessons, step = lesson_names(course), course.submitted_directory
+    first = Path(course.format_path(step, "*", "*"))
     root = Path(*first.parts[: next(i for i, part in enumerate(first.parts) if "*" in part)])
     if not lessons or not root.is_dir():
         return []
     whole, known = _pattern(course, "|".join(map(re.escape, lessons))), known_lessons(course)
     found = []
-    for path in sorted(_all_notebooks(root)):
+    for path in sorted(path for each in root.iterdir() for path in notebooks_in(each)):
         inside = next((m for p in path.parents if (m := whole.fullmatch(str(p)))), None)
-        student: str | None
-        lesson: str | None
         if inside:
-            student, lesson = str(inside["student"]), str(inside["lesson"])
+            student, lesson = inside["student"], inside["lesson"]
             own = Path(inside[0], f"{lesson}.ipynb")
+            source = Path(course.format_path(course.source_directory, ".", lesson), path.name)
             # Where the lesson's own is missing, reading says what is there in its place.
-            if _is_lessons(course, lesson, path, own.parent) or not os.path.lexists(own):
+            if (path.parent == own.parent and source.is_file()) or not os.path.lexists(own):
                 continue
         else:
             student, lesson = _guess(path.relative_to(root), lessons, students)
             of = lesson or known.of(_read(path))
             lesson = of if of in lessons else None
-        found.append(_misplaced(course, path, student, lesson, inside is not None))
+        folder = course.format_path(step, student or "STUDENT", lesson or "LESSON")
+        place = Path(folder, f"{lesson or 'LESSON'}.ipynb")
+        from_course = [os.path.relpath(one, course.root) for one in (path, place)]
+        found.append(Misplaced(from_course[0], student, lesson, from_course[1], bool(inside)))
     return found
 
 
@@ -194,9 +193,12 @@ def known_lessons(course: CourseDirectory) -> Lessons:
     return Lessons(files)
 
 
-def notebooks_in(folder: Path) -> list[Path]:
-    """The notebooks anywhere in a folder, within bounds; links are named, and never followed."""
-    found, waiting, left = [], [(folder, 0)], MOST_LOOKED_AT
+def notebooks_in(place: Path) -> list[Path]:
+    """The notebooks anywhere in a folder, within bounds (or one itself); links are never followed."""
+    if not place.is_dir() or place.is_symlink():
+        is_one = place.name.lower().endswith(".ipynb") and not place.name.startswith(".")
+        return [place] if is_one else []
+    found, waiting, left = [], [(place, 0)], MOST_LOOKED_AT
     while waiting and left > 0:
         inside, depth = waiting.pop()
         with contextlib.suppress(OSError), os.scandir(inside) as entries:
@@ -212,56 +214,26 @@ def notebooks_in(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _all_notebooks(root: Path) -> Iterator[Path]:
-    for entry in root.iterdir():
-        if entry.is_dir() and not entry.is_symlink():
-            yield from notebooks_in(entry)
-        elif entry.name.lower().endswith(".ipynb") and not entry.name.startswith("."):
-            yield entry
-
-
-def _is_lessons(course: CourseDirectory, lesson: str, path: Path, folder: Path) -> bool:
-    """Whether a notebook is one of the lesson's, in its place."""
-    source = course.format_path(course.source_directory, ".", lesson)
-    return path.parent == folder and Path(source, path.name).is_file()
-
-
-def _misplaced(
-    course: CourseDirectory, path: Path, student: str | None, lesson: str | None, spare: bool
-) -> Misplaced:
-    folder = course.format_path(
-        course.submitted_directory, student or "STUDENT", lesson or "LESSON"
-    )
-    place = Path(folder, f"{lesson or 'LESSON'}.ipynb")
-    from_course = [os.path.relpath(one, course.root) for one in (path, place)]
-    return Misplaced(from_course[0], student, lesson, from_course[1], spare)
-
-
 def _guess(
     path: Path, lessons: Sequence[str], students: Collection[str]
 ) -> tuple[str | None, str | None]:
     """Whose notebook for which lesson that may be, by the names of its folders and its own."""
-    parts = [*path.parent.parts, path.stem]
-    of = {part: _lesson_like(part, lessons) for part in parts}
-    lesson = next((n for n, exact in of.values() if exact), None) or next(
-        (n for n, _ in of.values() if n), None
-    )
-    for folder in parts[:-1]:
-        if not of[folder][0]:
+    of = {part: _lesson_like(part, lessons) for part in (path.stem, *path.parent.parts)}
+    lesson = next(filter(None, of.values()), None)
+    for folder in path.parent.parts:
+        if not of[folder]:
             return folder, lesson
     rest = path.stem.replace(lesson or "\0", "").strip(" _-.()")
-    named = [name for name in (rest, path.stem, *re.split(r"[^\w-]+|_", rest)) if name in students]
-    return (named[0] if named else None), lesson
+    named = (rest, path.stem, *re.split(r"[^\w-]+|_", rest))
+    return next((name for name in named if name in students), None), lesson
 
 
-def _lesson_like(name: str, lessons: Sequence[str]) -> tuple[str | None, bool]:
-    """The lesson of a name or of one much like it, and whether it is exactly that."""
-    low = {lesson.casefold(): lesson for lesson in lessons}
-    if name.casefold() in low:
-        return low[name.casefold()], True
-    inside = [lesson for one, lesson in low.items() if one in name.casefold()]
-    like = difflib.get_close_matches(name.casefold(), low, n=1, cutoff=0.75)
-    return (inside[0] if inside else low[like[0]] if like else None), False
+def _lesson_like(name: str, lessons: Sequence[str]) -> str | None:
+    """The lesson of a name, or of one much like it."""
+    name, low = name.casefold(), {lesson.casefold(): lesson for lesson in lessons}
+    inside = [one for one in low if one in name]
+    like = inside or difflib.get_close_matches(name, low, n=1, cutoff=0.75)
+    return low.get(name) or (low[like[0]] if like else None)
 
 
 def _read(path: Path) -> bytes:

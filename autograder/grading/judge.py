@@ -1,28 +1,35 @@
 """Asks and judges: chooses the questions, and makes a report of what came out of the box.
 
-Nothing of a submission ever runs here. Its answers are bytes until they have been looked at.
+Nothing of a submission ever runs here. Its answers are bytes until they have been looked at. Rules look
+for mistakes, and a forged observation could have none because it has nothing: so the deciding process
+lays its own inputs under each experiment's data, and asks of what passes that nothing is missing.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
+from torch import Tensor
 
 from autograder.contract.exercise import Exercise
+from autograder.contract.references import References
 from autograder.exercises import find
 from autograder.grading.box import Check, Lost
-from autograder.grading.completeness import missing, put_back
 from autograder.judging.finding import Finding
-from autograder.observation.observation import Observation
+from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.packing import Unreadable, from_bytes, to_bytes, writable
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
 from autograder.reporting.wording import worded
+from autograder.running.probe import probe
 from autograder.running.program import Piece
 from autograder.running.submission import Kind
 
@@ -135,3 +142,127 @@ def _without_values(asked: Asked, finding: Finding) -> Report:
     finding.evidence["holds_no_values"] = True
     report.findings = [finding]
     return report
+
+
+# Questions that a right answer may refuse with an error: other rules say whether it has to.
+_SECOND = ("refused", "right-or-refused")
+
+
+_experiments: WeakKeyDictionary[References, dict[str, dict[str, Any]]] = WeakKeyDictionary()
+
+
+def experiments(asked: Asked) -> dict[str, dict[str, Any]]:
+    """The data of every experiment of an exercise, as its own reference gives it, by question id.
+
+    They run once for an examination, however many submissions are judged by it.
+    """
+    exercise, known = asked.exercise, _experiments.setdefault(asked.references, {})
+    questions = [q for q in asked.questions if q.kind == "scenario" and q.id not in known]
+    if questions:
+        seen = probe(exercise.reference, questions, {s.name: s for s in exercise.scenarios})
+        known |= {id: a.data for id, a in seen.answers.items() if a.failure is None}
+    return known
+
+
+def put_back(asked: Asked, observation: Observation) -> None:
+    """Put the experiments' own inputs in place of what the observation says they were."""
+    given = {f"scenario:{s.name}": s.given for s in asked.exercise.scenarios}
+    for id, data in experiments(asked).items():
+        answer = observation.answers.get(id)
+        if answer is not None and answer.failure is None:
+            _put_back(answer.data, data, given[id])
+
+
+def _put_back(data: Any, trusted: Any, given: tuple[str, ...]) -> None:
+    if isinstance(trusted, dict) and isinstance(data, dict):
+        for name, value in trusted.items():
+            if name in data and name in given:
+                data[name] = copy.deepcopy(value)  # a judge may ask for gradients on it
+            elif name in data:
+                _put_back(data[name], value, given)
+    elif isinstance(trusted, list | tuple) and isinstance(data, list | tuple):
+        for inner, value in zip(data, trusted, strict=False):
+            _put_back(inner, value, given)
+
+
+def missing(asked: Asked, observation: Observation) -> str:
+    """What is missing in answers in which no rule found a mistake; "" where they are complete."""
+    trusted = experiments(asked)
+    for question in asked.questions:
+        answer = observation.answers.get(question.id)
+        if answer is None:
+            return f"{question.id} was not answered"
+        for lack in _lacks(question, answer, asked, trusted):
+            return f"{question.id}: {lack}"
+    return ""
+
+
+def _lacks(
+    question: Question, answer: Answer, asked: Asked, trusted: dict[str, dict[str, Any]]
+) -> Iterator[str]:
+    """What an answer has less of than the reference's."""
+    kind, exercise = question.kind, asked.exercise
+    if kind == "refusal":
+        if answer.failure is None:
+            yield "nothing was refused"
+        return
+    if answer.failure is not None:
+        refused = kind == "second" and exercise.second_order in _SECOND
+        if not (kind == "mutate" or refused or question.variant == "meta"):
+            yield f"it stopped with {answer.failure.kind[:80]}"
+        return
+    if kind == "gradcheck" and answer.data.get("passed") is not True:
+        yield "gradcheck did not pass"
+    if kind == "scenario" and not answer.data:
+        yield "nothing was measured"
+    if question.id in trusted:
+        free = next(s.free for s in exercise.scenarios if f"scenario:{s.name}" == question.id)
+        yield from _less(answer.data, trusted[question.id], "data", free)
+    if kind in ("gradcheck", "scenario", "structure") or question.variant == "meta":
+        return  # of these no values are asked for
+    right = asked.references.expect(question)
+    if answer.outputs is None:
+        yield "there is no output"
+        return
+    if len(answer.requires_grad) != len(answer.outputs):
+        yield "nothing is known of the outputs' graph"
+    if not exercise.is_function and question.wants and not answer.custom:
+        yield "no backward of a Function was seen"
+    yield from _less_shaped(answer.outputs, right.outputs, "the outputs", none_is_zeros=False)
+    if question.wants and any(u is not None for u in question.upstream):
+        like = [question.args[position] for position in question.wants]
+        yield from _less_shaped(answer.gradients, like, "the gradients")
+    if kind == "second":
+        yield from _less_shaped(answer.second, right.second or (), "the second derivatives")
+
+
+def _less_shaped(
+    found: Sequence[Any] | None, wanted: Sequence[Any], what: str, none_is_zeros: bool = True
+) -> Iterator[str]:
+    """Where something is missing, or is no tensor of the wanted one's shape; without one, all is fine."""
+    if found is None or len(found) != len(wanted):
+        yield f"{what} are missing"
+        return
+    for given, like in zip(found, wanted, strict=True):
+        absent = given is None and none_is_zeros
+        if isinstance(like, Tensor) and not absent and getattr(given, "shape", None) != like.shape:
+            yield f"{what} are not of the shape {tuple(like.shape)}"
+
+
+def _less(data: Any, trusted: Any, where: str, free: tuple[str, ...]) -> Iterator[str]:
+    """Where an experiment's data has less in it than the reference's."""
+    if isinstance(trusted, dict):
+        given = data if isinstance(data, dict) else {}
+        for name, value in trusted.items():
+            if name not in given:
+                yield f"{where} has no {name!r}"
+            elif name not in free and not (
+                name in ("found", "value") and given.get("refused") is True
+            ):
+                yield from _less(given[name], value, f"{where}[{name!r}]", free)
+    elif isinstance(trusted, list | tuple):
+        if not isinstance(data, list | tuple) or len(data) < len(trusted):
+            yield f"{where} has fewer than {len(trusted)} entries"
+            return
+        for i, (inner, value) in enumerate(zip(data, trusted, strict=False)):
+            yield from _less(inner, value, f"{where}[{i}]", free)

@@ -1,4 +1,4 @@
-"""Files that are there completely or not at all, and what nbgrader keeps in autograded/."""
+"""Files that are there completely or not at all, and what nbgrader keeps in autograded/ beside the notebook."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
 from autograder.grading.course import log
-from autograder.grading.safe_text import as_typed
 from autograder.grading.sanitising import HARMLESS_FILES
 
 
@@ -181,44 +177,6 @@ def read_timestamp(submitted: Path) -> datetime | None:
     except (NotPlain, ValueError, OverflowError) as error:
         raise ValueError(f"timestamp.txt cannot be understood ({error})") from error
     return when
-
-
-def placeholder(lesson: Any, order: Sequence[str], reasons: Sequence[str]) -> str:
-    """A notebook for formgrader where what was handed in could not be read.
-
-    It says why, and has the lesson's graded cells (those named in ``order`` first), so that a person
-    can give points. Each holds an error: whatever reads scores off outputs finds none.
-
-    lesson  the lesson's notebook as nbgrader's gradebook has it
-    """
-    why = reasons or ("What was handed in is no notebook that can be read.",)
-    said = "\n".join(as_typed(reason) for reason in why)
-    notebook = new_notebook(metadata={"language_info": {"name": "python"}})
-    title = "## This submission could not be graded automatically"
-    notebook.cells.append(new_markdown_cell(f"{title}\n\n{said}", id="why"))
-    points = {one.name: one.max_score for one in (*lesson.grade_cells, *lesson.task_cells)}
-    answers, tasks = (
-        {one.name for one in cells} for cells in (lesson.solution_cells, lesson.task_cells)
-    )
-    sources = {one.name: one for one in lesson.source_cells if one.name in points}
-    for number, name in enumerate(n for n in dict.fromkeys([*order, *points]) if n in sources):
-        cell = sources[name]
-        role = {
-            "grade_id": name, "grade": True, "points": points[name], "solution": name in answers,
-            "task": name in tasks, "locked": bool(cell.locked), "schema_version": 3,
-            "cell_type": cell.cell_type, "checksum": cell.checksum or "",
-        }  # fmt: skip
-        more: dict[str, Any] = {"metadata": {"nbgrader": role}, "id": f"cell-{number}"}
-        text = cell.source or ""
-        if cell.cell_type == "code":
-            said = "see the top of this page"
-            error = new_output(
-                "error", ename="NotGraded", evalue=said, traceback=[f"NotGraded: {said}"]
-            )
-            notebook.cells.append(new_code_cell(text, outputs=[error], **more))
-        else:
-            notebook.cells.append(new_markdown_cell(text, **more))
-    return str(nbformat.writes(notebook))
 
 
 def _copy_submitted(submitted: Path, folder: Path, course: CourseDirectory, mode: int) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
-from autograder.grading.box import Check, Job, Lost, Outcome, Run, Said
+from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
+from autograder.grading.box.job import NOT_REACHED
 from autograder.grading.judge import examination, judge, question
 from autograder.grading.policy.concerns import read_slices
 from autograder.grading.result import Mark, part_of
@@ -23,17 +24,37 @@ from autograder.learner.slice import Asked, asked_of
 from autograder.reporting.report import Report
 
 NOT_GRADED = "NotGraded"
+CUT = Lost("time")
+
+
+@dataclass(frozen=True)
+class How:
+    """How submissions are graded: the same for a whole batch.
+
+    seed     the lesson's secret seed; see execute.how_to_grade
+    device   "cpu", or "cuda": then everything is asked on both
+    tests    graded cells that are no `check(…)` run too, in the submission's own process, which
+             could forge what they find; without it, they wait for a person
+    allowed  imports that the instructor allows the class, beside those of policy/language.py
+    """
+
+    seed: int = 0
+    device: str = "cpu"
+    limits: Limits = field(default_factory=Limits)
+    walls: Walls = field(default_factory=Walls)
+    tests: bool = False
+    allowed: tuple[str, ...] = ()
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        return ("cpu",) if self.device == "cpu" else ("cpu", self.device)
 
 
 @dataclass
 class Marked:
-    """What marking a notebook gave; its cells hold the outputs.
-
-    lost  what became of the checks that never came to their end, by grade_id, as they were asked
-    """
+    """What marking a notebook gave; its cells hold the outputs."""
 
     marks: list[Mark] = field(default_factory=list)
-    lost: dict[str, Lost] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -43,22 +64,12 @@ class Marked:
         return part_of(mark.waits for mark in self.marks)
 
 
-def mark(
-    notebook: NotebookNode,
-    lesson: Lesson,
-    run: Callable[[Job], Outcome],
-    seed: int,
-    devices: tuple[str, ...] = ("cpu",),
-    tests: bool = False,
-    allowed: tuple[str, ...] = (),
-) -> Marked:
+def mark(notebook: NotebookNode, lesson: Lesson, run: Callable[[Job], Outcome], how: How) -> Marked:
     """Run and judge a restored notebook, and write outputs into its cells.
 
-    run      takes a job to a box and brings back what came out of it
-    tests    whether graded cells that are no check(…) are run, too
-    allowed  imports that no person has to look at, beside those of policy/language.py
+    run  takes a job to a box and brings back what came out of it
     """
-    marked = Marked()
+    marked, seed, devices = Marked(), how.seed, how.devices
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -67,41 +78,56 @@ def mark(
             cell.outputs = [_error(NOT_GRADED, "This cell has not been graded.")]
         elif name in lesson.cells and not lesson.roles[name].get("solution"):
             cell.outputs, cell.execution_count = [], None
-    asked = asked_of(notebook, lesson, tests)
-    concerns = read_slices((one.slice for one in asked), allowed)
-    held = {one.slice for one in asked if concerns and read_slices([one.slice], allowed)}
+    asked = asked_of(notebook, lesson, how.tests)
+    concerns = read_slices((one.slice for one in asked), how.allowed)
+    held = {one.slice for one in asked if concerns and read_slices([one.slice], how.allowed)}
     # Behind all others: what a person has to look at cannot touch what is seen of their structure.
     asked.sort(key=lambda one: one.slice in held)
     outcome = run(Job(tuple(_step(one, seed, devices) for one in asked)))
     began = time.perf_counter()
     marked.reasons += [str(concern) for concern in concerns]
-    marked.lost = {
-        graded.grade_id: outcome.lost[index]
-        for index, one in enumerate(asked) if index in outcome.lost
-        for graded in one.graded
-    }  # fmt: skip
     by_name = {grade_id_of(cell): cell for cell in notebook.cells}
     of_graded = {g.grade_id: (i, one) for i, one in enumerate(asked) for g in one.graded}
+    cut = _cut(outcome, how.limits.seconds)
     for graded in lesson.graded.values():
         cell = by_name[graded.grade_id]
-        if graded.grade_id not in of_graded:
-            if not graded.is_solution:
-                marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
-            marked.marks.append(_mark(graded, None, None))
-            continue
-        index, one = of_graded[graded.grade_id]
-        waits = one.slice in held
-        if one.text:
+        index, one = of_graded.get(graded.grade_id, (-1, None))
+        passed, report = None, None
+        if one is None and not graded.is_solution:
+            marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
+        elif index in cut:
+            show_that_it_waits(cell)
+        elif one is not None and one.text:
             passed = _show_test(cell, outcome.said.get(index), outcome.lost.get(index))
-            marked.marks.append(_mark(graded, None if waits else passed, None))
-        else:
+        elif one is not None:
             given = outcome.answers.get(index) or outcome.lost.get(index)
             questions = examination(graded.exercise, seed, devices).asked(graded.hidden)
             report = judge(questions, given, one.slice.source, one.slice.stopped)
-            _show_report(cell, report, waits)
-            marked.marks.append(_mark(graded, None if waits else report.passed, report))
+            _show_report(cell, report, one.slice in held)
+            passed = report.passed
+        if one is not None and one.slice in held:
+            passed = None
+        marked.marks.append(_mark(graded, passed, report))
+    if cut:
+        names = {asked[i].exercise or asked[i].graded[0].grade_id: None for i in sorted(cut)}
+        marked.reasons.append(
+            f"The time for the whole notebook ({how.limits.seconds:g} s) ran out before these had been "
+            f"asked: {', '.join(names)}. Grade it again with more: --seconds "
+            f"{2 * how.limits.seconds:g} --all --student."
+        )
     marked.seconds = {"box": outcome.seconds, "judge": time.perf_counter() - began}
     return marked
+
+
+def _cut(outcome: Outcome, seconds: float) -> set[int]:
+    """What was never asked: whatever was asked last when all time ran out, too.
+
+    An exercise that used up its own time has been asked, and keeps its 0. Without a verdict there is
+    nothing that `autograder accept` could make points of.
+    """
+    cut = {index for index, how in outcome.lost.items() if how == NOT_REACHED}
+    late = [index for index, how in outcome.lost.items() if how == CUT]
+    return cut | {max(late)} if late and outcome.seconds >= seconds else cut
 
 
 def _step(asked: Asked, seed: int, devices: tuple[str, ...]) -> Run | Check:

@@ -8,23 +8,22 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 
 import torch
-from nbformat import NotebookNode
 from nbformat.v4.nbjson import JSONWriter
 
 from autograder.contract.exercise import Exercise
 from autograder.exercises import registered_exercises
-from autograder.grading.box import Box, Job, Limits, Outcome, Walls
+from autograder.grading.box import Box, Job, Outcome
 from autograder.grading.judge import examination
 from autograder.grading.lesson_building import solution_in
 from autograder.grading.limits import Bound, TooMuch, bounded
-from autograder.grading.marking import Marked, mark
+from autograder.grading.marking import How, mark
 from autograder.grading.result import Mark, Result
 from autograder.grading.sanitising import sanitise
-from autograder.grading.waiting import let_wait, note_for_person
+from autograder.grading.waiting import note_for_person
 from autograder.learner.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
 from autograder.learner.submitted_notebook import (
     UnreadableNotebook,
@@ -32,29 +31,6 @@ from autograder.learner.submitted_notebook import (
     read_notebook,
     restore,
 )
-
-
-@dataclass(frozen=True)
-class How:
-    """How submissions are graded: the same for a whole batch.
-
-    seed     the lesson's secret seed
-    device   "cpu", or "cuda": then everything is asked on both
-    tests    graded cells that are no `check(…)` run too, in the submission's own process, which
-             could forge what they find; without it, they wait for a person
-    allowed  imports that the instructor allows the class, beside those of policy/language.py
-    """
-
-    seed: int
-    device: str = "cpu"
-    limits: Limits = field(default_factory=Limits)
-    walls: Walls = field(default_factory=Walls)
-    tests: bool = False
-    allowed: tuple[str, ...] = ()
-
-    @property
-    def devices(self) -> tuple[str, ...]:
-        return ("cpu",) if self.device == "cpu" else ("cpu", self.device)
 
 
 @dataclass(frozen=True)
@@ -146,7 +122,7 @@ def _grade(
     )
     read = time.perf_counter() - began
     content = content_hash(submission, files, how)
-    marked = mark_in_box(notebook, lesson, how, bound)
+    marked = mark(notebook, lesson, lambda job: _run(job, how, bound), how)
     began = time.perf_counter()
     if marked.reasons:
         notebook.cells.insert(0, note_for_person(marked.reasons, marked.part))
@@ -159,13 +135,10 @@ def _grade(
     )  # fmt: skip
 
 
-def _ungraded(lesson: Lesson) -> list[Mark]:
-    return [Mark(g.grade_id, None, g.points, g.exercise, g.hidden) for g in lesson.graded.values()]
-
-
 def not_graded(submission: Submission, files: LessonFiles, how: How, reason: str) -> Result:
     """The result for a submission that cannot be graded: a person has to look."""
-    marks = tuple(_ungraded(read_lesson(files)))
+    graded = read_lesson(files).graded.values()
+    marks = tuple(Mark(g.grade_id, None, g.points, g.exercise, g.hidden) for g in graded)
     content = content_hash(submission, files, how)
     return Result(
         submission.student, files.name, "", marks, reasons=(reason,), content=content, seed=how.seed
@@ -188,16 +161,6 @@ def _notice_exercises() -> None:
             _exercises.update(now)
             examination.cache_clear()
             close_boxes()
-
-
-def mark_in_box(notebook: NotebookNode, lesson: Lesson, how: How, bound: Bound) -> Marked:
-    """Mark a restored notebook with this process's box. Raises CannotStart, TooMuch."""
-    marked = mark(
-        notebook, lesson, lambda job: _run(job, how, bound), how.seed, how.devices, how.tests,
-        how.allowed,
-    )  # fmt: skip
-    let_wait(marked, notebook, how.limits)
-    return marked
 
 
 def _run(job: Job, how: How, bound: Bound) -> Outcome:

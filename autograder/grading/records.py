@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import math
 import os
 import re
 import secrets
@@ -18,13 +17,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from autograder.grading.course import checked_name
 from autograder.grading.kept_files import replace_file, sync_folder, write_new
 from autograder.grading.policy.concerns import names_a_line
-from autograder.grading.result import Result
+from autograder.grading.result import Result, from_plain
 from autograder.grading.troubles import CannotWrite
 
 FORMAT = 1
@@ -70,6 +68,7 @@ class Record:
     graded: str
     version: str
     accepted: Acceptance | None = None
+    format: int = FORMAT
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -101,8 +100,8 @@ class Records:
     def read(self, student: str, lesson: str) -> Record | None:
         """The record of a submission; None where there is none that can be read."""
         found = _read(self.path(student, lesson))
-        same = found and (found.result.student, found.result.lesson) == (student, lesson)
-        return found if same else None
+        whose = found and (found.result.student, found.result.lesson)
+        return found if whose == (student, lesson) else None
 
     def last(self, student: str, lesson: str) -> Record | None:
         """As `read`; also a record that was set aside when somebody ended the grader."""
@@ -114,22 +113,18 @@ class Records:
         given = before.accepted if before is not None else None
         return given if given is not None and given.covers(result) else None
 
-    def all(self, lesson: str | None = None) -> Iterator[Record]:
+    def all(self, lesson: str = "") -> Iterator[Record]:
         """Every record that can be read, by lesson and student."""
-        folders = (
-            sorted(self.folder.glob("*")) if lesson is None else [self.path("-", lesson).parent]
-        )
-        for folder in folders:
-            for path in sorted(folder.glob("*.json")):
-                found = None if path.name.startswith(".") else _read(path)
-                if found and path == self.path(found.result.student, found.result.lesson):
-                    yield found
+        for path in sorted(self.folder.glob(f"{file_name(lesson) if lesson else '*'}/[!.]*.json")):
+            found = _read(path)
+            if found and path == self.path(found.result.student, found.result.lesson):
+                yield found
 
     def draft(self, record: Record) -> Draft:
         """Write a record down to the disk, but not yet in its place."""
         path = self.path(record.result.student, record.result.lesson)
         path.parent.mkdir(parents=True, exist_ok=True)
-        return Draft(path, _to_json(record))
+        return Draft(path, json.dumps(asdict(record), indent=1, default=str))
 
 
 def _aside(path: Path) -> Path:
@@ -149,7 +144,7 @@ class Draft:
 
     def set_aside(self) -> None:
         """What is about to change is no longer what the old record says."""
-        with contextlib.suppress(FileNotFoundError):
+        if self._path.exists():
             os.rename(self._path, self._before)
             self._is_aside = True
 
@@ -185,7 +180,14 @@ class Seeds:
         """
         checked_name(lesson)
         try:
-            return self._of(lesson)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.with_name(".seeds.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                seeds = self._read()
+                if lesson not in seeds:
+                    seeds[lesson] = secrets.randbits(SEED_BITS)
+                    replace_file(self.path, json.dumps(seeds, indent=1).encode("ascii"), 0o600)
+                return seeds[lesson]
         except OSError as error:
             raise CannotWrite(
                 f"The seeds in {self.path} cannot be read or kept: {error.strerror or error}."
@@ -195,29 +197,17 @@ class Seeds:
         """The lesson's seed if it has one. Raises CannotWrite where the seeds are damaged."""
         return self._read().get(lesson)
 
-    def _of(self, lesson: str) -> int:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.with_name(".seeds.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            seeds = self._read()
-            if lesson not in seeds:
-                seeds[lesson] = secrets.randbits(SEED_BITS)
-                replace_file(self.path, json.dumps(seeds, indent=1).encode("ascii"), 0o600)
-            return seeds[lesson]
-
     def _read(self) -> dict[str, int]:
         try:
-            seeds = json.loads(self.path.read_text(encoding="utf-8"))
+            seeds: dict[str, int] = from_plain(dict[str, int], json.loads(self.path.read_bytes()))
+            return seeds
         except FileNotFoundError:
             return {}
-        except ValueError:
-            seeds = None
-        if not isinstance(seeds, dict) or not all(type(seed) is int for seed in seeds.values()):
+        except (ValueError, TypeError) as error:
             raise CannotWrite(
                 f"{self.path} is damaged. Put a copy of it back from your backup; or delete it: then "
                 "new seeds are drawn, and every submission is graded again."
-            )
-        return seeds
+            ) from error
 
 
 def file_name(name: str) -> str:
@@ -229,40 +219,9 @@ def file_name(name: str) -> str:
     return f"%{quote(raw, safe='')[:120]}%{hashlib.sha256(raw).hexdigest()}"
 
 
-def _to_json(record: Record) -> str:
-    data = {
-        "format": FORMAT,
-        "graded": record.graded,
-        "version": record.version,
-        "result": asdict(record.result),
-        "accepted": record.accepted and asdict(record.accepted),
-    }
-    return json.dumps(data, indent=1, default=str)
-
-
 def _read(path: Path) -> Record | None:
     try:
-        data: Any = json.loads(path.read_bytes())
-        if data["format"] != FORMAT:
-            return None
-        result = Result.from_json(json.dumps(data["result"]))
-        checked_name(result.student)
-        checked_name(result.lesson)
-        given = [number for mark in result.marks for number in (mark.points, mark.max_points)]
-        if not all(number is None or math.isfinite(number) for number in given):
-            return None
-        accepted = _acceptance(data.get("accepted"))
-        return Record(result, str(data["graded"]), str(data["version"]), accepted)
+        found: Record = from_plain(Record, json.loads(path.read_bytes()))
+        return found if found.format == FORMAT else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _acceptance(given: Any) -> Acceptance | None:
-    """What is not whole is none: then a person looks again."""
-    names = ("content", "who", "when")
-    if not isinstance(given, dict) or not all(isinstance(given.get(name), str) for name in names):
-        return None
-    lines = given.get("lines")
-    if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
-        return None
-    return Acceptance(given["content"], tuple(lines), given["who"], given["when"])

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.batch import Order, how_to_grade, score_of
+from autograder.grading.batch import score_of
 from autograder.grading.box import Walls
 from autograder.grading.database import reading
+from autograder.grading.execute import how_to_grade
 from autograder.grading.handed_in import find, lesson_files
+from autograder.grading.marking import How
 from autograder.grading.one_submission import close_boxes, content_hash, grade
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.records import Records
-from autograder.grading.result import Mark, Result
-from autograder.grading.scores import Score
+from autograder.grading.result import Mark
 from autograder.grading.troubles import CannotWrite
 from autograder.grading.words import printable, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson
@@ -38,10 +37,9 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     if not found:
         raise NoLesson(f"{options.student} handed nothing in for {options.lesson}.")
     record = Records(Path(course.root)).read(options.student, options.lesson)
-    order = Order((options.lesson,), device=options.device, tests=options.run_tests)
-    how = how_to_grade(course, options.lesson, order)
-    if options.unsafe:
-        how = replace(how, walls=Walls.none())
+    walls = Walls.none() if options.unsafe else Walls()
+    how = How(device=options.device, walls=walls, tests=options.run_tests)
+    how = how_to_grade(course, files.name, how)
     submission = found[0].read()
     result = grade(submission, files, how)
     close_boxes()
@@ -51,23 +49,38 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     for mark in marks:
         if mark.report:
             print(_mark_in_words(mark))
-    status = EXIT_SAME
+    different = []
     if record is None:
         print("It has not been graded yet: nothing to compare with.", file=sys.stderr)
     else:
         if record.result.content != content_hash(submission, files, how):
             changed = "What was handed in, or the lesson, has changed since it was graded."
             print(changed, file=sys.stderr)
-        status = _compare(record.result, marks)
+        recorded = {mark.grade_id: mark.points for mark in record.result.marks}
+        for mark in marks:
+            if (before := recorded.get(mark.grade_id)) != mark.points:
+                different.append(mark)
+                print(f"{mark.grade_id}: recorded {before}, now {mark.points}")
+        if not different:
+            many = "The mark is" if len(marks) == 1 else f"All {len(marks)} marks are"
+            print(f"{many} as recorded.")
         if record.accepted is not None:
             words = f"The points of what a person decides were {record.accepted}: what the checks found."
             print(printable(words))
     try:
         with reading(course) as connection:
-            _say_kept(score_of(connection, options.student, options.lesson), marks)
+            score = score_of(connection, options.student, options.lesson)
     except CannotWrite as error:  # the comparison stands without it
         print(f"autograder: {error}", file=sys.stderr)
-    return status
+        score = None
+    kept = [one for one in (score.cells if score else ()) if one.by_hand and one.name in wanted]
+    if kept:
+        print("In the gradebook these have points given by hand, which are kept and count:")
+        for cell in kept:
+            print(f"  {cell.name}: {cell.points:g} of {cell.max_points:g}")
+        if any(cell.waits for cell in kept):
+            print("Something was handed in since they were given: a person decides what counts.")
+    return EXIT_OTHER if different else EXIT_SAME
 
 
 def _wanted(files: LessonFiles, name: str | None) -> set[str]:
@@ -82,35 +95,10 @@ def _wanted(files: LessonFiles, name: str | None) -> set[str]:
 
 
 def _mark_in_words(mark: Mark) -> str:
-    lines = [f"{mark.name} ({mark.grade_id}): {mark.points_in_words('a person decides')}"]
     report = mark.report
+    lines = [f"{mark.name} ({mark.grade_id}): {mark.points_in_words('a person decides')}"]
     lines.append(f"  {report.get('headline', '')}")
     for finding in report.get("findings", []):
         lines.append(f"  {finding['rule']}: {finding['message']}")
         lines += [f"    {name} = {value}" for name, value in finding.get("evidence", {}).items()]
-    lines.append(f"  seed {report.get('seed')}")
-    return "\n".join(lines) + "\n"
-
-
-def _compare(before: Result, now: Sequence[Mark]) -> int:
-    recorded = {mark.grade_id: mark.points for mark in before.marks}
-    different = [m for m in now if recorded.get(m.grade_id) != m.points]
-    for mark in different:
-        print(f"{mark.grade_id}: recorded {recorded.get(mark.grade_id)}, now {mark.points}")
-    if not different:
-        one = len(now) == 1
-        print("The mark is as recorded." if one else f"All {len(now)} marks are as recorded.")
-    return EXIT_OTHER if different else EXIT_SAME
-
-
-def _say_kept(score: Score | None, marks: Sequence[Mark]) -> None:
-    """Which of these marks do not count, since a person gave other points."""
-    names = {mark.grade_id for mark in marks}
-    kept = [one for one in (score.cells if score else ()) if one.by_hand and one.name in names]
-    if not kept:
-        return
-    print("In the gradebook these have points given by hand, which are kept and count:")
-    for cell in kept:
-        print(f"  {cell.name}: {cell.points:g} of {cell.max_points:g}")
-    if any(cell.waits for cell in kept):
-        print("Something was handed in since they were given: a person decides what counts.")
+    return "\n".join([*lines, f"  seed {report.get('seed')}", ""])

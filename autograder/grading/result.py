@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, is_dataclass
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 
 @dataclass(frozen=True)
@@ -93,17 +95,24 @@ class Result:
     def to_json(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False, default=str)
 
-    @classmethod
-    def from_json(cls, text: str) -> Result:
-        """The result that :meth:`to_json` wrote; ValueError for anything else."""
-        try:
-            data = json.loads(text)
-            data["marks"] = tuple(Mark(**mark) for mark in data["marks"])
-            for name in ("answered", "reasons"):
-                data[name] = tuple(data[name])
-            return cls(**data)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"not the result of a grading: {error}") from error
+
+def from_plain(kind: Any, data: Any) -> Any:
+    """What an annotation says, of what JSON makes of it. Raises TypeError, ValueError or KeyError."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        fields = get_type_hints(kind)
+        return kind(**{name: from_plain(fields[name], each) for name, each in dict(data).items()})  # type: ignore[operator]
+    if origin is UnionType:
+        return None if data is None else from_plain(inside[0], data)
+    if type(data) in (int, float) and not math.isfinite(data):
+        raise ValueError("no number")
+    if kind is float and type(data) is int:
+        return float(data)
+    if kind is not Any and type(data) is not (list if origin is tuple else origin or kind):
+        raise TypeError(f"{data!r:.80} is no {kind}")
+    if origin is tuple:
+        return tuple(from_plain(inside[0], each) for each in data)
+    return {k: from_plain(inside[1], each) for k, each in data.items()} if origin is dict else data
 
 
 def part_of(cells: Iterable[tuple[str, bool]]) -> tuple[str, ...]:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -21,8 +19,6 @@ from nbformat.v4 import new_output
 
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
 from autograder.grading.safe_text import PICTURES, as_typed, clean_html, is_plain
-from autograder.learner.lesson import roles_of
-from autograder.learner.submitted_notebook import restore
 
 if TYPE_CHECKING:  # workers have nothing to do with nbgrader, and it takes long to import
     from nbgrader.coursedir import CourseDirectory
@@ -137,48 +133,16 @@ LONGEST_MARKDOWN = 50_000  # characters of a Markdown cell; a longer one is show
 HARMLESS_FILES = {".txt", ".csv", ".png", ".jpg", ".jpeg"}
 
 
-class RestoreLesson(CoursePreprocessor):
-    """Says anew which cells are the lesson's, from the lesson and not from the submission.
-
-    How it finds them is told in submitted_notebook.restore.
-    """
-
-    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        lesson = lesson_of(self, resources)
-        if lesson is None:
-            return nb, resources
-        restore(nb, roles_of(lesson), lesson.cells)
-        return nb, resources
-
-
 class SanitisePage(CoursePreprocessor):
     """For a page about to be shown: no output, raw cell or metadata that could act."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        kernel = _safe_kernelspec(nb.metadata.get("kernelspec"))
-        nb.metadata = NotebookNode(language_info={"name": "python"}, **kernel)
-        return super().preprocess(nb, resources)
-
-    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        sanitise_cell(cell)
-        return cell, resources
+        sanitise(nb)
+        return nb, resources
 
 
-class SanitiseSubmission(SanitisePage):
-    """For a notebook about to be kept: Markdown, too, is safe in a program that trusts it."""
-
-    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        lesson = lesson_of(self, resources)
-        self._lesson_texts = {cell.source for cell in lesson.cells} if lesson else set()
-        return super().preprocess(nb, resources)
-
-    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        sanitise_cell(cell, self._lesson_texts)
-        return cell, resources
-
-
-def sanitise(notebook: NotebookNode, lesson_texts: Collection[str]) -> None:
-    """Make a whole notebook safe to keep."""
+def sanitise(notebook: NotebookNode, lesson_texts: Collection[str] | None = None) -> None:
+    """Make a whole notebook safe to show; with ``lesson_texts`` also to keep (see `sanitise_cell`)."""
     kernel = _safe_kernelspec(notebook.metadata.get("kernelspec"))
     notebook.metadata = NotebookNode(language_info={"name": "python"}, **kernel)
     for cell in notebook.cells:
@@ -210,54 +174,10 @@ def sanitise_cell(cell: NotebookNode, lesson_texts: Collection[str] | None = Non
         cell.pop("attachments", None)
 
 
-class RemoveOtherFiles(CoursePreprocessor):
-    """Takes away what came along with a notebook and is no data, before its cells run.
-
-    Python would import a torch.py that lies beside the notebook, and formgrader serves a page.html
-    from there as if it were its own. The files stay in the folder submitted/.
-    """
-
-    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        folder, course = Path(resources["metadata"]["path"]), course_of(self)
-        if course is None or not folder.absolute().is_relative_to(
-            Path(course.root, course.autograded_directory)
-        ):
-            return nb, resources
-        for file in sorted(folder.rglob("*"), reverse=True):
-            if file.is_dir() and not file.is_symlink():
-                if not any(file.iterdir()):
-                    file.rmdir()
-            elif file.is_symlink() or (
-                file.suffix != ".ipynb" and file.suffix.lower() not in HARMLESS_FILES
-            ):
-                self.log.warning("Leaving out a submitted file that is no data: %s", file.name)
-                file.unlink()
-        return nb, resources
-
-
-def lesson_of(preprocessor: CoursePreprocessor, resources: Any) -> NotebookNode | None:
-    """The source notebook of the lesson a submission is for; None where it is not built."""
-    course = course_of(preprocessor)
-    if course is None:
-        return None
-    names = resources["nbgrader"]
-    folder = course.format_path(course.source_directory, ".", names["assignment"])
-    path = Path(folder, f"{names['notebook']}.ipynb")
-    if not path.exists():
-        preprocessor.log.warning("There is no source notebook %s", path)
-        return None
-    return _read(path, path.stat().st_mtime_ns)
-
-
 def course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
     """The course folder of the nbgrader converter whose exporter runs this step."""
     converter = getattr(preprocessor.parent, "parent", None)
     return getattr(converter, "coursedir", None)
-
-
-@lru_cache(maxsize=8)
-def _read(path: Path, changed: int) -> NotebookNode:
-    return nbformat.read(path, as_version=4)
 
 
 def _safe_role(given: Any) -> dict[str, Any] | None:

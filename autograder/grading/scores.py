@@ -137,8 +137,8 @@ def read_students(connection: Connection) -> list[Student]:
     """Everybody in the gradebook, by id."""
     one = api.Student
     columns = (one.id, one.first_name, one.last_name, one.email, one.lms_user_id)
-    rows = connection.execute(select(*columns).order_by(one.id))
-    return [Student(*(value or "" for value in row)) for row in rows]
+    found = connection.execute(select(*columns).order_by(one.id))
+    return [Student(*(value or "" for value in row)) for row in found]
 
 
 def read_lessons(connection: Connection) -> list[LessonScore]:
@@ -156,11 +156,9 @@ def read_scores(
     grade, notebook, cell = api.Grade, api.Notebook, api.BaseCell
     found = (
         select(
-            lesson.name.label("lesson"), whole.student_id.label("student"), whole.timestamp,
-            whole.extension, lesson.duedate, notebook.name.label("notebook"),
-            one.late_submission_penalty.label("penalty"), cell.name.label("cell"),
-            grade.score.label("points"), grade.max_score.label("most"), grade.auto_score,
-            grade.manual_score, grade.needs_manual_grade.label("waits"),
+            lesson.name, whole.student_id, whole.timestamp, whole.extension, lesson.duedate,
+            one.late_submission_penalty, cell.name, notebook.name, grade.score, grade.max_score,
+            grade.needs_manual_grade, grade.auto_score, grade.manual_score.is_not(None),
         )
         .select_from(whole)
         .join(lesson, lesson.id == whole.assignment_id)
@@ -174,23 +172,13 @@ def read_scores(
         found = found.where(lesson.name.in_(list(lessons)))
     if student is not None:
         found = found.where(whole.student_id == student)
-    rows = connection.execute(found)
-    for _, group in groupby(rows, key=lambda row: (row.lesson, row.student)):
-        same = list(group)
-        first = same[0]
-        penalties = {row.notebook: row.penalty or 0.0 for row in same}
-        cells = tuple(
-            CellScore(
-                row.cell, row.notebook, row.points, row.most, bool(row.waits), row.auto_score,
-                row.manual_score is not None,
-            )
-            for row in same
-            if row.cell is not None
-        )  # fmt: skip
-        due = first.duedate and first.duedate + (first.extension or timedelta(0))
-        yield Score(
-            first.student, first.lesson, first.timestamp, sum(penalties.values()), cells, due
-        )
+    for (name, who), group in groupby(connection.execute(found), key=lambda row: row[:2]):
+        rows = list(group)
+        handed_in, extension, due = rows[0][2:5]
+        penalties = {row[7]: row[5] or 0.0 for row in rows}
+        cells = tuple(CellScore(*row[6:]) for row in rows if row[6] is not None)
+        due = due and due + (extension or timedelta(0))
+        yield Score(who, name, handed_in, sum(penalties.values()), cells, due)
 
 
 Comments = dict[str, list[tuple[str, str, bool]]]

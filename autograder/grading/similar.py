@@ -8,8 +8,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
@@ -68,13 +67,14 @@ def alike(
     found: dict[tuple[str, str], list[tuple[str, float, int]]] = defaultdict(list)
     for exercise, of_students in sorted(by_exercise.items()):
         known = [Answer.of(source) for source in (released or {}).get(exercise, ())]
-        for pair, likeness, shared in _Class(of_students, known).pairs(at_least):
-            found[pair].append((exercise, likeness, shared))
+        for pair, likeness, shared in _pairs(of_students, known):
+            if likeness >= at_least:
+                found[pair].append((exercise, likeness, shared))
     made = []
     for (first, second), exercises in found.items():
         shared = sum(count for _, _, count in exercises)
+        ordered = tuple(sorted(((n, v) for n, v, _ in exercises), key=lambda e: (-e[1], e[0])))
         if shared >= STATEMENTS:
-            ordered = tuple(sorted(((n, v) for n, v, _ in exercises), key=lambda e: (-e[1], e[0])))
             made.append(Alike(first, second, ordered[0][1], ordered, shared))
     return sorted(made, key=lambda a: (-a.likeness, -a.statements, a.first, a.second))
 
@@ -90,63 +90,44 @@ class Answer:
     def of(cls, source: str) -> Answer:
         statements, features = set(), set()
         for tokens in _statements(source):
-            runs = [tokens[i : i + _RUN] for i in range(max(1, len(tokens) - _RUN + 1))]
-            features |= {_hash(_without_names(run)) for run in runs}
+            plain = ["name" if token.startswith("name:") else token for token in tokens]
+            runs = range(max(1, len(tokens) - _RUN + 1))
+            features |= {_hash(plain[i : i + _RUN]) for i in runs}
             if len(tokens) >= _SHORT:
-                whole = _hash(_with_numbered_names(tokens))
-                statements.add(whole)
-                features.add(whole)
-        return cls(frozenset(statements), frozenset(features))
+                # Each name by the order in which names first stand here: renaming changes nothing.
+                names = list(dict.fromkeys(t for t in tokens if t.startswith("name:")))
+                statements.add(
+                    _hash([f"name {names.index(t)}" if t in names else t for t in tokens])
+                )
+        return cls(frozenset(statements), frozenset(features | statements))
 
 
-@dataclass
-class _Class:
-    """All answers to one exercise."""
+def _pairs(
+    answers: Mapping[str, Answer], known: Sequence[Answer]
+) -> Iterator[tuple[tuple[str, str], float, int]]:
+    """(students, likeness, unusual statements in common) of those who share unusual statements.
 
-    answers: Mapping[str, Answer]
-    known: Sequence[Answer]
-    _weights: dict[int, float] = field(default_factory=dict)
-
-    @cached_property
-    def counts(self) -> Counter[int]:
-        """In how many answers a feature is; what was released is in none."""
-        seen = {f for answer in self.known for f in answer.features}
-        return Counter(f for a in self.answers.values() for f in a.features if f not in seen)
-
-    @property
-    def rare(self) -> int:
-        """How many answers at most share a feature that is unusual."""
-        return max(3, min(_MOST, len(self.answers) // 20))
-
-    def weight(self, feature: int) -> float:
-        """What a feature says: nothing where half of a class has it, or where it was released."""
-        if feature not in self._weights:
-            count = self.counts.get(feature, 0)
-            common = count > max(self.rare, len(self.answers) / 2)
-            said = math.log1p(len(self.answers) / count) if count and not common else 0.0
-            self._weights[feature] = said
-        return self._weights[feature]
-
-    def pairs(self, at_least: float) -> Iterator[tuple[tuple[str, str], float, int]]:
-        """(students, likeness, unusual statements in common) of each pair that is alike."""
-        holders: dict[int, list[str]] = defaultdict(list)
-        for student, answer in self.answers.items():
-            for statement in answer.statements:
-                if 2 <= self.counts.get(statement, 0) <= self.rare:
-                    holders[statement].append(student)
-        shared: Counter[tuple[str, str]] = Counter()
-        for students in holders.values():
-            shared.update(combinations(students, 2))
-        for pair, count in shared.items():
-            likeness = self.likeness(*pair)
-            if likeness >= at_least:
-                yield pair, likeness, count
-
-    def likeness(self, first: str, second: str) -> float:
-        """Weight of what both have over weight of what either has."""
-        a, b = self.answers[first].features, self.answers[second].features
-        either = sum(map(self.weight, a | b))
-        return sum(map(self.weight, a & b)) / either if either else 0.0
+    Likeness is the weight of what both have over the weight of what either has. A feature that half of
+    a class has weighs nothing, and one that was released is in no answer.
+    """
+    seen = frozenset[int]().union(*(answer.features for answer in known))
+    counts = Counter(f for answer in answers.values() for f in answer.features - seen)
+    rare = max(3, min(_MOST, len(answers) // 20))  # in at most so many answers it is unusual
+    weights = {
+        feature: math.log1p(len(answers) / count)
+        for feature, count in counts.items()
+        if count <= max(rare, len(answers) / 2)
+    }
+    holders: dict[int, list[str]] = defaultdict(list)
+    for student, answer in answers.items():
+        for statement in answer.statements:
+            if 2 <= counts[statement] <= rare:
+                holders[statement].append(student)
+    shared = Counter(pair for students in holders.values() for pair in combinations(students, 2))
+    for pair, count in shared.items():
+        a, b = (answers[student].features for student in pair)
+        both, either = (sum(weights.get(f, 0.0) for f in each) for each in (a & b, a | b))
+        yield pair, both / either if either else 0.0, count
 
 
 # ---- from source to tokens -------------------------------------------------------------------
@@ -174,20 +155,22 @@ def _is_text(node: ast.AST) -> bool:
 
 def _tokens(node: ast.AST, top: bool = False) -> Iterator[str]:
     """The tree in order. A name becomes "name:…", for later; a text is a text whatever it says."""
-    if isinstance(node, ast.Name):
-        yield node.id if hasattr(builtins, node.id) else f"name:{node.id}"
-        return
-    if isinstance(node, ast.arg):
-        yield f"name:{node.arg}"
-        return
-    if isinstance(node, ast.Constant):
-        yield "text" if isinstance(node.value, str | bytes) else repr(node.value)
-        return
-    if isinstance(node, ast.Load | ast.Store | ast.Del | ast.alias):
-        return
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name):
+            own = isinstance(node, ast.arg) or not hasattr(builtins, name)
+            yield f"name:{name}" if own else name
+        case ast.Constant(value=value):
+            yield "text" if isinstance(value, str | bytes) else repr(value)
+        case ast.expr_context() | ast.alias():
+            pass
+        case _:
+            yield from _inside(node, top)
+
+
+def _inside(node: ast.AST, top: bool) -> Iterator[str]:
     yield type(node).__name__
     if isinstance(node, ast.Attribute):
-        own = isinstance(node.value, ast.Name) and node.value.id in ("ctx", "self")
+        own = getattr(node.value, "id", "") in ("ctx", "self")
         # What is kept on ctx has the name its author gave it; torch's own names tell something.
         yield f"name:.{node.attr}" if own and node.attr not in _OF_CTX else node.attr
     elif isinstance(node, ast.keyword):
@@ -206,21 +189,7 @@ _OF_CTX = frozenset({
 })  # fmt: skip
 
 
-def _without_names(tokens: Iterable[str]) -> Iterator[str]:
-    return ("name" if token.startswith("name:") else token for token in tokens)
-
-
-def _with_numbered_names(tokens: Iterable[str]) -> Iterator[str]:
-    """Each name by the order in which names first stand here: renaming changes nothing."""
-    numbers: dict[str, int] = {}
-    for token in tokens:
-        if token.startswith("name:"):
-            yield f"name {numbers.setdefault(token, len(numbers))}"
-        else:
-            yield token
-
-
-def _hash(tokens: Iterable[str]) -> int:
+def _hash(tokens: Sequence[str]) -> int:
     return int.from_bytes(blake2b(" ".join(tokens).encode(), digest_size=8).digest(), "little")
 
 

@@ -1,49 +1,62 @@
-"""`autograder summary`: one page about a class, for the instructor: what to teach again on Monday."""
+"""`autograder summary`: one page about a class, for the instructor: what to teach again on Monday.
+
+What it says is in templates/summary/.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
+from typing import Any
 
-from autograder.grading.class_overview import WAITS, Standing
-from autograder.grading.class_words import by_reason
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+from nbgrader.coursedir import CourseDirectory
+
+from autograder.explaining.pages import TITLES
+from autograder.explaining.pages import page as explanation
+from autograder.grading.class_overview import GRADED, WAITS, Standing, by_reason, overview
+from autograder.grading.database import reading
+from autograder.grading.handed_in import lesson_files
+from autograder.grading.kept_files import replace_file
 from autograder.grading.result import Mark
-from autograder.grading.similar import Alike
+from autograder.grading.safe_text import safe_html, said_as_html
+from autograder.grading.scores import read_students
+from autograder.grading.similar import Alike, alike, read_answers, seen_by_all
+from autograder.grading.words import counted, printable
 
 BINS = 10
 MOST_WAITING = 20  # who are named one by one
+MOST_NAMED = 200
+_STYLE = Path(__file__).parent.parent / "reporting" / "static" / "summary.css"
+
+Counts = tuple[tuple[str, int], ...]  # the most common first
 
 
 @dataclass(frozen=True)
 class ExerciseSummary:
-    """How a class did in one exercise, by its most complete check.
-
-    causes  (rule, learners) of those whose answer is wrong, the most common first
-    """
+    """How a class did in one exercise, by its most complete check; causes of wrong answers: (rule, learners)."""
 
     name: str
     right: int
     not_started: int
-    causes: tuple[tuple[str, int], ...]
-
-    @property
-    def wrong(self) -> int:
-        return sum(count for _, count in self.causes)
+    wrong: int
+    causes: Counts
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A rule that answers of a lesson break.
-
-    learners   how many of them
-    exercises  (exercise, learners) where they do, the most common first
-    """
+    """A rule that answers of a lesson break: how many learners do, and (exercise, learners) where."""
 
     rule: str
     learners: int
-    exercises: tuple[tuple[str, int], ...]
+    exercises: Counts
 
 
 @dataclass(frozen=True)
@@ -51,60 +64,37 @@ class LessonSummary:
     """How a class did in one lesson.
 
     found      what was handed in
-    histogram  how many got 0–10 %, …, 90–100 % of the points
     exercises  those that most answers are wrong in first
     causes     over all exercises, the most common first; a learner counts once
     alike      submissions alike enough that somebody should look at both
     nothing    who handed nothing in, of those that the gradebook knows
+    points     what each graded submission got, late penalties taken off; max_points: of how many
     """
 
     name: str
     found: tuple[Standing, ...]
     exercises: tuple[ExerciseSummary, ...]
     causes: tuple[Cause, ...]
-    alike: tuple[Alike, ...] = ()
-    nothing: tuple[str, ...] = ()
+    alike: tuple[Alike, ...]
+    nothing: tuple[str, ...]
+    points: tuple[float, ...]
+    max_points: float
 
     @property
-    def handed_in(self) -> int:
-        return len(self.found)
-
-    @property
-    def graded(self) -> int:
-        return sum(one.is_final for one in self.found)
-
-    @property
-    def to_grade(self) -> int:
-        return sum(one.is_to_grade for one in self.found)
+    def states(self) -> Counter[str]:
+        """How many are graded, wait, …"""
+        return Counter(one.state for one in self.found)
 
     @property
     def waiting(self) -> list[Standing]:
-        return [one for one in self.found if one.state == WAITS]
-
-    @property
-    def copies(self) -> list[str]:
-        """Who handed in the course's own solution."""
-        return [one.student for one in self.found if one.copied]
-
-    @property
-    def waiting_named(self) -> list[Standing]:
         """Those who wait, where they are few; otherwise `reasons` has them."""
-        return self.waiting if len(self.waiting) <= MOST_WAITING else []
+        waiting = [one for one in self.found if one.state == WAITS]
+        return waiting if len(waiting) <= MOST_WAITING else []
 
     @property
     def reasons(self) -> list[tuple[str, list[str]]]:
         """Where many wait: (reason, students), the most common first."""
-        return [] if self.waiting_named else by_reason(self.waiting)
-
-    @property
-    def points(self) -> list[float]:
-        """What each graded submission got, late penalties taken off."""
-        return [one.score.points for one in self.found if one.score is not None and one.is_final]
-
-    @property
-    def max_points(self) -> float:
-        scored = (one.score for one in self.found if not one.is_to_grade)
-        return max((score.max_points for score in scored if score), default=0.0)
+        return [] if self.waiting else by_reason(self.found)
 
     @property
     def histogram(self) -> tuple[int, ...]:
@@ -116,21 +106,49 @@ class LessonSummary:
 
 
 def summarise(
-    name: str,
-    found: Sequence[Standing],
-    pairs: Sequence[Alike] = (),
-    nothing: Sequence[str] = (),
+    name: str, found: Sequence[Standing], pairs: Sequence[Alike] = (), nothing: Sequence[str] = ()
 ) -> LessonSummary:
     """What the standing of a class's submissions says about a lesson."""
-    marks = [
-        one.record.result.marks
-        for one in found
-        if not one.is_to_grade and one.score is not None and one.record is not None
-    ]
-    exercises = sorted(_exercises(marks), key=lambda one: (-one.wrong, one.name))
+    by_exercise: dict[str, list[Mark]] = {}
+    learners = Counter[str]()
+    graded = [(one, one.score) for one in found if one.score and not one.is_to_grade]
+    for one, _ in graded:
+        # One mark an exercise: that of the check which asks the most.
+        marks = sorted(one.record.result.marks if one.record else (), key=lambda mark: mark.hidden)
+        complete = {mark.exercise: mark for mark in marks if mark.exercise and mark.report}
+        learners.update({mark.rule for mark in complete.values() if _is_cause(mark)})
+        for exercise, mark in complete.items():
+            by_exercise.setdefault(exercise, []).append(mark)
+    causes = {
+        exercise: Counter(mark.rule for mark in marks if _is_cause(mark))
+        for exercise, marks in by_exercise.items()
+    }
+    exercises = [
+        ExerciseSummary(
+            exercise, sum(bool(mark.report.get("passed")) for mark in marks),
+            sum(bool(mark.report.get("not_started")) for mark in marks),
+            causes[exercise].total(), _ordered(causes[exercise]),
+        )
+        for exercise, marks in by_exercise.items()
+    ]  # fmt: skip
+    places = {
+        rule: Counter({e: of[rule] for e, of in causes.items() if of[rule]}) for rule in learners
+    }
     return LessonSummary(
-        name, tuple(found), tuple(exercises), _root_causes(marks), tuple(pairs), tuple(nothing)
-    )
+        name, tuple(found), tuple(sorted(exercises, key=lambda one: (-one.wrong, one.name))),
+        tuple(Cause(rule, count, _ordered(places[rule])) for rule, count in _ordered(learners)),
+        tuple(pairs), tuple(nothing),
+        tuple(score.points for one, score in graded if one.is_final),
+        max((score.max_points for _, score in graded), default=0.0),
+    )  # fmt: skip
+
+
+def _is_cause(mark: Mark) -> bool:
+    return bool(mark.rule) and not mark.report.get("not_started")
+
+
+def _ordered(counts: Counter[str]) -> Counts:
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def histogram(points: Iterable[float], most: float) -> tuple[int, ...]:
@@ -142,46 +160,55 @@ def histogram(points: Iterable[float], most: float) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _exercises(marks: Iterable[Sequence[Mark]]) -> tuple[ExerciseSummary, ...]:
-    right, not_started = Counter[str](), Counter[str]()
-    causes: dict[str, list[set[str]]] = {}
-    for given in marks:
-        for mark in _complete(given):
-            causes.setdefault(mark.exercise, []).append(set(_causes([mark])))
-            right[mark.exercise] += bool(mark.report.get("passed"))
-            not_started[mark.exercise] += bool(mark.report.get("not_started"))
-    return tuple(
-        ExerciseSummary(name, right[name], not_started[name], _most_common(found))
-        for name, found in causes.items()
-    )
+def write_summary(
+    course: CourseDirectory, lessons: Sequence[str] = (), output: Path | None = None
+) -> Path:
+    """Write the page, and give its path. Raises CannotWrite or NoLesson."""
+    with reading(course) as connection:
+        look = overview(course, connection, lessons)
+        names = {
+            one.id: one.id if one.name == one.id else f"{one.name} ({one.id})"
+            for one in read_students(connection)
+        }
+    summaries = []
+    for name in dict.fromkeys(one.lesson for one in look.found):
+        found = [one for one in look.found if one.lesson == name]
+        # Who copied the solution is named as such, and like each other anyway.
+        students = [one.student for one in found if not (one.is_to_grade or one.copied)]
+        pairs = alike(read_answers(course, name, students), seen_by_all(lesson_files(course, name)))
+        nothing = [names[student] for student in look.without.get(name, ())]
+        summaries.append(summarise(name, found, pairs, nothing))
+    path = output or Path(course.root, "grading", "summary.html")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    when = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
+    replace_file(path, page(summaries, when).encode("utf-8", "replace"), 0o600)
+    return path
 
 
-def _root_causes(marks: Iterable[Sequence[Mark]]) -> tuple[Cause, ...]:
-    learners, places = Counter[str](), dict[str, Counter[str]]()
-    for given in marks:
-        broken = {(mark.rule, mark.exercise) for mark in given if _causes([mark])}
-        learners.update({rule for rule, _ in broken})
-        for rule, exercise in broken:
-            places.setdefault(rule, Counter())[exercise] += 1
-    return tuple(Cause(rule, count, _ordered(places[rule])) for rule, count in _ordered(learners))
+def page(summaries: Sequence[LessonSummary], when: str) -> str:
+    """The whole page. Names and reasons are a learner's text: every one of them is escaped."""
+    style = _STYLE.read_text(encoding="utf-8")
+    rules = sorted({cause.rule for one in summaries for cause in one.causes} & TITLES.keys())
+    lists = [one.nothing for one in summaries]
+    loader = FileSystemLoader(Path(__file__).parent / "templates" / "summary")
+    made = Environment(loader=loader, autoescape=True, finalize=_shown)
+    made.filters["g"] = lambda number: f"{number:g}"
+    made.filters["learners"] = lambda count: counted(count, "learner")
+    made.filters["said"] = lambda reason: Markup(said_as_html(printable(reason)))
+    return made.get_template("page.html.j2").render(
+        summaries=summaries, when=when, style=style, titles=TITLES, most_named=MOST_NAMED,
+        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        never=sorted(set(lists[0]).intersection(*lists)) if len(lists) > 1 else [],
+        final=GRADED, waits=WAITS, meanings=[(rule, Markup(_meaning(rule))) for rule in rules],
+    )  # fmt: skip
 
 
-def _complete(marks: Sequence[Mark]) -> list[Mark]:
-    """One mark an exercise: that of the check which asks the most."""
-    found: dict[str, Mark] = {}
-    for mark in marks:
-        if mark.exercise and mark.report and (mark.hidden or mark.exercise not in found):
-            found[mark.exercise] = mark
-    return list(found.values())
+def _shown(value: Any) -> Any:
+    """A value with nothing in it that moves a cursor."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _causes(marks: Sequence[Mark]) -> list[str]:
-    return [mark.rule for mark in marks if mark.rule and not mark.report.get("not_started")]
-
-
-def _most_common(found: Iterable[set[str]]) -> tuple[tuple[str, int], ...]:
-    return _ordered(Counter(rule for rules in found for rule in rules))
-
-
-def _ordered(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+def _meaning(rule: str) -> str:
+    """What a rule means: the beginning of its explanation page."""
+    beginning = explanation(rule).split("\n## ")[0].partition("\n")[2]
+    return safe_html(beginning.replace(f"**{TITLES.get(rule)}**", ""))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.summary_page import write_summary
+from autograder.grading.summary import write_summary
 from tests.browser.axe import axe_violations
 from tests.grading.gradebooks import make_course
 from tests.grading.test_summary import a_class

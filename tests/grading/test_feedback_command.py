@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateFeedback
 
 from autograder.__main__ import main
-from autograder.grading import feedback_command
+from autograder.grading import feedback
 from autograder.grading.course import open_course
 from tests.grading.gradebooks import CELLS, CONFIG, DUE, LESSON, grade_as, hand_in, make_course
 
@@ -171,14 +171,14 @@ def test_a_penalty_that_was_taken_back(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_changes_while_a_page_is_made_makes_it_out_of_date(
     taught: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = feedback_command.write_pages
+    own = feedback.write_pages
 
     def slow(*given: Any) -> Any:
         change(taught, "ada", manual_score=1.0)
         return own(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(feedback_command, "write_pages", slow)
+        patched.setattr(feedback, "write_pages", slow)
         assert write(taught) == 0
     capsys.readouterr()
     assert write(taught) == 0

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from autograder.exercises import all_exercises, find
-from autograder.grading.completeness import experiments
-from autograder.grading.judge import examination, judge
+from autograder.grading.judge import examination, experiments, judge
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.packing import Unreadable, from_bytes, to_bytes
 from autograder.observation.source import Source

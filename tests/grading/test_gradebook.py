@@ -17,6 +17,7 @@ from nbgrader.api import Gradebook
 from autograder.grading.course import open_course
 from autograder.grading.gradebook import Writer
 from autograder.grading.kept_files import read_timestamp
+from autograder.grading.safe_text import said_as_markdown
 from autograder.grading.troubles import CannotWrite, NameTrouble
 from tests.grading.gradebooks import (
     CONFIG,
@@ -225,7 +226,7 @@ def test_an_unreadable_submission_can_be_graded_by_hand(small_course: Any) -> No
     path = Path(small_course.root, "autograded", "ada", LESSON, f"{LESSON}.ipynb")
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    assert why in notebook.cells[0].source
+    assert said_as_markdown(why) in notebook.cells[0].source
     assert [cell.metadata.nbgrader.grade_id for cell in notebook.cells[1:]] == [
         "double-check",
         "double-hidden",

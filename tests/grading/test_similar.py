@@ -202,12 +202,14 @@ def test_the_order_of_students_changes_nothing():
 def test_the_number_of_comparisons_grows_with_the_class_and_not_with_its_pairs(monkeypatch):
     """Every student varies one of the honest answers in ways of their own."""
     compared = []
-    likeness = similar._Class.likeness
-    monkeypatch.setattr(
-        similar._Class,
-        "likeness",
-        lambda self, *pair: compared.append(pair) or likeness(self, *pair),
-    )
+    pairs_of = similar._pairs
+
+    def counted(*given):
+        for pair, *rest in pairs_of(*given):
+            compared.append(pair)
+            yield pair, *rest
+
+    monkeypatch.setattr(similar, "_pairs", counted)
     counts = {}
     for size in (100, 400):
         draw, students = random.Random(size), {}

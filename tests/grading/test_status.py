@@ -19,10 +19,10 @@ from autograder.grading.class_overview import (
     WAITS,
     Overview,
     Standing,
+    in_words,
     overview,
     standings,
 )
-from autograder.grading.class_words import in_words
 from autograder.grading.database import open_gradebook
 from autograder.grading.records import Record, Records, Seeds
 from autograder.grading.result import Result

@@ -20,8 +20,7 @@ from autograder.grading.database import open_gradebook
 from autograder.grading.records import Record
 from autograder.grading.result import Mark, Result
 from autograder.grading.scores import Score
-from autograder.grading.summary import histogram, summarise
-from autograder.grading.summary_page import page, write_summary
+from autograder.grading.summary import histogram, page, summarise, write_summary
 from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook
 
 PASSED = {"passed": True, "findings": []}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import nbformat
 
 from autograder.grading.box import Job, Limits, Lost, Outcome, Run
-from autograder.grading.marking import Marked, mark
-from autograder.grading.waiting import CUT, NOT_REACHED, let_wait
+from autograder.grading.box.job import NOT_REACHED
+from autograder.grading.marking import CUT, How, Marked, mark
 from autograder.learner.lesson import LessonFiles, read_lesson
 from tests.grading.batches import SIGMOID, SQUARE, notebook
 
@@ -22,9 +22,7 @@ def marked(lost: dict[str, Lost], seconds: float) -> Marked:
         checks = {s.exercise: i for i, s in enumerate(job.steps) if not isinstance(s, Run)}
         return Outcome(lost={checks[name]: how for name, how in lost.items()}, seconds=seconds)
 
-    found = mark(here, LESSON, run, seed=3)
-    let_wait(found, here, LIMITS)
-    return found
+    return mark(here, LESSON, run, How(3, limits=LIMITS))
 
 
 def waiting(found: Marked) -> set[str]:

@@ -9,17 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.grading.feedback import HideHiddenTests, formgrader_scripts
+from autograder.grading.feedback import formgrader_scripts
+from autograder.grading.feedback_page import hide_hidden_tests
 from autograder.grading.safe_text import as_typed, clean_html, is_plain, safe_html, tex_to_mathml
 from autograder.grading.sanitising import (
     LONGEST_TEXT,
     MOST_OUTPUTS,
-    RestoreLesson,
     SanitisePage,
-    SanitiseSubmission,
     safe_outputs,
     safe_pictures,
+    sanitise,
 )
+from autograder.learner.lesson import roles_of
+from autograder.learner.submitted_notebook import restore
 from autograder.reporting.report import Report
 from lessons.source import read_lesson
 from tests.build.mini_course import NAME, write_mini_course
@@ -188,8 +190,12 @@ def test_only_ordinary_pictures_stay_attached() -> None:
     assert safe_pictures(attached) == {"a.png": {"image/png": DOT}}
 
 
-def sanitised(cell: nbformat.NotebookNode, step=SanitiseSubmission) -> nbformat.NotebookNode:
-    notebook, _ = step().preprocess(v4.new_notebook(cells=[cell]), {"nbgrader": {}})
+def sanitised(cell: nbformat.NotebookNode, to_be_shown: bool = False) -> nbformat.NotebookNode:
+    notebook = v4.new_notebook(cells=[cell])
+    if to_be_shown:
+        SanitisePage().preprocess(notebook, {})
+    else:
+        sanitise(notebook, ())
     nbformat.validate(notebook)
     return notebook.cells[0]
 
@@ -209,12 +215,12 @@ def test_a_picture_in_a_note_stays() -> None:
 
 
 def test_a_missing_picture_does_not_break_the_page() -> None:
-    cell = sanitised(v4.new_markdown_cell("![dot](attachment:dot.png)"), SanitisePage)
+    cell = sanitised(v4.new_markdown_cell("![dot](attachment:dot.png)"), to_be_shown=True)
     assert "attachment:dot.png" in safe_html(cell.source, cell.get("attachments"))
 
 
 def test_raw_cells_become_text() -> None:
-    cell = sanitised(v4.new_raw_cell("<script>no()</script>"), SanitisePage)
+    cell = sanitised(v4.new_raw_cell("<script>no()</script>"), to_be_shown=True)
     assert cell.cell_type == "markdown"
     assert harmless(safe_html(cell.source))
 
@@ -254,9 +260,9 @@ def test_hidden_tests_of_any_cell_are_taken_out_with_tracebacks() -> None:
         "error", ename="AssertionError", evalue="", traceback=["----> 3 assert f(31) == 62"]
     )
     notebook = v4.new_notebook(cells=[v4.new_code_cell(source, outputs=[error])])
-    hidden, _ = HideHiddenTests().preprocess(notebook, {})
-    assert hidden.cells[0].source == "# why"
-    assert hidden.cells[0].outputs[0].traceback == ["AssertionError: "]
+    hide_hidden_tests(notebook)
+    assert notebook.cells[0].source == "# why"
+    assert notebook.cells[0].outputs[0].traceback == ["AssertionError: "]
 
 
 def test_formgraders_own_scripts_are_known() -> None:
@@ -266,14 +272,14 @@ def test_formgraders_own_scripts_are_known() -> None:
 
 
 @pytest.fixture
-def roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def roles(tmp_path: Path):
     """Gives, by cell id, the grade_id that each cell of a submission to the mini lesson gets."""
     course = write_mini_course(tmp_path / "course")
     lesson = read_lesson(course / "lessons" / f"{NAME}.py").notebook
-    monkeypatch.setattr("autograder.grading.sanitising.lesson_of", lambda step, resources: lesson)
 
     def of(*cells: nbformat.NotebookNode) -> dict[str, str | None]:
-        notebook, _ = RestoreLesson().preprocess(v4.new_notebook(cells=list(cells)), {})
+        notebook = v4.new_notebook(cells=list(cells))
+        restore(notebook, roles_of(lesson), lesson.cells)
         return {
             cell.id: cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells
         }

@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.grading.box import bundle, outer_wall
 from autograder.grading.box.inside import frames
 from autograder.grading.box.inside.warm import ENDED
-from autograder.grading.box.job import Job, Limits, Lost, Outcome, Run, Said, Walls
+from autograder.grading.box.job import NOT_REACHED, Job, Limits, Lost, Outcome, Run, Said, Walls
 from autograder.grading.troubles import Trouble
 
 _START = 120.0  # seconds until the warm process has to be there
@@ -169,7 +169,7 @@ class Box:
             if time.monotonic() > deadline:
                 for later in range(index + 1, len(job.steps)):
                     if later not in outcome.answers:
-                        outcome.lost.setdefault(later, Lost("time", "all time was used up before"))
+                        outcome.lost.setdefault(later, NOT_REACHED)
                 break
         outcome.seconds = time.monotonic() - began
         return outcome

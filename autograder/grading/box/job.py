@@ -102,6 +102,9 @@ class Lost:
         return words[self.why] + (f" ({self.detail})" if self.detail else "")
 
 
+NOT_REACHED = Lost("time", "all time was used up before")
+
+
 @dataclass
 class Outcome:
     """What came out of the box, by the index of the step.

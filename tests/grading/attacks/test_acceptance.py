@@ -16,7 +16,7 @@ from autograder.__main__ import main
 from autograder.grading.database import open_gradebook
 from autograder.grading.records import Records
 from autograder.grading.scores import Score, read_scores
-from autograder.grading.waiting import note_of_acceptance
+from autograder.grading.waiting import note_for_person
 from tests.grading.batches import LESSON, hand_in, make_course, notebook, using
 from tests.grading.walls import needs_walls
 
@@ -50,7 +50,7 @@ def in_the_notebook(course: Any, path: Path) -> None:
     for cell in made["cells"]:
         cell["metadata"] |= made["metadata"]
         cell["metadata"]["nbgrader"] |= made["metadata"]
-    note = note_of_acceptance(made["metadata"]["accepted"]["lines"])
+    note = note_for_person(made["metadata"]["accepted"]["lines"], beginning="A person looked.")
     made["cells"].insert(0, dict(note))
     made["cells"].insert(0, {**note, "cell_type": "code", "outputs": [], "execution_count": None})
     path.write_text(json.dumps(made))

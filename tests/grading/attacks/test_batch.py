@@ -16,6 +16,7 @@ from nbgrader.api import Gradebook
 from autograder.grading.batch import Order, grade_all
 from autograder.grading.course import open_course
 from autograder.grading.flow import Place
+from autograder.grading.marking import How
 from autograder.grading.result import Result
 from tests.grading.attacks.confinement import cell
 from tests.grading.attacks.crashes import CRASHES
@@ -97,7 +98,7 @@ def test_a_batch_among_attackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             place.write_bytes(given)
     course = open_course(tmp_path)
     results: list[Result] = []
-    order = Order((NAME,), place=Place(workers=2), limits=LIMITS)
+    order = Order((NAME,), place=Place(workers=2), how=How(limits=LIMITS))
     tally = grade_all(course, order, lambda _, one: results.append(one) if one else None)
 
     assert tally.done == tally.total == len(honest) + len(hostile)
