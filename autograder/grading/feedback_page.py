@@ -7,7 +7,7 @@ that a notebook holds is made harmless once more before it is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader, Template
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests
 from pygments import highlight
@@ -69,7 +69,7 @@ class Shown:
     title: str
     anchor: str
     body: Markup
-    outputs: tuple[Markup, ...]
+    outputs: list[NotebookNode]
     comment: Markup
     is_own: bool
     grade: CellScore | None = None
@@ -115,26 +115,22 @@ def _shown(cell: NotebookNode, about: About, lesson_texts: Collection[str]) -> S
     name, role = grade_id_of(cell), cell.metadata.get("nbgrader") or {}
     grade = about.cells.get(name)
     marked = grade is not None or bool(role.get("solution") or role.get("task"))
-    outputs = cell.get("outputs", [])
+    outputs = cell.get("outputs", []) if cell.cell_type == "code" else []
     said = _found_in(outputs) if grade else ""
     if said:  # an error that only repeats the report above it
         outputs = [one for one in outputs if one.get("ename") != "CheckFailed"]
+    pictures = safe_pictures(cell.get("attachments"))
     if cell.cell_type == "code":
-        body = Markup(_code(cell.source))
-        shown = tuple(out for one in safe_outputs(outputs) for out in _output(one))
+        body = _code(cell.source)
     else:
-        pictures = safe_pictures(cell.get("attachments"))
-        body, shown = (
-            Markup(safe_html(cell.source, pictures) if pictures else _text(cell.source)),
-            (),
-        )
+        body = Markup(safe_html(cell.source, pictures)) if pictures else _text(cell.source)
     if grade and grade.waits:
         said = WAITS
     elif grade and grade.by_hand:
         said = BY_PERSON
     return Shown(
-        _title(cell, role, marked), name if grade else "", body, shown,
-        Markup(safe_html(about.comments.get(name, "")) if marked else ""),
+        _title(cell, role, marked), name if grade else "", body, safe_outputs(outputs),
+        _text(about.comments.get(name, "") if marked else ""),
         marked or cell.source not in lesson_texts, grade, said,
     )  # fmt: skip
 
@@ -165,39 +161,14 @@ def _found_in(outputs: list[Any]) -> str:
     return ""
 
 
-def _output(output: NotebookNode) -> Iterator[Markup]:
-    """One output of a cell as HTML; nothing where it is empty."""
-    if output.output_type == "stream":
-        yield _preformatted(output.text, "")
-    elif output.output_type == "error":
-        yield _preformatted("\n".join(output.traceback), "output_error")
-    elif "text/html" in output.data:
-        yield Markup(f'<div class="output_html">{output.data["text/html"]}</div>')
-    elif kinds := [kind for kind in PICTURES if kind in output.data]:
-        facts = output.metadata.get(kinds[0]) or {}
-        size = "".join(f' {n}="{facts[n]}"' for n in ("width", "height") if n in facts)
-        alt = escape(facts.get("alt") or "A picture that this cell made")
-        data = f"data:{kinds[0]};base64,{escape(output.data[kinds[0]])}"
-        yield Markup(f'<img src="{data}"{size} alt="{alt}">')
-    elif "text/markdown" in output.data:
-        yield Markup(_text(output.data["text/markdown"]))
-    else:
-        yield _preformatted(output.data.get("text/plain", ""), "")
-
-
-def _preformatted(text: str, kind: str) -> Markup:
-    plain = escape(_COLOUR.sub("", text))
-    return Markup(f'<div class="output_subarea {kind}"><pre>{plain}</pre></div>')
+@lru_cache(_HTML_CACHE)
+def _code(source: str) -> Markup:
+    return Markup(highlight(source, PythonLexer(), _FORMATTER))
 
 
 @lru_cache(_HTML_CACHE)
-def _code(source: str) -> str:
-    return str(highlight(source, PythonLexer(), _FORMATTER))
-
-
-@lru_cache(_HTML_CACHE)
-def _text(source: str) -> str:
-    return safe_html(source)
+def _text(source: str) -> Markup:
+    return Markup(safe_html(source))
 
 
 @cache
@@ -213,5 +184,9 @@ def _style() -> str:
 def _template() -> Template:
     folder = Path(__file__).parent / "templates" / "feedback"
     made = Environment(loader=FileSystemLoader(folder), autoescape=True)
-    made.filters["number"] = lambda value: round(float(value), 2)
+    made.globals["pictures"] = PICTURES
+    made.filters |= {
+        "number": lambda value: round(float(value), 2), "text": _text,
+        "colourless": lambda text: _COLOUR.sub("", text),
+    }  # fmt: skip
     return made.get_template("page.html.j2")
