@@ -23,7 +23,7 @@ from autograder.grading.marking import How
 from autograder.grading.one_submission import grade
 from autograder.grading.policy.objects import not_to_be_allowed
 from autograder.grading.records import Seeds
-from autograder.grading.sanitising import course_of
+from autograder.grading.sanitising import course_of, sanitise
 from autograder.grading.troubles import Trouble
 from autograder.learner.lesson import NoLesson
 
@@ -52,6 +52,9 @@ class ExecuteInBox(CoursePreprocessor):
         if course is None:
             raise NbGraderException("ExecuteInBox runs within `nbgrader autograde` only.")
         student, lesson = (resources["nbgrader"][one] for one in ("student", "assignment"))
+        if resources["nbgrader"]["notebook"] != lesson:  # another one, for a person to read
+            sanitise(nb, ())
+            return nb, resources
         folder = Path(course.format_path(course.submitted_directory, student, lesson))
         walls = Walls.none() if self.unsafe else Walls()
         how = How(0, self.device, Limits(seconds=self.seconds), walls, self.run_tests)
