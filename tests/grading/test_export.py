@@ -254,4 +254,4 @@ def test_what_waits_and_is_gone_is_named_by_status_too(
     with pytest.raises(NotFinal, match="eve, 01_doubling: waits for a person"):
         export(small_course, CSV)
     assert main(["status", "--course", small_course.root]) == 0
-    assert "  eve, 01_doubling\n      Line 3 opens a file.\n" in capsys.readouterr().out
+    assert "  eve, 01_doubling (double)\n      Line 3 opens a file.\n" in capsys.readouterr().out

@@ -145,7 +145,7 @@ def test_cells_that_are_no_check_wait_for_a_person_or_are_run(tmp_path: Path, sa
     status, out, _ = said("grade", "--jobs", "1")
     assert status == 0
     assert "2 wait for a person (`autograder status` says why):" in out
-    assert "  ada, 02_tests: by-hand is no check(…): a person grades it." in out
+    assert "  ada, 02_tests (by-hand): by-hand is no check(…): a person grades it." in out
     assert contents(course)["grade", "ada", "02_tests", "02_tests", "by-hand"][0] is None
     status, out, _ = said("grade", "--jobs", "1", "--run-tests", "--all")
     assert status == 0
