@@ -39,6 +39,8 @@ AXE := build/node/node_modules/axe-core/axe.min.js
 PYTHON_CHOSEN := $(if $(filter file,$(origin PYTHON)),,--python-chosen)
 # Likewise torch: without TORCH or TORCH_INDEX, the torch that is in .venv stays.
 TORCH_DEFAULT := $(if $(filter-out file,$(origin TORCH) $(origin TORCH_INDEX)),,--torch-is-default)
+# What learners and instructors need beside the checker.
+COURSE := course,grading
 INSTALL = "$(PYTHON)" autograder/learner/setup/install.py $(PYTHON_CHOSEN) $(TORCH_DEFAULT) \
 	--torch '$(TORCH)' --torch-index '$(TORCH_INDEX)'
 
@@ -102,10 +104,10 @@ clean:  ## Delete what was built and cached (not .venv, not course/, not backups
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 environment: have-python  ## Make or repair .venv with what learners need
-	@$(INSTALL)
+	@$(INSTALL) --extras $(COURSE)
 
 everything: have-python  ## The same with the extras for tests and clusters
-	@$(INSTALL) --extras cluster,test
+	@$(INSTALL) --extras $(COURSE),cluster,test
 
 browser-tools:  ## Fetch axe-core, which tests accessibility in the browser (needs npm)
 	@test -f $(AXE) || if command -v npm >/dev/null 2>&1; then \

@@ -11,6 +11,11 @@ from typing import Any
 
 EXIT_PASSED, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
+_EXTRAS = (
+    "{} is not installed here. The checker alone needs none of it; notebooks and grading need "
+    "pip install 'backward-by-hand[course,grading]'"
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call, 3 for too little time."""
@@ -29,11 +34,14 @@ def _command(given: list[str]) -> int:
         from autograder.grading.processes import prepare
 
         prepare()  # its workers import for seconds, and so do we
-    options = _parser(grading=given[:1] not in (["check"], ["explain"], ["why"])).parse_args(given)
     try:
+        options = _parser_for(given).parse_args(given)
         return int(options.run(options))
     except BrokenPipeError:
         raise
+    except ModuleNotFoundError as error:
+        print(f"autograder: {_EXTRAS.format(error.name)}", file=sys.stderr)
+        return EXIT_USAGE
     except Exception as error:
         words = str(error)
         usage = EXIT_USAGE if isinstance(error, ValueError | TypeError) else None
@@ -44,6 +52,15 @@ def _command(given: list[str]) -> int:
             raise
         print(f"autograder: {words}", file=sys.stderr)
         return int(status)
+
+
+def _parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
+    try:
+        return _parser(grading=given[:1] not in (["check"], ["explain"], ["why"]))
+    except ModuleNotFoundError:
+        if given and not given[0].startswith("-"):
+            raise
+        return _parser(grading=False)  # `autograder --help` where only the checker is installed
 
 
 def _parser(grading: bool) -> argparse.ArgumentParser:

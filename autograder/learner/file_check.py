@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import runpy
+import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,6 @@ from torch.autograd import Function
 
 from autograder.exercises import is_exercise
 from autograder.learner.checking import evaluate
-from autograder.learner.terminal_check import importable
 from autograder.reporting.report import Report
 
 BESIDE = ("inputs", "reference", "surrogate")
@@ -74,6 +75,20 @@ def targets(file: Path, function: str = "", names: Mapping[str, str] | None = No
                 f"where {file} says NAME = (x, …), the arguments as you would pass them to apply"
             )
     return made
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Modules of a folder can be imported, as in a kernel that runs there.
+
+    The folder comes last, so that a file called torch.py hides nothing.
+    """
+    entry = str(folder.resolve())
+    sys.path.append(entry)
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
 
 
 def _target(file: Path, name: str, value: Any, beside: Mapping[str, Any]) -> Target:

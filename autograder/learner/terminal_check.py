@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import autograder
 from autograder.exercises import find
 from autograder.judging.finding import fault
 from autograder.learner.checking import evaluate
+from autograder.learner.file_check import importable
 from autograder.learner.lesson import LessonFiles, read_files, read_lesson
 from autograder.learner.slice import Slice, asked_of
 from autograder.learner.submitted_notebook import (
@@ -101,20 +102,6 @@ def exercises_in(
             if one.slice.stopped:
                 troubles.append(f"{one.exercise} in {path.name}: {one.slice.stopped}")
             yield one.exercise, space
-
-
-@contextmanager
-def importable(folder: Path) -> Iterator[None]:
-    """Modules of a folder can be imported, as in a kernel that runs there.
-
-    The folder comes last, so that a file called torch.py hides nothing.
-    """
-    entry = str(folder.resolve())
-    sys.path.append(entry)
-    try:
-        yield
-    finally:
-        sys.path.remove(entry)
 
 
 def _run(slice: Slice) -> tuple[dict[str, Any], list[Stop]]:

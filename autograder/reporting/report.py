@@ -230,9 +230,8 @@ def in_notebook() -> bool:
 
 def names_xray() -> bool:
     """Whether the notebook's own variables have an `xray`."""
-    from IPython import get_ipython
-
-    shell = get_ipython()
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and callable(shell.user_ns.get("xray"))
 
 

@@ -22,7 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import autograder
+
 ROOT = Path(__file__).parents[2]
+INSTALLED = Path(autograder.__file__).parents[1]  # commands in a page use what this Python uses
 _BLOCK = re.compile(
     r"(?:<!-- (?P<task>file|edit|cell): (?P<target>[\w./-]+) -->\n)?"
     r"```(?P<kind>\w+)\n(?P<body>.*?)```\n",
@@ -102,7 +105,7 @@ def _console(body: str, folder: Path) -> str:
         command = re.sub(r"\\\n> *", "", lines)[2:]
         environment = {
             **os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT), "COLUMNS": "96",
+            "PYTHONPATH": str(INSTALLED), "COLUMNS": "96",
         }  # fmt: skip
         done = subprocess.run(
             ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True

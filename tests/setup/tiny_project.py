@@ -30,6 +30,8 @@ requires-python = ">=3.11"
 dependencies = ["torch>=2.13"]
 
 [project.optional-dependencies]
+course = ["lab"]
+grading = []
 test = ["checker"]
 cluster = []
 """
@@ -65,7 +67,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
         Path(wheel_directory),
         project["name"],
         project["version"],
-        {"jupyterlab.py": FAKE_LAB},
+        {},
         tuple(headers),
     )
 
@@ -84,6 +86,7 @@ def make_course(folder: Path, root: Path) -> Path:
     wheels.mkdir()
     for version in ("2.13.0", "2.14.0"):
         write_wheel(wheels, "torch", version, {"torch/version.py": f"__version__ = '{version}'\n"})
+    write_wheel(wheels, "lab", "1.0", {"jupyterlab.py": FAKE_LAB})
     write_wheel(wheels, "checker", "1.0", {"checker.py": ""})
     return course
 
