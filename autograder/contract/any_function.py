@@ -26,7 +26,7 @@ VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_
 # What is worth saying, and makes no number wrong.
 ADVICE = frozenset({
     "ignores-needs-input-grad", "saves-on-ctx", "double-backward-missing", "loses-precision",
-    "gradient-unsummed", "gradient-dtype", "finite-differences", "uses-autograd",
+    "gradient-unsummed", "gradient-dtype", "finite-differences", "uses-autograd", "writes/buffer",
 })  # fmt: skip
 _HINT = "There are no hints for a Function that is not from the course; explain(rule) says more."
 

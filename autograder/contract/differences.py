@@ -29,8 +29,6 @@ _LOST = (
 _LONGEST = 0.2  # as a share of the number that is moved
 _SAFETY = 4.0  # noise is a standard deviation
 _COARSE = (
-    (torch.float8_e5m2, 0.3),
-    (torch.float8_e4m3fn, 0.3),
     (torch.bfloat16, 5e-2),
     (torch.float16, 2e-2),
     (torch.float32, 1e-3),
@@ -102,13 +100,9 @@ def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -
     for coarse, wide in _COARSE:
         if known == coarse:
             dtype, apart = coarse, wide
-        # A sign has few digits of itself.
-        if known is not None or bool((beside == beside.round()).all()):
-            continue
-        if torch.equal(beside.to(coarse).double(), beside):
-            # So has a quantiser: it is not moved by little.
-            moved = values(at + (1e-3 + wide) * line) != beside
-            if float(moved.double().mean() if moved.numel() else 0.0) > 0.5:
+        if known is None and torch.equal(beside.to(coarse).double(), beside):
+            # A sign and a quantiser have few digits of themselves.
+            if _levels(beside) >= 1 / torch.finfo(coarse).eps:
                 dtype, apart = coarse, wide
             break
     rows = torch.stack([values(at + place * apart / 8 * line) for place in range(8)])
@@ -125,6 +119,17 @@ def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -
     noise = torch.nan_to_num(noise, nan=0.0, posinf=0.0)
     share = max(usual, least)
     return Precision(dtype, torch.maximum(noise, share * size), share)
+
+
+def _levels(numbers: Tensor) -> float:
+    """How many of the finest steps between some numbers the largest one is: for b bits each, 2^b or more."""
+    sizes = numbers[numbers != 0].abs()
+    if not sizes.numel() or not bool(sizes.isfinite().all()):
+        return 0.0
+    mantissas, exponents = torch.frexp(sizes)
+    whole = (mantissas * 2.0**53).long()
+    finest = torch.ldexp((whole & -whole).double(), exponents - 53)
+    return float(sizes.max() / finest.min())
 
 
 def slopes_at(

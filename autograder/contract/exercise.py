@@ -169,7 +169,8 @@ class Scenario:
 class Strictness:
     """What of an answer counts. A contract of the course counts everything that it asks.
 
-    advice      public names of rules that only advise: what they find is shown, and the answer passes
+    advice      public names of rules, or codes of causes, that only advise: what is found is shown, and the
+                answer passes
     ignored     public names of rules that are not judged
     atol, rtol  what a number may be off by, beyond what is always allowed
     as_given    nothing is asked that nobody gave: no −inf, no gradcheck. What torch sums or casts itself, and
@@ -182,9 +183,9 @@ class Strictness:
     rtol: float = 0.0
     as_given: bool = False
 
-    def severity(self, rule: str) -> Severity:
-        """How much it weighs that a rule does not hold."""
-        return "advice" if rule in self.advice else "error"
+    def severity(self, rule: str, cause: str) -> Severity:
+        """How much it weighs that a rule does not hold, for this cause."""
+        return "advice" if {rule, cause} & self.advice else "error"
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ class _Planner(AskingTwice):
     def another(self, i: int, case: Case, like: Question) -> tuple[Any, ...]:
         """Other arguments for the same case, with other gradients: two equal masks hide shared state."""
         if self.exercise.strictness.as_given:
-            return _nearby(like.args)
+            return _nearby(like)
         right = self.references.expect(like).gradients or ()
         varies = gradients_vary(self.references.forward(like), like)
         for attempt in range(8):
@@ -299,10 +299,12 @@ class _Planner(AskingTwice):
         return made
 
 
-def _nearby(args: Sequence[Any]) -> tuple[Any, ...]:
-    """Arguments that somebody gave, a little smaller: still where the function is defined."""
-    floating = (isinstance(a, Tensor) and (a.is_floating_point() or a.is_complex()) for a in args)
-    return tuple(0.875 * a if moves else a for a, moves in zip(args, floating, strict=True))
+def _nearby(like: Question) -> tuple[Any, ...]:
+    """Arguments that somebody gave, a little smaller: still where the function is defined.
+
+    Only those that are differentiated: a rotation that is given stays one.
+    """
+    return tuple(0.875 * a if i in like.wants else a for i, a in enumerate(like.args))
 
 
 def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:

@@ -142,7 +142,11 @@ def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -
 def _judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, linear: bool) -> Asked:
     reference = OwnGradient(own, terms.reference, linear)
     exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
-    return Asked(exercise, asked.questions, asked.hidden, asked.seed, asked.devices)
+    questions = asked.questions
+    if not terms.second_order:  # what a surrogate's derivative is, nobody has said
+        exercise = replace(exercise, second_order="not-judged")
+        questions = tuple(q for q in questions if q.kind != "second")
+    return Asked(exercise, questions, asked.hidden, asked.seed, asked.devices)
 
 
 def _computes_in(own: Measured, arguments: Given) -> torch.dtype:

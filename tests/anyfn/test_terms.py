@@ -38,6 +38,43 @@ def test_advice_is_shown_and_passes_unless_all_counts():
     assert evaluate(OnCtx, inputs=(X,), seed=1, strict=True, ignore=["saves-on-ctx"]).passed
 
 
+def test_a_buffer_may_be_written_to_and_an_input_may_not():
+    def centred(ctx, x, running):
+        running.mul_(0.9).add_(0.1 * x.mean(0))
+        return x - x.mean(0)
+
+    made = op("Centred", centred, lambda ctx, g: (g - g.mean(0), None))
+    x, running = normal(4, 3), normal(3, seed=1)
+    buffer = evaluate(made, inputs=(x.clone().requires_grad_(True), running), seed=1)
+    assert (errors(buffer), [f.rule for f in buffer.remarks]) == ([], ["mutates-input"])
+    assert errors(evaluate(made, inputs=(x, running), seed=1)) == ["mutates-input"]
+
+
+def test_other_arguments_stay_as_they_were_given():
+    """Only for a unit vector v is I - 2vv' its own inverse, and backward right."""
+
+    def reflect(ctx, x, v):
+        ctx.save_for_backward(v)
+        return x / (v @ v) - 2 * v * (v @ x)
+
+    made = op("Reflect", reflect, lambda ctx, g: (g - 2 * ctx.saved_tensors[0] * (g @ ctx.saved_tensors[0]), None))  # fmt: skip
+    v = normal(3, seed=1)
+    assert evaluate(made, inputs=(normal(3).requires_grad_(True), v / v.norm()), seed=1).passed
+
+
+@pytest.mark.parametrize("step", [0.25, 1 / 16])
+def test_a_quantiser_whose_steps_a_short_float_has_is_a_quantiser(step):
+    quantise = op("Quantise", lambda ctx, x: torch.round(x / step) * step, lambda ctx, g: g)
+    report = evaluate(quantise, inputs=(normal(3, 4),), seed=1)
+    assert (report.passed, [f.rule for f in report.remarks]) == (True, ["surrogate"])
+
+
+def test_what_is_so_in_every_layout_is_no_fault_of_one():
+    spike = op("Spike", lambda ctx, x: (x > 0).float(), lambda ctx, g: g)
+    report = evaluate(spike, inputs=(normal(3, 4),), seed=1)
+    assert report.passed, str(report)
+
+
 def test_a_second_derivative_is_asked_for_as_one_says():
     assert evaluate(Swish, inputs=(X,)).passed
     assert errors(evaluate(Swish, inputs=(X,), second_order=True)) == ["double-backward-missing"]

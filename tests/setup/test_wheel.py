@@ -15,7 +15,13 @@ from packaging.requirements import Requirement
 
 from tests.setup.conftest import ROOT
 
-BROUGHT = ("torch", "numpy", "platformdirs", "filelock", "pytest")  # pytest for its plugin; the wheel does not ask for it
+BROUGHT = (
+    "torch",
+    "numpy",
+    "platformdirs",
+    "filelock",
+    "pytest",
+)  # pytest for its plugin; the wheel does not ask for it
 NOT_THERE = ("IPython", "nbformat", "nbgrader", "ipywidgets", "matplotlib", "scipy", "safetensors")
 OPS = """
 import torch

@@ -207,9 +207,20 @@ def first_problem(
     verdict: Verdict = NOT_ASKED
     for pair in pairs:
         verdict = None
-        if (found := problem(ev, pair, dtype)) is not None:
+        found = problem(ev, pair, dtype)
+        if found is not None and not _as_ever(ev, pair, found):
             return at_fault(ev, rule, family, pair, found)
     return verdict
+
+
+def _as_ever(ev: Evidence, pair: Pair, found: Problem) -> bool:
+    """Whether the same is wrong without this circumstance: that is told by a rule of its own, or is believed."""
+    for plain in ev.plain if pair.question.variant else ():
+        alike = plain.where == pair.where and plain.question.wants == pair.question.wants
+        first = problem(ev, plain) if alike else None
+        if first is not None and (first.code, first.place, first.position) == (found.code, found.place, found.position):  # fmt: skip
+            return True
+    return False
 
 
 # How a sentence begins about an error in such a case alone.

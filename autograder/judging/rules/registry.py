@@ -100,7 +100,7 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
         if isinstance(verdict, Finding) and verdict.rule in strictness.ignored:
             continue
         if isinstance(verdict, Finding):
-            verdict.severity = strictness.severity(verdict.rule)
+            verdict.severity = strictness.severity(verdict.rule, verdict.cause)
         if isinstance(verdict, Finding) and verdict.severity != "error":
             verdicts.advice.append(verdict)
         elif isinstance(verdict, Finding):

@@ -26,7 +26,12 @@ def leaves_inputs(ev: Evidence) -> Verdict:
             changed = pair.answer.inputs_changed
             switched = pair.answer.data.get("requires_grad_changed") or ()
         if changed:
-            return _written(ev, "mutates-input", "writes/input", pair, method, ev.argument(changed[0]))  # fmt: skip
+            # An argument that nobody differentiates may be a buffer, as a batch norm's running mean is.
+            buffers = ev.exercise.strictness.as_given and not set(changed) & set(
+                pair.question.wants
+            )
+            cause = "writes/buffer" if buffers else "writes/input"
+            return _written(ev, "mutates-input", cause, pair, method, ev.argument(changed[0]))
         if switched:
             return _written(ev, "mutates-input", "writes/requires-grad", pair, method, ev.argument(switched[0]))  # fmt: skip
     return None

@@ -1,0 +1,147 @@
+"""What the bank of the real world is made of: a Function of a public package, and what is true of it.
+
+The truth of each entry, and how it is verified, was written before ``evaluate`` was run on it. ``verified`` does it
+again: gradcheck accepts a right one; a surrogate's gradient is the published formula times the upstream gradient, and
+gradcheck refuses it; of a wrong one gradcheck or a sentence's own little program shows the mistake.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One Function.
+
+    where    module:Class, or module:name.name
+    inputs   makes its arguments; tensors that require grad are differentiated, all floating ones where none does
+    truth    "right", "surrogate" or "wrong"
+    how      what the truth is known from
+    slope    of a surrogate: the published gradient of the first tensor for an upstream gradient of ones
+    shown    of a wrong one: True where the mistake is seen; None: gradcheck refuses it
+    terms    of evaluate
+    """
+
+    where: str
+    inputs: Callable[[], tuple[Any, ...]]
+    truth: str
+    how: str
+    slope: Callable[..., Tensor] | None = None
+    shown: Callable[[Any], bool] | None = None
+    terms: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def package(self) -> str:
+        return self.where.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        return self.where.rpartition(":")[2]
+
+    def load(self, folder: Path) -> Any:
+        """The Function itself, from its file in ``folder``."""
+        module, _, path = self.where.partition(":")
+        found = _module(module, folder)
+        for name in path.split("."):
+            found = getattr(found, name)
+        return found
+
+
+ENTRIES: list[Entry] = []
+
+
+def right(where: str, inputs: Callable[[], tuple[Any, ...]], how: str = "gradcheck", **terms: Any) -> None:  # fmt: skip
+    ENTRIES.append(Entry(where, inputs, "right", how, terms=terms))
+
+
+def surrogate(
+    where: str, inputs: Callable[[], tuple[Any, ...]], slope: Callable[..., Tensor],
+    how: str = "published formula", **terms: Any,
+) -> None:  # fmt: skip
+    ENTRIES.append(Entry(where, inputs, "surrogate", how, slope, terms=terms))
+
+
+def wrong(
+    where: str, inputs: Callable[[], tuple[Any, ...]], how: str,
+    shown: Callable[[Any], bool] | None = None, **terms: Any,
+) -> None:  # fmt: skip
+    ENTRIES.append(Entry(where, inputs, "wrong", how, shown=shown, terms=terms))
+
+
+def normal(*shape: int, seed: int = 0, grad: bool = False) -> Tensor:
+    made = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return made.requires_grad_(grad)
+
+
+def wanted(args: tuple[Any, ...]) -> list[int]:
+    """Positions that are differentiated."""
+    floats = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_floating_point()]
+    return [i for i in floats if args[i].requires_grad] or floats
+
+
+def leaves(args: tuple[Any, ...]) -> list[Any]:
+    """Copies of the arguments; those that are differentiated require grad."""
+    chosen = wanted(args)
+    return [
+        a.detach().clone().requires_grad_(i in chosen) if isinstance(a, Tensor) else a
+        for i, a in enumerate(args)
+    ]
+
+
+def verified(entry: Entry, function: Any) -> bool:
+    """Whether what the entry says is true, without any help of the checker."""
+    apply = getattr(function, "apply", function)
+
+    def gradcheck() -> bool:
+        torch.manual_seed(0)
+        return bool(torch.autograd.gradcheck(apply, leaves(entry.inputs()), raise_exception=False))
+
+    if entry.truth == "right":
+        return gradcheck()
+    if entry.truth == "wrong":
+        return entry.shown(function) if entry.shown is not None else not gradcheck()
+    args = leaves(entry.inputs())
+    assert entry.slope is not None
+    made = apply(*args)
+    out = made[0] if isinstance(made, tuple) else made
+    upstream = normal(*out.shape, seed=1).to(out.dtype)
+    first = args[wanted(entry.inputs())[0]]
+    (given,) = torch.autograd.grad(out, first, upstream)
+    meant = entry.slope(*[a.detach() if isinstance(a, Tensor) else a for a in args]) * upstream
+    return torch.allclose(given, meant.to(given.dtype), rtol=1e-5, atol=1e-7)
+
+
+def _module(name: str, folder: Path) -> types.ModuleType:
+    """A module by import; the packages above it are not run, so what they need has not to be here."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    parts = name.split(".")[:-1]
+    made = []
+    for full in (".".join(parts[: i + 1]) for i in range(len(parts))):
+        place = folder.joinpath(*full.split("."))
+        if full not in sys.modules and place.is_dir():
+            package = types.ModuleType(full)
+            package.__path__ = [str(place)]
+            package.__spec__ = importlib.machinery.ModuleSpec(full, None, is_package=True)
+            package.__spec__.submodule_search_locations = [str(place)]
+            sys.modules[full] = package
+            made.append(full)
+    try:
+        return importlib.import_module(name)
+    except (ImportError, AttributeError):
+        if not made:
+            raise
+    for known in [n for n in sys.modules if n.split(".")[0] == parts[0]]:
+        del sys.modules[known]  # it needs what its package defines: then as everybody imports it
+    return importlib.import_module(name)
