@@ -24,8 +24,6 @@ def x(*rest: Any) -> Any:
 
 for name in ("SwishAutoFn", "MishAutoFn", "HardSigmoidAutoFn", "HardSwishAutoFn", "HardMishAutoFn"):
     right(f"timm.layers.activations_me:{name}", x())
-right("fastai.layers:_SwishJitAutoFn", x())
-right("fastai.layers:MishJitAutoFn", x())
 right("pytorch_toolbelt.modules.activations:SwishFunction", x())
 right("pytorch_toolbelt.modules.activations:MishFunction", x())
 right("pytorch_toolbelt.losses.bitempered_loss:ComputeNormalization", x(0.7, 60))

@@ -1,0 +1,161 @@
+"""Runs evaluate on Functions that public packages ship, where they lie: python benchmarks/real_functions.py
+
+The packages (the extra `bank` in pyproject.toml) are installed without what they depend on into a cache of their
+own, --cache (build/real_functions), and imported from there: no code is copied, and torch stays as it is.
+
+--verify      also shows again, without the checker, that what each entry says is true
+--only WORD   entries whose place contains the word
+--write PAGE  writes the tables into a page of docs
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import tomllib
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT)]
+
+import torch  # noqa: E402
+
+from autograder import evaluate  # noqa: E402
+from benchmarks.real_world import derivatives, surrogates  # noqa: E402, F401
+from benchmarks.real_world.entry import ENTRIES, Entry, verified  # noqa: E402
+
+GOOD = {"right": "passes", "surrogate": "known", "wrong": "found"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one entry.
+
+    outcome  passed, failed, incomplete, stopped; rules: at error level; true: None where that was not asked
+    """
+
+    entry: Entry
+    outcome: str
+    rules: tuple[str, ...]
+    surrogate: bool
+    headline: str
+    seconds: float
+    true: bool | None
+
+    @property
+    def fine(self) -> bool:
+        """Whether evaluate says what is true."""
+        if self.entry.truth == "wrong":
+            return self.outcome == "failed"
+        told = "surrogate" in self.entry.terms
+        return self.outcome == "passed" and (told or self.surrogate == (self.entry.truth == "surrogate"))  # fmt: skip
+
+
+def install(cache: Path) -> None:
+    """The packages that are not there yet, one by one: those that cannot be had are left out."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    done = cache / "installed.txt"
+    cache.mkdir(parents=True, exist_ok=True)
+    there = set(done.read_text().split()) if done.exists() else set()
+    for wanted in project["optional-dependencies"]["bank"]:
+        if wanted in there:
+            continue
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
+        command = [*pip, "--only-binary", ":all:", "--target", str(cache), wanted]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            with done.open("a") as file:
+                file.write(f"{wanted}\n")
+        else:
+            print(f"not to be had here: {wanted}", file=sys.stderr)
+
+
+def row_of(entry: Entry, cache: Path, verify: bool) -> Row | str:
+    """One entry judged; a sentence where its Function cannot be imported."""
+    quiet = contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO())
+    with quiet[0], quiet[1], warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function = entry.load(cache)
+        except Exception as error:
+            return f"{entry.where}: {type(error).__name__}: {error}"[:160]
+        true = verified(entry, function) if verify else None
+        begun = time.perf_counter()
+        try:
+            report = evaluate(function, inputs=entry.inputs(), seed=1, **entry.terms)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"[:160]
+            return Row(entry, "stopped", (), False, said, time.perf_counter() - begun, true)
+        seconds = time.perf_counter() - begun
+    errors = tuple(f.rule for f in report.findings if f.severity == "error")
+    note = any(f.rule == "surrogate" for f in report.findings)
+    return Row(entry, report.outcome, errors, note, report.headline, seconds, true)
+
+
+def tables(rows: list[Row]) -> Iterable[str]:
+    """The page's tables, in markdown."""
+    yield "| truth | Functions | evaluate says so | at error level otherwise | slowest |"
+    yield "|---|---|---|---|---|"
+    for truth, word in GOOD.items():
+        some = [r for r in rows if r.entry.truth == truth]
+        good = sum(r.fine for r in some)
+        alarms = "–" if truth == "wrong" else str(sum(r.outcome == "failed" for r in some))
+        slowest = max((r.seconds for r in some), default=0.0)
+        yield f"| {truth} | {len(some)} | {good} {word} | {alarms} | {slowest:.1f} s |"
+    seconds = sorted(r.seconds for r in rows)
+    yield f"\nMedian {seconds[len(seconds) // 2]:.1f} s, {sum(s > 10 for s in seconds)} of {len(rows)} over ten seconds."
+    yield "\n| Function | truth | known from | evaluate | seconds |\n|---|---|---|---|---|"
+    for r in rows:
+        said = ", ".join(r.rules[:2]) or ("surrogate" if r.surrogate else r.outcome)
+        mark = "" if r.fine else " **≠**"
+        package = f"{r.entry.package} `{r.entry.name}`"
+        yield f"| {package} | {r.entry.truth} | {r.entry.how} | {said}{mark} | {r.seconds:.1f} |"
+
+
+def write(page: Path, rows: list[Row]) -> None:
+    """Put the tables between the page's two marks."""
+    text = page.read_text(encoding="utf-8")
+    when = f"Counted {date.today():%d %B %Y} on torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, {os.cpu_count()} cores.\n\n"
+    made = "<!-- counted -->\n" + when + "\n".join(tables(rows)) + "\n<!-- end -->"
+    page.write_text(re.sub(r"<!-- counted -->.*<!-- end -->", lambda _: made, text, flags=re.DOTALL), encoding="utf-8")  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "real_functions")
+    parser.add_argument("--verify", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--write", type=Path)
+    options = parser.parse_args()
+    install(options.cache)
+    rows, untrue = [], 0
+    for entry in ENTRIES:
+        if options.only not in entry.where:
+            continue
+        row = row_of(entry, options.cache, options.verify)
+        if isinstance(row, str):
+            print(f"cannot be imported: {row}")
+            continue
+        rows.append(row)
+        untrue += row.true is False
+        if not row.fine or row.true is False:
+            lie = " · what the entry says is not so" if row.true is False else ""
+            print(f"{entry.truth:9} {entry.where}: {row.outcome} {row.rules[:2]}{lie}\n          {row.headline}")  # fmt: skip
+    print("\n".join(tables(rows)))
+    if options.write:
+        write(options.write, rows)
+    return 1 if untrue else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
