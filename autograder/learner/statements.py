@@ -172,6 +172,8 @@ def bound(nodes: Iterable[ast.AST]) -> set[str]:
             isinstance(node, ast.MatchAs | ast.MatchStar) and node.name
         ):
             found.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
         elif isinstance(node, ast.comprehension):
             inside.update([node.target])
             inside.update(_inner(node.target))

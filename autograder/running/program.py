@@ -19,6 +19,8 @@ from autograder.running.containment import failure_from
 
 # Annotations that stay, since custom operators read them; each is a name and nothing else.
 ANNOTATIONS = frozenset({"Tensor", "int", "float", "bool"})
+NO_FIELDS = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
+_FIELD = 2  # of an annotation in a class's body, as long as its tree is made
 _made = itertools.count(1)
 
 
@@ -65,11 +67,29 @@ class _WithoutAnnotations(ast.NodeTransformer):
         node.returns = _kept(node.returns)
         return self.generic_visit(node)
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """That a class has an annotated name is what some decorators and bases make fields of."""
+        for part in node.body:
+            if isinstance(part, ast.AnnAssign) and part.simple:
+                part.annotation = _kind_of_field(part.annotation)
+                part.simple = _FIELD
+        return self.generic_visit(node)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.simple == _FIELD:
+            node.simple = 1
+            return self.generic_visit(node)
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
         plain = ast.Assign(targets=[node.target], value=node.value)
         return self.generic_visit(ast.copy_location(plain, node))
+
+
+def _kind_of_field(annotation: ast.expr) -> ast.expr:
+    """None, or what says that it is no field like others, without its brackets."""
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    name = head.attr if isinstance(head, ast.Attribute) else getattr(head, "id", "")
+    return head if name in NO_FIELDS else ast.copy_location(ast.Constant(None), annotation)
 
 
 def _kept(annotation: ast.expr | None) -> ast.expr | None:
@@ -78,7 +98,7 @@ def _kept(annotation: ast.expr | None) -> ast.expr | None:
 
 
 def plain(text: str) -> ast.Module:
-    """The tree of a text with plain annotations only, and a statement for each module it imports.
+    """The tree of a text with plain annotations only, and a statement for each thing it imports.
 
     Raises SyntaxError, or what deeply nested text provokes.
     """
@@ -89,9 +109,14 @@ def plain(text: str) -> ast.Module:
 
 
 def _each_import(node: ast.stmt) -> list[ast.stmt]:
-    if not isinstance(node, ast.Import):
-        return [node]
-    return [ast.copy_location(ast.Import([alias]), node) for alias in node.names]
+    if isinstance(node, ast.Import):
+        return [ast.copy_location(ast.Import([alias]), node) for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [
+            ast.copy_location(ast.ImportFrom(node.module, [alias], node.level), node)
+            for alias in node.names
+        ]
+    return [node]
 
 
 def new_space() -> dict[str, Any]:

@@ -236,4 +236,61 @@ NOTEBOOKS: dict[str, tuple[list[str], str]] = {
         [],
         SQUARE + "\nimport matplotlib.pyplot as plt\nplt.plot(Square.apply(torch.ones(3)))\n",
     ),
-}
+    **{
+        name: ([cell], with_factor(factor))
+        for name, (cell, factor) in {
+            # ---- forms that are admitted in one place
+            "a dataclass": ("from dataclasses import dataclass\n@dataclass\nclass C:\n    two: float = 2.0\nc = C()", "c.two"),
+            "a dataclass with switches": ("import dataclasses\n@dataclasses.dataclass(frozen=True, slots=True)\nclass C:\n    two: 'float'\nc = C(2.0)", "c.two"),
+            "a dataclass with more": (
+                "from dataclasses import dataclass, field, replace, asdict, KW_ONLY\nfrom typing import ClassVar\n"
+                "@dataclass\nclass C:\n    kinds: list[str] = field(default_factory=list)\n    _: KW_ONLY\n    one: float = 1.0\n"
+                "    kind: ClassVar[str] = 'a'\n    def __post_init__(self):\n        self.kinds.append(self.kind)\n"
+                "c = replace(C(), one=2.0)", "asdict(c)['one']"),
+            "a dataclass with a variable for its beginning": (
+                "from dataclasses import dataclass, InitVar\n@dataclass\nclass C:\n    one: InitVar[int] = 1\n    two: int = 0\n"
+                "    def __post_init__(self, one):\n        self.two = 2 * one\nc = C()", "c.two"),
+            "a named tuple": ("from collections import namedtuple\nC = namedtuple('C', 'two three', defaults=[3])\nc = C(2)", "c.two"),
+            "a named tuple of a list": ("import collections\nC = collections.namedtuple('C', ['two'])\nc = C(two=1)._replace(two=2)", "c.two"),
+            "a named tuple of typing's": ("from typing import NamedTuple\nclass C(NamedTuple):\n    two: float\n    three: int = 3\nc = C(2.0)", "c.two"),
+            "an enumeration": ("from enum import Enum\nclass K(Enum):\n    TWO = 2\n    THREE = 3", "K.TWO.value"),
+            "an enumeration that counts": ("import enum\n@enum.unique\nclass K(enum.IntEnum):\n    ONE = enum.auto()\n    TWO = enum.auto()", "int(K['TWO'])"),
+            "an enumeration of texts": ("from enum import Enum\nclass K(str, Enum):\n    A = 'a'\n    B = 'b'\n    def two(self):\n        return 2 if self is K.A else 3", "K('a').two()"),
+            "an abstract base": ("from abc import ABC, abstractmethod\nclass B(ABC):\n    @abstractmethod\n    def two(self):\n        ...\nclass C(B):\n    def two(self):\n        return 2", "C().two()"),
+            "a match statement": ("def two(x):\n    match x:\n        case 1 | 2:\n            return 2\n        case _:\n            return 3", "two(1)"),
+            "patterns of sequences": ("def two(x):\n    match x:\n        case [a, *rest] if rest:\n            return a\n        case {'two': t, **more}:\n            return t", "two([2, 3])"),
+            "patterns of classes": ("def two(x):\n    match x:\n        case torch.Tensor(shape=s):\n            return 2\n        case int(n) | float(n):\n            return n", "two(x)"),
+            "a pattern of one's own class": (
+                "from dataclasses import dataclass\n@dataclass\nclass P:\n    a: int\n    b: int\ndef two(p):\n    match p:\n        case P(a, b=1):\n            return a", "two(P(2, 1))"),
+            "a format": ("'{:.3f} of {n}'.format(2.0, n=3)", "float('{:.1f}'.format(2.0))"),
+            "a format with a width": ("w = 3", "float('{0:>{1}}'.format(2, w))"),
+            "format itself": ("import math", "float(format(2.0, '.3f'))"),
+            "a decorator with wraps": (
+                "import functools\ndef loud(f):\n    @functools.wraps(f)\n    def g(*a):\n        print(f.__name__, 'called')\n        return f(*a)\n    return g\n"
+                "@loud\ndef two():\n    return 2", "two()"),
+            "a decorator with arguments": (
+                "from functools import wraps\ndef times(n):\n    def outer(f):\n        @wraps(f)\n        def g(*a, **k):\n            return n * f(*a, **k)\n"
+                "        return g\n    return outer\n@times(2)\ndef one():\n    return 1", "one()"),
+            "a class that decorates": ("class Twice:\n    def __init__(self, f):\n        self.f = f\n    def __call__(self):\n        return 2 * self.f()\n@Twice\ndef one():\n    return 1", "one()"),
+            "a type's name": ("def two(y):\n    return 2 if type(y).__name__ == 'Tensor' else 3", "two(x)"),
+            "a class's name": ("def two(y):\n    return 2 if y.__class__.__name__ == 'Tensor' else 3", "two(x)"),
+            "a class's long name in a text": ("def two(y):\n    print(f'{y.__class__.__qualname__!r} {type(y).__name__}')\n    return 2", "two(x)"),
+            "typing's extensions": ("from typing_extensions import override, Self\nclass A:\n    def two(self) -> Self:\n        return 3\nclass B(A):\n    @override\n    def two(self) -> Self:\n        return 2", "B().two()"),
+            "a cast": ("from typing import cast, TYPE_CHECKING\nif TYPE_CHECKING:\n    from odd import Odd\ntwo = cast(float, 2.0)", "two"),
+            "a constant that is final": ("from typing import Final\nTWO: Final = 2", "TWO"),
+            "an alias of types": ("from typing import Optional, Union\nNumber = Union[int, float]\ndef two(x: Optional[Number]) -> Number:\n    return 2", "two(1)"),
+            "torch's assertion": ("from torch.testing import assert_close\ndef two():\n    assert_close(torch.ones(2), torch.ones(2))\n    return 2", "two()"),
+            "a logger": ("import logging\nlogger = logging.getLogger(__name__)\nlogger.setLevel(logging.INFO)\ndef two():\n    logger.debug('x %s', 1)\n    return 2", "two()"),
+            "a property": ("class C:\n    @property\n    def two(self):\n        return 2", "C().two"),
+            "slots": ("class C:\n    __slots__ = ('two',)\n    def __init__(self):\n        self.two = 2", "C().two"),
+            "a generator": ("def numbers():\n    yield 2\n    yield from (3, 4)", "next(numbers())"),
+            "a walrus": ("t = [n for k in range(4) if (n := k * 2) > 1]", "t[0]"),
+            "a cached function": ("from functools import lru_cache\n@lru_cache(maxsize=None)\ndef two():\n    return 2", "two()"),
+            "an own manager of contexts": ("from contextlib import contextmanager\n@contextmanager\ndef two():\n    yield 2\nwith two() as t:\n    pass", "t"),
+            "stars": ("def f(*a, k=0, **m):\n    return a[0] + m['o']\na = [1]", "f(*a, **{'o': 1})"),
+            "what is missing": ("def two(x=None):\n    try:\n        return x['two']\n    except (TypeError, KeyError) as error:\n        print(error)\n        return 2\n    finally:\n        pass", "two()"),
+            "conditions and chains": ("two = 2 if 0 < 1 <= 2 else 3\nassert two, 'none'", "two"),
+            "sets and tables": ("s = {1, 2} | {2}\nd = {k: v for k, v in zip('ab', (1, 2))}\nd |= {'c': 3}\nfirst, *rest = sorted(s)", "d['b']"),
+        }.items()
+    },
+}  # fmt: skip

@@ -16,7 +16,7 @@ from nbformat import from_dict
 
 from autograder.grading.policy import objects
 from autograder.grading.policy.concerns import MOST, Concern, names_a_line, read_slices
-from autograder.grading.policy.language import MODULES, SYNTAX
+from autograder.grading.policy.language import MODULES, PLACES, SYNTAX
 from autograder.grading.policy.objects import admitted, not_to_be_allowed, readable
 from autograder.learner.lesson import read_lesson
 from autograder.learner.slice import Slice, asked_of
@@ -237,6 +237,48 @@ def test_no_operation_that_is_admitted_takes_a_file() -> None:
         namespace, _, name = schema.name.partition("::")
         if namespace == "aten" and {"filename", "file"} & {a.name for a in schema.arguments}:
             assert concerns(f"torch.ops.aten.{name}('x')"), name
+
+
+# What may stand in one place: of these the reader bounds what they are given.
+PLACED = {
+    "dataclass",
+    "wraps",
+    "ABC",
+    "Enum",
+    "Flag",
+    "IntEnum",
+    "IntFlag",
+    "StrEnum",
+    "NamedTuple",
+    "namedtuple",
+}
+
+
+def test_what_may_stand_in_one_place_may_stand_in_no_other() -> None:
+    found = [path for modules in PLACES.values() for path, _ in admitted(modules)]
+    assert {path.rpartition(".")[2] for path in found} == PLACED
+    for path in found:
+        module, _, name = path.rpartition(".")
+        top = f"import {module}\nfrom {module} import {name}\n"
+        assert concerns(top) == []
+        for use in (
+            "f = {}",
+            "{}(X)",
+            "print({})",
+            "[{}]",
+            "def f(x={}):\n    x(X)",
+            "map({}, X)",
+            "{}.x = 1",
+        ):
+            assert concerns(top + use.format(name)), use
+            assert concerns(top + use.format(path)), use
+        for place in ("@{}(X, X=X)\ndef f():\n    pass", "class C({}):\n    pass", "{}('x', X)"):
+            others = concerns(top + place.format(path))
+            assert others or path in (
+                "abc.ABC",
+                "typing.NamedTuple",
+                "typing_extensions.NamedTuple",
+            ), place
 
 
 PLANTED: tuple[tuple[str, str], ...] = (

@@ -29,12 +29,14 @@ Nonlocal BoolOp And Or NamedExpr BinOp Add Sub Mult MatMult Div Mod Pow LShift R
 BitAnd FloorDiv UnaryOp Invert Not UAdd USub IfExp Dict Set List Tuple ListComp SetComp DictComp
 GeneratorExp comprehension Yield YieldFrom Compare Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn Call
 keyword FormattedValue JoinedStr Constant Attribute Subscript Slice Starred Name Load Store Del
+AnnAssign Match match_case MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar
+MatchAs MatchOr
 """)
 
 # Python's own functions; getattr, setattr, hasattr and delattr only with a name that can be read.
 BUILTINS = _words("""
 abs all any bool bytes callable classmethod complex delattr dict divmod enumerate filter float
-frozenset getattr hasattr hash id int isinstance issubclass iter len list map max min next object
+format frozenset getattr hasattr hash id int isinstance issubclass iter len list map max min next object
 pow print property range repr reversed round set setattr slice sorted staticmethod str sum super
 tuple type zip NotImplemented Ellipsis ArithmeticError AssertionError AttributeError Exception
 FloatingPointError IndexError KeyError LookupError NotImplementedError OverflowError RuntimeError
@@ -49,6 +51,8 @@ MODULES: dict[str, str] = {
     "torch.fft": "*", "torch.nn.functional": "*", "scipy.special": "*",
     "operator": "abs add and_ contains eq floordiv ge getitem gt index inv invert is_ is_not itemgetter "
     "le lt matmul mod mul ne neg not_ or_ pos pow sub truediv xor",
+    "abc": "abstractmethod", "dataclasses": "KW_ONLY InitVar asdict astuple field fields replace", "enum": "auto unique",
+    "typing": "Any ClassVar Final Literal Optional TYPE_CHECKING Union cast final", "typing_extensions": "override",
     "functools": "cache lru_cache partial reduce", "collections": "Counter OrderedDict defaultdict deque",
     "contextlib": "ExitStack contextmanager nullcontext suppress", "copy": "copy",
     "logging": "getLogger", "numbers": "Complex Integral Number Real", "types": "SimpleNamespace",
@@ -78,6 +82,7 @@ MODULES: dict[str, str] = {
     "torch.func": "grad grad_and_value hessian jacfwd jacrev jvp vjp vmap",
     "torch.nn": "BatchNorm1d CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity LayerNorm LeakyReLU Linear "
     "LogSoftmax MSELoss Module ModuleList Parameter ReLU Sequential SiLU Sigmoid Softmax Softplus Tanh",
+    "torch.testing": "assert_close",
     "torch.random": "fork_rng get_rng_state initial_seed manual_seed seed set_rng_state",
     "torch.utils.checkpoint": "checkpoint checkpoint_sequential",
 }  # fmt: skip
@@ -88,8 +93,18 @@ UNCHECKED = re.compile(
     r"sparse|unsafe|compressed|cs[rc]|bs[rc]|embedding_bag|nested|jagged|quantized|mkldnn|resize|cudnn|miopen|fbgemm"
 )
 
+# What may stand in one place only. Elsewhere it could make code of text that nobody has read (all but
+# ABC write their methods as text, of names that are in the source here), or change another's class.
+DECORATING, BASES, SPELT = "as a decorator", "as a base", "called with texts that can be read"
+PLACES: dict[str, dict[str, str]] = {
+    DECORATING: {"dataclasses": "dataclass", "functools": "wraps"},
+    BASES: {"abc": "ABC", "enum": "Enum Flag IntEnum IntFlag StrEnum", "typing": "NamedTuple",
+            "typing_extensions": "NamedTuple"},
+    SPELT: {"collections": "namedtuple"},
+}  # fmt: skip
+
 DECORATORS = _words("""
-staticmethod classmethod property once_differentiable no_grad enable_grad inference_mode
+abstractmethod final override unique staticmethod classmethod property once_differentiable no_grad enable_grad inference_mode
 set_grad_enabled autocast custom_bwd custom_fwd cache lru_cache contextmanager
 """)
 
@@ -98,11 +113,11 @@ set_grad_enabled autocast custom_bwd custom_fwd cache lru_cache contextmanager
 READ = (torch.Tensor, FunctionCtx, torch.autograd.Function, torch.Size, torch.finfo, torch.Generator,
         bool, bytes, complex, dict, float, frozenset, int, list, range, set, slice, str, tuple)  # fmt: skip
 READ_TOO = _words("""
-__enter__ __exit__ __init__ __name__ __version__ _base _cdata _is_view _saved_other _saved_result
+__enter__ __exit__ __init__ __name__ __qualname__ __version__ _asdict _base _fields _make _replace _cdata _is_view _saved_other _saved_result
 _saved_self _version args astype bias cdf children close debug enter_context error eval eps gumbel
 icdf indices info log_prob max min name named_parameters nbytes next_functions parameters rsample
-sample smallest_normal tiny train training transpose untyped_storage values variable warning weight
-write flush zero_grad appendleft popleft most_common float_info
+sample setLevel smallest_normal tiny train training transpose untyped_storage values variable warning weight
+write flush zero_grad appendleft popleft most_common float_info kind names value
 """)
 NOT_READ = _words("""
 apply_ as_subclass format format_map from_bytes fromhex map2_ map_ module_load mro reinforce set_
@@ -119,5 +134,5 @@ SET = frozenset({"data", "grad", "requires_grad"})  # what may be assigned of a 
 SPECIAL = _words("""
 __init__ __call__ __enter__ __exit__ __len__ __iter__ __next__ __getitem__ __setitem__ __contains__
 __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __neg__
-__matmul__ __repr__ __str__ __doc__ __slots__
+__matmul__ __post_init__ __repr__ __str__ __doc__ __slots__
 """)

@@ -6,7 +6,7 @@ import ast
 import importlib
 import inspect
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
@@ -22,6 +22,7 @@ from autograder.grading.policy.language import (
     NOT_OPERATIONS,
     NOT_READ,
     OPERATIONS,
+    PLACES,
     READ,
     READ_TOO,
     UNCHECKED,
@@ -49,9 +50,9 @@ REFUSED = object()  # something that the language does not have, whatever it is
 UNKNOWN = object()  # what a name stands for that the answer gave its meaning itself
 
 
-def admitted() -> Iterator[tuple[str, Any]]:
-    """Every object that the lists name, with its path."""
-    for module, names in MODULES.items():
+def admitted(modules: Mapping[str, str] = MODULES) -> Iterator[tuple[str, Any]]:
+    """Every object that a list names, with its path."""
+    for module, names in modules.items():
         found = module_at(module)
         for name in _names(found, names) if found is not None else ():
             if hasattr(found, name):
@@ -88,6 +89,16 @@ def is_operation(name: str) -> bool:
 def _by_identity() -> dict[int, Any]:
     # Held, so that no other gets its number.
     return {id(one): one for _, found in admitted() for one in (found, _unwrapped(found))}
+
+
+@cache
+def _of_place(place: str) -> dict[int, Any]:
+    return {id(one): one for _, one in admitted(PLACES[place])}
+
+
+def stands(one: Any, *places: str) -> bool:
+    """Whether an object may stand in one of these places (in any)."""
+    return any(id(one) in _of_place(place) for place in places or PLACES)
 
 
 def is_admitted(one: Any) -> bool:

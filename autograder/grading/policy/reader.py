@@ -7,9 +7,8 @@ import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import torch
-
-from autograder.grading.policy.language import BUILTINS, DECORATORS, SPECIAL, SYNTAX
+from autograder.grading.policy.forms import Forms
+from autograder.grading.policy.language import BUILTINS, SPECIAL, SYNTAX
 from autograder.grading.policy.objects import (
     MODULE_LIKE,
     UNKNOWN,
@@ -18,6 +17,8 @@ from autograder.grading.policy.objects import (
     is_below,
     is_module,
     module_at,
+    part_of,
+    stands,
 )
 from autograder.grading.policy.uses import (
     CANNOT_READ,
@@ -25,7 +26,6 @@ from autograder.grading.policy.uses import (
     INSIDE,
     NOT_HERE,
     PATCHES,
-    Uses,
     bound_by,
     is_dunder,
     text_given,
@@ -33,16 +33,17 @@ from autograder.grading.policy.uses import (
 from autograder.learner.statements import at_once, local_names
 
 _LOOKING = ("isinstance", "issubclass", "print", "repr", "str")  # do nothing to a class
+_NAMES = ("__name__", "__qualname__")
 _BY_NAME = frozenset({"getattr", "setattr", "delattr"})
 
 
-class Reader(Uses):
+class Reader(Forms):
     """The walk over one slice."""
 
     def read(self, tree: ast.AST) -> None:
         """Remark on what a piece has that the language has not."""
         for node in ast.walk(tree):
-            given = [getattr(node, field, None) for field in ("asname", "arg", "name")]
+            given = [getattr(node, field, None) for field in ("asname", "arg", "name", "rest")]
             names = [*given, *getattr(node, "names", ())]
             if not isinstance(node, ast.FunctionDef | ast.alias) and any(map(is_dunder, names)):
                 self._remark(node, INSIDE)
@@ -97,6 +98,8 @@ class Reader(Uses):
     def _visit_attribute(self, node: ast.Attribute, loose: bool) -> None:
         if not isinstance(node.ctx, ast.Load):
             return self._sets(node.value, node.attr, node)
+        if node.attr in _NAMES and getattr(node.value, "attr", "") == "__class__":
+            return self._visit(node.value.value, True)  # type: ignore[attr-defined]
         bases = self._objects(node.value)
         modules = [one for one in bases if isinstance(one, MODULE_LIKE)]
         for module in modules:
@@ -149,6 +152,8 @@ class Reader(Uses):
             self._remark(node, HANDS_OUT)
         elif self._is_builtin(node.func, "super") and arguments:
             self._remark(node, CANNOT_READ)
+        elif self._is_spelt(node):
+            pass  # what it is given is looked at below
         else:
             self._visit(node.func, True)
         asks = any(self._is_builtin(node.func, name) for name in _LOOKING)
@@ -174,26 +179,17 @@ class Reader(Uses):
             module, part = alias.name, ""
             if isinstance(node, ast.ImportFrom):
                 module, part = str(node.module), alias.name
-            if is_below(f"{module}.{part}".rstrip(".*"), self._allowed):
+            found = module_at(module)
+            own = found is not None and stands(part_of(found, part))
+            if own or is_below(f"{module}.{part}".rstrip(".*"), self._allowed):
                 continue
             if not is_module(module):
                 why = "is not among the modules that are graded without a person looking"
                 return self._remark(node, f"{module} {why}")
-            found = module_at(module)
             if part not in ("", "*") and found is not None:
                 self._reads_of_module(node, found, part, True)
 
     _visit_importfrom = _visit_import
-
-    def _decorators(self, node: ast.FunctionDef | ast.ClassDef) -> None:
-        for one in node.decorator_list:
-            called = one.func if isinstance(one, ast.Call) else one
-            name = getattr(called, "attr", getattr(called, "id", ""))
-            own = isinstance(called, ast.Name) and name in self._ours
-            known = name in DECORATORS and UNKNOWN not in self._objects(called)
-            if not (own or known):
-                self._remark(one, f"as a decorator {NOT_HERE}")
-            self._visit(one, True)
 
     def _visit_functiondef(self, node: ast.FunctionDef, loose: bool, method: bool = False) -> None:
         if is_dunder(node.name) and node.name not in SPECIAL:
@@ -229,12 +225,6 @@ class Reader(Uses):
     def _visit_classdef(self, node: ast.ClassDef, loose: bool) -> None:
         if node.keywords:
             self._remark(node, "changes how Python itself makes classes")
-        for base in node.bases:
-            own = isinstance(base, ast.Name) and base.id in self._ours
-            for one in self._objects(base):
-                fine = isinstance(one, type) and not issubclass(one, torch.Tensor | type)
-                if not fine and not (own and one is UNKNOWN):
-                    self._remark(base, "makes a class of a kind that the language does not have")
         nodes = [n for part in node.body for n in at_once(part)]
         hidden = {name for name in bound_by(nodes) & inside() - SPECIAL if name.startswith("_")}
         if hidden - {"__module__", "__qualname__"}:
@@ -242,7 +232,7 @@ class Reader(Uses):
         if any(isinstance(n, ast.Import | ast.ImportFrom) for n in nodes):
             self._remark(node, HANDS_OUT)
         self._decorators(node)
-        self._visit_all(node.bases, True)
+        self._bases(node)
         outside, self._in_class = self._in_class, True
         for part in node.body:
             if isinstance(part, ast.FunctionDef):

@@ -24,6 +24,7 @@ from autograder.grading.policy.objects import (
 )
 from autograder.learner.statements import at_once
 
+_NAMING = ast.ClassDef | ast.FunctionDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
 _DUNDER = re.compile(r"__\w+__")
 _MUTABLE, _FIXED = 1 << 9, 1 << 8  # flags of a class: made in Python; cannot be changed
 PATCHES = "changes what torch, Python or the checks do for everybody"
@@ -179,8 +180,10 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that these nodes bind, other than by an import."""
     found = set()
     for node in nodes:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.ExceptHandler) and node.name:
+        if isinstance(node, _NAMING) and node.name:
             found.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
     return found
