@@ -4,6 +4,8 @@ Every number comes from running the operations, one at a time: forward on what c
 with the upstream gradient that has arrived. So the learner's own Functions can stand in the graph.
 """
 
+import contextlib
+import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +16,11 @@ from torch.autograd import Function
 
 from autograder.contract.friendly_error import refusal
 from autograder.running.trace import snapshot
+from widgets.cells import Cells, cells_of, upright
+from widgets.local import local_derivatives
 from widgets.steps import LEAF, OWN, TORCH, Part, Step, StepThrough, Walk
-from widgets.wording import brief, numbers, stopped
+from widgets.wording import numbers, stopped
+from widgets.xray_moves import fresh, moves_of
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,22 @@ def walk_of_flow(inputs: Mapping[str, Any], operations: Sequence[Operation]) -> 
     except Exception as error:
         walked.steps.append(Step("Error", f"{walked.at} {stopped(error)}", walked.at, wrong=True))
         error.__traceback__ = None
+    moves = [
+        move
+        for part in parts
+        for cells in walked.steps[0].forward.get(part.key, ())
+        for move in moves_of(part, "forward", part.label, walked.values[part.key], cells)
+    ]
+
+    def moved(name: str, index: int, value: float) -> Walk:
+        changed = fresh(
+            [walked.values[one] for one in inputs], list(inputs), {(name, index): value}
+        )
+        with contextlib.redirect_stdout(io.StringIO()):
+            return walk_of_flow(dict(zip(inputs, changed, strict=True)), operations)
+
     title = "Values forward, gradients backward"
-    return Walk(title, tuple(parts), edges, tuple(walked.steps))
+    return Walk(title, tuple(parts), edges, tuple(walked.steps), moves=tuple(moves), moved=moved)
 
 
 @dataclass
@@ -91,9 +110,12 @@ class _Flow:
     steps: list[Step] = field(default_factory=list)
     at: str = ""
 
+    def cells(self, caption: str, value: Tensor) -> tuple[Cells, ...]:
+        return cells_of(caption, value, upright(list(self.values.values())))
+
     def forward(self, operations: Sequence[Operation]) -> None:
         words = ", ".join(f"`{name}` = {_numbers(value)}" for name, value in self.values.items())
-        under = {name: _brief(value) for name, value in self.values.items()}
+        under = {name: self.cells("value", value) for name, value in self.values.items()}
         self.steps.append(Step("Forward", f"The inputs are {words}.", forward=under))
         for one in operations:
             self.at = one.name
@@ -109,7 +131,7 @@ class _Flow:
                     f"{one.name} of {made_of} is {_numbers(result.detach())}.",
                     one.name,
                     (one.of[0], one.name) if len(one.of) == 1 else None,
-                    forward={one.name: _brief(result.detach())},
+                    forward={one.name: self.cells("value", result)},
                 )
             )
 
@@ -125,18 +147,13 @@ class _Flow:
         """The vector–Jacobian product of one operation, added to what its inputs have already."""
         upstream = self.gradients[one.name]
         arguments, result = self.graphs[one.name]
-        wanted = [a for a in arguments if a.requires_grad]
-        locals_ = self.local_derivatives(wanted, result, upstream)
-        found = dict(
-            zip(
-                map(id, wanted),
-                torch.autograd.grad(result, wanted, upstream, allow_unused=True),
-                strict=True,
-            )
-        )
-        words, under = [], {one.name: _brief(upstream)}
-        for position, (source, argument) in enumerate(zip(one.of, arguments, strict=True)):
-            gradient = found.get(id(argument))
+        wanted = {i: a for i, a in enumerate(arguments) if a.requires_grad}
+        every = torch.autograd.grad(result, list(wanted.values()), upstream, allow_unused=True)
+        found = dict(zip(wanted, every, strict=True))
+        locals_ = local_derivatives(_function(one.call), arguments, found, upstream)
+        words, under = [], {one.name: self.cells("gradient", upstream)}
+        for position, source in enumerate(one.of):
+            gradient = found.get(position)
             if gradient is None:
                 continue
             before = self.gradients.get(source)
@@ -144,23 +161,13 @@ class _Flow:
             words.append(self.sentence(one, position, upstream, gradient, locals_))
             if before is not None:
                 words[-1] += f", added to {_numbers(before)}: {_numbers(self.gradients[source])}"
-            under[source] = _brief(self.gradients[source])
+            under[source] = self.cells("gradient", self.gradients[source])
+        local = {one.of[i]: self.cells("× local", value) for i, value in locals_.items()}
         start = "The loss has the gradient 1 with respect to itself. " if first else ""
         end = "; ".join(words) or "no input of it wants a gradient"
         text = f"{start}{one.name} gets {_numbers(upstream)}. {end[0].upper()}{end[1:]}."
         line = (one.of[0], one.name) if len(one.of) == 1 else None
-        return Step("Backward", text, one.name, line, back=True, backward=under)
-
-    @staticmethod
-    def local_derivatives(
-        wanted: Sequence[Tensor], result: Tensor, upstream: Tensor
-    ) -> dict[int, Tensor]:
-        """The local derivatives where everything is a single number; else nothing."""
-        if upstream.dim() or any(a.dim() for a in wanted):
-            return {}
-        one = torch.ones_like(upstream)
-        found = torch.autograd.grad(result, wanted, one, retain_graph=True, allow_unused=True)
-        return {id(a): g for a, g in zip(wanted, found, strict=True) if g is not None}
+        return Step("Backward", text, one.name, line, back=True, backward=under, local=local)
 
     def sentence(
         self,
@@ -172,9 +179,8 @@ class _Flow:
     ) -> str:
         """ "to x goes 1 × 2 × 2 = 4"."""
         source = one.of[position]
-        argument = self.graphs[one.name][0][position]
-        local = locals_.get(id(argument))
-        if local is None:
+        local = locals_.get(position)
+        if local is None or local.dim():
             return f"to `{source}` goes {_numbers(gradient)}"
         known = {name: _numbers(value) for name, value in self.values.items()}
         symbols = one.local[position] if position < len(one.local) else ""
@@ -211,7 +217,3 @@ def _leaf(value: Tensor) -> Tensor:
 
 def _numbers(value: Tensor) -> str:
     return numbers(snapshot(value))
-
-
-def _brief(value: Tensor) -> str:
-    return brief(snapshot(value))

@@ -9,27 +9,24 @@ from dataclasses import dataclass
 
 import networkx as nx
 
+from widgets.blocks import PILL, Room
+
 Node = str | tuple[str, str, int]  # a box, or the place of line (a, b) in one layer
 
-LETTER = 8.2  # width of a letter in CSS pixels; labels are set in 13 px
-PADDING = 14
-BOX_HEIGHT = 38
-BELOW_BOX = 34  # room under a box for the two lines of values
-ROW = BOX_HEIGHT + BELOW_BOX + 14
-BETWEEN_LAYERS = 56
-LEAST_WIDTH = 138  # values under a box are wider than most labels
-MARGIN = 14
+BETWEEN_LAYERS = 34
+BETWEEN_ROWS = 16
+PASSING = 12.0  # height of the place of a line that passes a layer
+MARGIN = 10
 SWEEPS = 6
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box by its centre and size, in CSS pixels from the top left corner."""
+    """A box: the top left corner and width of its pill, in CSS pixels."""
 
     x: float
     y: float
     width: float
-    height: float = BOX_HEIGHT
 
 
 @dataclass(frozen=True)
@@ -42,20 +39,23 @@ class Layout:
     height: float
 
 
-def lay_out(labels: Mapping[str, str], edges: Iterable[tuple[str, str]]) -> Layout:
+def lay_out(
+    rooms: Mapping[str, Room], edges: Iterable[tuple[str, str]], down: bool = False
+) -> Layout:
     """Lay out an acyclic graph.
 
     Args:
-        labels: what stands in each box, by key; boxes are as wide as their labels need.
+        rooms: what each box needs, by key.
         edges: pairs of keys, in the direction of the forward pass; repeated pairs count once.
+        down: from top to bottom, else from left to right.
 
     Raises:
         ValueError: if an edge names no box, or the edges go in a circle.
     """
     graph = nx.DiGraph()
-    graph.add_nodes_from(labels)
+    graph.add_nodes_from(rooms)
     graph.add_edges_from(edges)
-    strange = set(graph) - set(labels)
+    strange = set(graph) - set(rooms)
     if strange:
         raise ValueError(f"edges name boxes that are not there: {sorted(strange)}")
     if not nx.is_directed_acyclic_graph(graph):
@@ -63,7 +63,7 @@ def lay_out(labels: Mapping[str, str], edges: Iterable[tuple[str, str]]) -> Layo
     layer = layers_of(graph)
     routes = {edge: route(edge, layer) for edge in graph.edges}
     columns = ordered_columns(graph, layer, routes)
-    return _placed(labels, columns, routes)
+    return (_placed_down if down else _placed)(rooms, columns, routes)
 
 
 def layers_of(graph: nx.DiGraph) -> dict[str, int]:
@@ -120,51 +120,101 @@ def _height(index: int, column: list[Node]) -> float:
 
 
 def _placed(
-    labels: Mapping[str, str],
+    rooms: Mapping[str, Room],
     columns: list[list[Node]],
     routes: Mapping[tuple[str, str], list[Node]],
 ) -> Layout:
-    """Coordinates of boxes and lines from the order in each layer."""
-    rows = max(map(len, columns), default=0)
-    height = rows * ROW - (ROW - BOX_HEIGHT - BELOW_BOX) + 2 * MARGIN if rows else 2 * MARGIN
-    middle = (height - BELOW_BOX) / 2
+    """Coordinates of boxes and lines from the order in each layer.
+
+    The pills of a column are centred on one line, so that a chain of boxes stands on it.
+    """
+    tops = [_tops(column, rooms) for column in columns]
+    raised = max((heights[-1] / 2 for heights in tops if heights), default=0.0)
     boxes: dict[str, Box] = {}
-    # x and y of the centre, width of the box (none for a passing line), width of its column
-    spots: dict[Node, tuple[float, float, float, float]] = {}
-    left: float = MARGIN
-    for column in columns:
-        widths = [max(LEAST_WIDTH, _width(labels[n])) for n in column if isinstance(n, str)]
-        room = max(widths, default=LEAST_WIDTH)
-        for i, node in enumerate(column):
-            x, y = left + room / 2, middle + _height(i, column) * ROW
+    spots: dict[Node, _Spot] = {}
+    left, bottom = float(MARGIN), 2.0 * MARGIN
+    for column, heights in zip(columns, tops, strict=True):
+        wide = max((rooms[n].width for n in column if isinstance(n, str)), default=PASSING)
+        for node, top in zip(column, heights, strict=True):
+            y = MARGIN + raised - heights[-1] / 2 + top
+            pill, height = wide, PASSING
             if isinstance(node, str):
-                boxes[node] = Box(x, y, max(72, _width(labels[node])))
-                spots[node] = (x, y, boxes[node].width, room)
-            else:
-                spots[node] = (x, y, room, room)
-        left += room + BETWEEN_LAYERS
+                pill, height = rooms[node].pill, rooms[node].height
+                boxes[node] = Box(left, y, pill)
+            spots[node] = _Spot(left, left + pill, left + wide, y + PILL / 2)
+            bottom = max(bottom, y + height + MARGIN)
+        left += wide + BETWEEN_LAYERS
     width = max(left - BETWEEN_LAYERS, MARGIN) + MARGIN
     lines = {edge: _points(stations, spots) for edge, stations in routes.items()}
-    return Layout(boxes, lines, width, height)
+    return Layout(boxes, lines, width, bottom)
 
 
-def _width(label: str) -> float:
-    return len(label) * LETTER + 2 * PADDING
+@dataclass(frozen=True)
+class _Spot:
+    """Where lines meet a node: the left and right edge of its pill, the right edge of its column."""
+
+    left: float
+    right: float
+    end: float
+    y: float
 
 
-def _points(
-    stations: list[Node], spots: Mapping[Node, tuple[float, float, float, float]]
-) -> list[tuple[float, float]]:
-    """From the right edge of the first box to the left edge of the last.
+def _tops(column: list[Node], rooms: Mapping[str, Room]) -> list[float]:
+    """How far below the first of a column each of it stands."""
+    found, top = [], 0.0
+    for node in column:
+        found.append(top)
+        top += (rooms[node].height if isinstance(node, str) else PASSING) + BETWEEN_ROWS
+    return found
 
-    Level within a column, where boxes of several widths stand, and aslant only between columns.
+
+def _points(stations: list[Node], spots: Mapping[Node, _Spot]) -> list[tuple[float, float]]:
+    """From the right edge of the first pill to the left edge of the last.
+
+    Level within a column, above what stands under the pill, and aslant only between columns.
     """
     points: list[tuple[float, float]] = []
-    last = len(stations) - 1
     for i, station in enumerate(stations):
-        x, y, width, room = spots[station]
+        spot = spots[station]
         if i > 0:
-            points += [(x - room / 2, y), (x - width / 2, y)]
-        if i < last:
-            points += [(x + width / 2, y), (x + room / 2, y)]
+            points.append((spot.left, spot.y))
+        if i < len(stations) - 1:
+            points += [(spot.right, spot.y), (spot.end, spot.y)]
     return list(dict.fromkeys(points))
+
+
+def _placed_down(
+    rooms: Mapping[str, Room],
+    layers: list[list[Node]],
+    routes: Mapping[tuple[str, str], list[Node]],
+) -> Layout:
+    """The same from top to bottom: each layer is a row, centred, and a line goes from box to box."""
+
+    passing = Room(PASSING, PASSING, PILL)
+
+    def room_of(node: Node) -> Room:
+        return rooms[node] if isinstance(node, str) else passing
+
+    def wide(node: Node) -> float:
+        return room_of(node).width
+
+    whole = [sum(map(wide, row)) + BETWEEN_ROWS * (len(row) - 1) for row in layers]
+    width = max(whole, default=0.0) + 2 * MARGIN
+    boxes: dict[str, Box] = {}
+    ways: dict[Node, list[tuple[float, float]]] = {}  # down through the layer
+    top = float(MARGIN)
+    for row, room in zip(layers, whole, strict=True):
+        left, high = (width - room) / 2, max(room_of(node).height for node in row)
+        for node in row:
+            middle, end = left + wide(node) / 2, top + high
+            if isinstance(node, str):
+                boxes[node] = Box(left, top, rooms[node].pill)
+                middle, end = left + rooms[node].pill / 2, top + PILL
+            ways[node] = [(middle, top), (middle, end), (middle, top + high)]
+            left += wide(node) + BETWEEN_ROWS
+        top += high + BETWEEN_LAYERS
+    lines = {}
+    for edge, (first, *between, last) in routes.items():
+        points = [*ways[first][1:], *(p for node in between for p in ways[node]), ways[last][0]]
+        lines[edge] = list(dict.fromkeys(points))
+    return Layout(boxes, lines, width, max(top - BETWEEN_LAYERS, MARGIN) + MARGIN)

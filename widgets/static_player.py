@@ -64,8 +64,11 @@ def page(widget: anywidget.AnyWidget, title: str) -> str:
 
 
 def own_state(widget: anywidget.AnyWidget) -> dict[str, object]:
-    """What the widget's own module reads: its synchronised traits but those all widgets have."""
-    common = set(ipywidgets.DOMWidget.class_trait_names())
+    """What the widget's own module reads: its synchronised traits but those all widgets have.
+
+    Those that only a kernel gives a meaning to are left out.
+    """
+    common = {*ipywidgets.DOMWidget.class_trait_names(), *widget.trait_names(kernel=True)}
     return {
         name: value
         for name, value in widget.get_state().items()

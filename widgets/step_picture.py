@@ -1,69 +1,114 @@
-"""The picture of a walk's last step, for places where nothing runs; from the same layout."""
+"""The picture of a walk after its last step, for places where nothing runs; from the same layout."""
+
+from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
+from widgets.blocks import LINE, PILL, TRAY_CELL, TRAY_INSET, TRAY_TITLE, words_beside
+from widgets.cells import FREED, OWN, Cells, Kept
 from widgets.figure import palette
-from widgets.layout import BOX_HEIGHT, Box, lay_out
 from widgets.png import png_of
-from widgets.steps import CUT, END, LEAF, OWN, Walk
+from widgets.steps import CUT, END, LEAF, Walk, drawn
+from widgets.steps import OWN as OWN_BOX
 
 PIXELS_PER_INCH = 96  # the layout is in CSS pixels
-DOTS_PER_INCH = 120
-FONT = 7.2  # points: 12 px on screen would be 9, but matplotlib's letters are wider
-LETTERS_BELOW = 20  # what fits under a box
+DOTS_PER_INCH = 144
+POINTS = 0.72  # of a CSS pixel, and a little less: matplotlib's letters are wider
+ABOVE, BELOW = (0x56, 0xB4, 0xE9), (0xE6, 0x9F, 0x00)  # sky and orange
 
 
 def picture(walk: Walk) -> bytes:
     """A PNG with all values and gradients of the walk; the same bytes for the same walk."""
-    made = lay_out({part.key: part.label for part in walk.parts}, walk.edges)
-    size = (max(made.width, 60) / PIXELS_PER_INCH, max(made.height, 40) / PIXELS_PER_INCH)
+    graph = drawn(walk)
+    size = (max(graph["width"], 60) / PIXELS_PER_INCH, max(graph["height"], 40) / PIXELS_PER_INCH)
     figure = Figure(figsize=size, dpi=DOTS_PER_INCH)
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, made.width), ylim=(made.height, 0))
+    axes.set(xlim=(0, graph["width"]), ylim=(graph["height"], 0))
     axes.axis("off")
-    cuts = {part.key for part in walk.parts if part.kind == CUT}
-    for (start, _), points in made.lines.items():
-        style = ":" if start in cuts else "-"
-        axes.plot(*zip(*points, strict=True), style, color="#555555", lw=1)
+    cuts = {box["key"] for box in graph["boxes"] if box["kind"] == CUT}
+    for line in graph["lines"]:
+        style = ":" if line["from"] in cuts else "-"
+        axes.plot(*zip(*line["points"], strict=True), style, color="#555555", lw=1)
         head = {"arrowstyle": "-|>", "color": "#555555", "lw": 1}
-        axes.annotate("", points[-1], points[-2], arrowprops=head)
-    forward, backward = last_values(walk)
-    for part in walk.parts:
-        box = made.boxes[part.key]
-        _draw_box(axes, box, part.label, part.kind)
-        below = box.y + BOX_HEIGHT / 2
-        _words(axes, box.x, below + 9, forward.get(part.key, ""), palette.blue)
-        _words(axes, box.x, below + 23, backward.get(part.key, ""), palette.vermillion)
-    return png_of(figure)
+        axes.annotate("", line["points"][-1], line["points"][-2], arrowprops=head)
+    last = last_values(walk)
+    for box in graph["boxes"]:
+        _draw_box(axes, box)
+        if box["tray"] and last["kept"].get(box["key"]):
+            _draw_tray(axes, box)
+        for kind, index, x, y in box["slots"]:
+            every = last[kind].get(box["key"], ())
+            if index < len(every):
+                _draw(axes, every[index], box["x"] + x, box["y"] + y, graph["cell"])
+    return png_of(figure, dpi=DOTS_PER_INCH)
 
 
-def last_values(walk: Walk) -> tuple[dict[str, str], dict[str, str]]:
-    """What stands under the boxes after the last step: values, gradients."""
-    forward: dict[str, str] = {}
-    backward: dict[str, str] = {}
+def last_values(walk: Walk) -> dict[str, dict[str, Any]]:
+    """What stands in the boxes after the last step, by kind and box."""
+    found: dict[str, dict[str, Any]] = {"forward": {}, "backward": {}, "local": {}, "kept": {}}
     for step in walk.steps:
-        forward |= step.forward
-        backward |= step.backward
-    return forward, backward
+        for kind, known in found.items():
+            known.update(getattr(step, kind))
+    return found
 
 
-def _draw_box(axes: object, box: Box, label: str, kind: str) -> None:
-    corner = (box.x - box.width / 2, box.y - box.height / 2)
-    frame = FancyBboxPatch(
-        corner,
-        box.width,
-        box.height,
-        boxstyle=f"round,pad=0,rounding_size={19 if kind in (LEAF, END) else 5}",
-        facecolor="#EAF4FB" if kind == OWN else "white",
-        edgecolor=palette.vermillion if kind == CUT else "black",
-        linewidth=1.6 if kind in (OWN, CUT) else 0.8,
-        linestyle={END: "--", CUT: ":"}.get(kind, "-"),
+def _draw_box(axes: Any, box: dict[str, Any]) -> None:
+    own, kind = box["kind"] == OWN_BOX, box["kind"]
+    axes.add_patch(
+        FancyBboxPatch(
+            (box["x"], box["y"]),
+            box["width"],
+            PILL,
+            boxstyle=f"round,pad=0,rounding_size={PILL / 2 if kind in (LEAF, END) else 5}",
+            facecolor="#EAF4FB" if own else "white",
+            edgecolor=palette.vermillion if kind == CUT else "black",
+            linewidth=1.6 if kind in (OWN_BOX, CUT) else 0.8,
+            linestyle={END: "--", CUT: ":"}.get(kind, "-"),
+        )
     )
-    axes.add_patch(frame)  # type: ignore[attr-defined]
-    axes.text(box.x, box.y, label, ha="center", va="center", fontsize=FONT + 1)  # type: ignore[attr-defined]
+    x, y = box["x"] + box["width"] / 2, box["y"] + PILL / 2
+    axes.text(x, y, box["label"], ha="center", va="center", fontsize=12 * POINTS)
 
 
-def _words(axes: object, x: float, y: float, text: str, colour: str) -> None:
-    cut = text if len(text) <= LETTERS_BELOW else text[: LETTERS_BELOW - 1] + "…"
-    axes.text(x, y, cut, ha="center", va="center", fontsize=FONT, color=colour)  # type: ignore[attr-defined]
+def _draw_tray(axes: Any, box: dict[str, Any]) -> None:
+    x, y, width, height = box["tray"]
+    left, top = box["x"] + x, box["y"] + y
+    axes.add_patch(Rectangle((left, top), width, height, facecolor="#F4F4F4", edgecolor="#777777"))
+    axes.text(left + TRAY_INSET, top + LINE - 2, TRAY_TITLE, fontsize=10 * POINTS)
+
+
+def _draw(axes: Any, one: Cells | Kept, x: float, y: float, cell: list[float]) -> None:
+    if not isinstance(one, Kept):
+        _draw_grid(axes, one, x, y + LINE, cell)
+        axes.text(x, y + LINE - 4, one.caption, fontsize=9.5 * POINTS, style="italic")
+        below = y + LINE + one.rows * cell[1] + LINE - 2
+        axes.text(x, below, one.note, fontsize=9.5 * POINTS)
+        return
+    _draw_grid(axes, one.cells, x, y, [TRAY_CELL, TRAY_CELL, False], one.state)
+    beside = words_beside(one)
+    x += one.cells.columns * TRAY_CELL + 6 if beside else 0
+    y += 0 if beside else one.cells.rows * TRAY_CELL
+    for number, words in enumerate(one.words, start=1):
+        axes.text(x, y + number * LINE - 2, words, fontsize=9.5 * POINTS)
+
+
+def _draw_grid(
+    axes: Any, cells: Cells, x: float, y: float, cell: list[float], state: str = OWN
+) -> None:
+    width, height, numbers = cell
+    for i, (texts, tints) in enumerate(zip(cells.texts, cells.tints, strict=True)):
+        for j, (text, tint) in enumerate(zip(texts, tints, strict=True)):
+            corner = (x + j * width, y + i * height)
+            colour = "white" if state == FREED else _colour(tint)
+            frame = Rectangle(corner, width, height, facecolor=colour, edgecolor="#777777", lw=0.5)
+            axes.add_patch(frame)
+            if numbers:
+                middle = (corner[0] + width / 2, corner[1] + height / 2)
+                axes.text(*middle, text, ha="center", va="center", fontsize=10 * POINTS)
+
+
+def _colour(tint: int) -> str:
+    share = abs(tint) / 100 * 0.6
+    mixed = (round(255 + (c - 255) * share) for c in (ABOVE if tint > 0 else BELOW))
+    return "#" + "".join(f"{c:02x}" for c in mixed) if tint else "white"

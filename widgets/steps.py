@@ -6,17 +6,22 @@ Everything is computed before the first step is shown; the browser only moves be
 import base64
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import traitlets
 
 from autograder.reporting import markup
+from widgets.blocks import DENSITIES, Density, largest, room_of
+from widgets.cells import Cells, Kept
+from widgets.figure import image_tag
 from widgets.layout import lay_out
 from widgets.live import LiveWidget, script, stylesheet
 
 OWN, TORCH, LEAF, END, CUT = "own", "torch", "leaf", "end", "cut"
+Drawn = Mapping[str, tuple[Cells, ...]]  # by key of the box
+DRAWN_TOO = "values"  # a column of tables that the picture shows cell by cell
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,10 @@ class Step:
     text      one or two sentences; `code` and *emphasis* are marked. They stand alone.
     box       key of the box it is about, or ""
     line      (from, to) of the line something travels on, or None; `back`: against its direction
-    forward   new value under boxes, by key; stays in the steps that follow
-    backward  new gradient under boxes, by key; stays as well
+    forward   new values in boxes, by key; they stay in the steps that follow
+    backward  new gradients in boxes, by key; they stay as well
+    local     by what the gradient is multiplied on its way into a box, where that is one number each
+    kept      what lies in the tray of a box from now on
     warnings  dangers, a sentence each
     wrong     an error, or a value that differs from the right one
     """
@@ -56,11 +63,31 @@ class Step:
     box: str = ""
     line: tuple[str, str] | None = None
     back: bool = False
-    forward: dict[str, str] = field(default_factory=dict)
-    backward: dict[str, str] = field(default_factory=dict)
+    forward: Drawn = field(default_factory=dict)
+    backward: Drawn = field(default_factory=dict)
+    local: Drawn = field(default_factory=dict)
+    kept: Mapping[str, tuple[Kept, ...]] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
     wrong: bool = False
+
+
+@dataclass(frozen=True)
+class Move:
+    """A number that can be moved.
+
+    box, kind, cell  where it is drawn: under "forward" or "backward", in which row and column
+    of, index        the input or output it belongs to, and its place among the numbers there
+    label            what it is called
+    """
+
+    box: str
+    kind: str
+    cell: tuple[int, int]
+    of: str
+    index: int
+    label: str
+    value: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +95,8 @@ class Walk:
     """A graph and the steps through it. `edges` go in the direction of the forward pass.
 
     `opens` is the index of the step to open on; without one it is the first that shows something
-    wrong, or the first of all.
+    wrong, or the first of all. `moves` are the numbers that can be moved, and `moved` gives the walk
+    with some of them changed.
     """
 
     title: str
@@ -76,6 +104,8 @@ class Walk:
     edges: tuple[tuple[str, str], ...]
     steps: tuple[Step, ...]
     opens: int | None = None
+    moves: tuple[Move, ...] = ()
+    moved: Callable[[str, int, float], "Walk"] | None = None
 
     @property
     def opening(self) -> int:
@@ -99,19 +129,28 @@ class StepThrough(LiveWidget):
     _esm = script("steps.js")
     _css = stylesheet("steps.css")
 
-    graph = traitlets.Dict().tag(sync=True)
+    graphs: traitlets.List = traitlets.List().tag(sync=True)
     steps: traitlets.List = traitlets.List().tag(sync=True)
     title = traitlets.Unicode().tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)
+    moves: traitlets.List = traitlets.List().tag(sync=True, kernel=True)
+    move: traitlets.List = traitlets.List().tag(sync=True, kernel=True)
 
     def __init__(self, walk: Walk) -> None:
         self.walk = walk
-        super().__init__(
-            graph=drawn(walk),
-            steps=[_compact(step) for step in walk.steps],
-            title=walk.title,
-            step=walk.opening,
-        )
+        super().__init__(title=walk.title, step=walk.opening, **_frames(walk))
+
+    @traitlets.observe("move")
+    def _run_again(self, change: dict) -> None:
+        """The learner's Function once more, with the number that was moved."""
+        if self.walk.moved is None:
+            return
+        name, index, value = change["new"]
+        self.walk = self.walk.moved(str(name), int(index), float(value))
+        with self.hold_sync():
+            for trait, data in _frames(self.walk).items():
+                setattr(self, trait, data)
+            self.step = min(self.step, len(self.walk.steps) - 1)
 
     @traitlets.validate("step")
     def _only_steps_there_are(self, proposal: dict) -> int:
@@ -128,18 +167,43 @@ class StepThrough(LiveWidget):
         encoded = base64.b64encode(picture(self.walk)).decode()
         return {
             "text/plain": str(self.walk),
-            "text/html": as_html(self.walk, encoded),
+            "text/html": as_html(self.walk, encoded, round(drawn(self.walk)["width"])),
             "image/png": encoded,
         }
 
 
-def drawn(walk: Walk) -> dict[str, object]:
-    """The graph with its layout, as plain data for the browser."""
-    made = lay_out({part.key: part.label for part in walk.parts}, walk.edges)
+def _frames(walk: Walk) -> dict[str, Any]:
+    """What the browser needs of a walk, as plain data."""
+    graphs: list[dict[str, object]] = []
+    for density in DENSITIES:
+        graph = drawn(walk, density)
+        if not graphs or graph["width"] < graphs[-1]["width"]:
+            graphs.append(graph)
+    moves = [list(asdict(move).values()) for move in walk.moves]
+    plain_data = {"graphs": graphs, "steps": list(map(_compact, walk.steps)), "moves": moves}
+    return dict(json.loads(json.dumps(plain_data)))  # lists for tuples, as the browser has them
+
+
+def drawn(walk: Walk, density: Density = DENSITIES[0]) -> dict[str, Any]:
+    """The graph with its layout, as plain data for the browser and the picture."""
+    rooms = {
+        part.key: room_of(part.label, largest(walk.steps, part.key), density) for part in walk.parts
+    }
+    made = lay_out(rooms, walk.edges, density.down)
     return {
         "width": made.width,
         "height": made.height,
-        "boxes": [{**asdict(part), **asdict(made.boxes[part.key])} for part in walk.parts],
+        "cell": [density.width, density.height, density.numbers],
+        "down": density.down,
+        "boxes": [
+            {
+                **asdict(part),
+                **asdict(made.boxes[part.key]),
+                "slots": [list(asdict(slot).values()) for slot in rooms[part.key].slots],
+                "tray": rooms[part.key].tray,
+            }
+            for part in walk.parts
+        ],
         "lines": [
             {"from": start, "to": end, "points": [list(point) for point in points]}
             for (start, end), points in made.lines.items()
@@ -147,9 +211,9 @@ def drawn(walk: Walk) -> dict[str, object]:
     }
 
 
-def as_html(walk: Walk, encoded: str) -> str:
+def as_html(walk: Walk, encoded: str, width: int) -> str:
     """The picture and the numbered steps, as HTML that survives every sanitiser."""
-    alt = html.escape(f"{plain(walk.title)}. The numbered steps below say what it shows.")
+    alt = f"{plain(walk.title)}. The numbered steps below say what it shows."
     items = "".join(
         f"<li><strong>{html.escape(step.phase)}.</strong> {markup.as_html(step.text)}"
         + "".join(f"<br>⚠ {markup.as_html(warning)}" for warning in step.warnings)
@@ -159,9 +223,7 @@ def as_html(walk: Walk, encoded: str) -> str:
     )
     return (
         f"<p>{markup.as_html(walk.title)}</p>"
-        f'<img src="data:image/png;base64,{encoded}" alt="{alt}" '
-        'style="background:#fff;border-radius:6px;height:auto;max-width:100%">'
-        f"<ol>{items}</ol>"
+        f"{image_tag(f'image/png;base64,{encoded}', alt, width)}<ol>{items}</ol>"
     )
 
 
@@ -195,6 +257,15 @@ def _table_html(table: Table) -> str:
 
 
 def _compact(step: Step) -> Any:
-    """A step as plain data, without what is empty."""
+    """A step as plain data, without what is empty and what the picture shows."""
     kept = {name: value for name, value in asdict(step).items() if value}
-    return json.loads(json.dumps(kept))  # lists for tuples, as the browser has them
+    for table in kept.get("tables", ()):
+        if DRAWN_TOO in table["head"]:
+            place = table["head"].index(DRAWN_TOO)
+            table["head"] = _without(table["head"], place)
+            table["rows"] = [_without(row, place) for row in table["rows"]]
+    return kept
+
+
+def _without(row: Sequence[str], place: int) -> list[str]:
+    return [*row[:place], *row[place + 1 :]]

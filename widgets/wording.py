@@ -6,8 +6,8 @@ from typing import Any
 from autograder.learner.name_help import unwritten
 from autograder.running.trace import Snapshot
 
-SHOWN = 4  # values of a tensor that are written out
-BRIEF = 2  # … and where there is little room
+MOST, LETTERS = 12, 60  # a tensor of at most so many numbers and letters is written out
+SHOWN = 4  # values of any other
 SAID = 160  # letters of an error's message
 
 
@@ -23,29 +23,26 @@ def number(value: float | int | bool | complex) -> str:
 
 
 def numbers(shot: Any) -> str:
-    """The values of a recorded thing: "2" for one number, "[1, −2, 0.5, …]" for more; "None"."""
+    """The values of a recorded thing: "2", "[1, −2]", "[[1, 2], [3, 4]]", "[1, −2, 0.5, 3, …]", "None"."""
     if isinstance(shot, bool) or not isinstance(shot, Snapshot | int | float):
         return "None" if shot is None else str(shot)
     if not isinstance(shot, Snapshot):
         return number(shot)
     if shot.values is None:
         return f"shape {shape(shot)}"
-    values = shot.values.reshape(-1).tolist()
     if shot.shape == ():
-        return number(values[0])
-    more = ["…"] if _count(shot) > SHOWN else []
-    return "[" + ", ".join([*map(number, values[:SHOWN]), *more]) + "]"
-
-
-def brief(shot: Any) -> str:
-    """The same for the little room under a box: two values of three digits."""
-    if not isinstance(shot, Snapshot) or shot.values is None:
-        return numbers(shot)
-    values = [float(v) for v in shot.values.reshape(-1)[:BRIEF].tolist()]
-    words = [number(float(f"{v:.3g}")) for v in values]
-    if shot.shape == ():
-        return words[0]
-    return "[" + ", ".join(words + (["…"] if _count(shot) > BRIEF else [])) + "]"
+        return number(shot.values.item())
+    count, across = math.prod(shot.shape), shot.shape[-1]
+    values = [number(v) for v in shot.values.reshape(-1)[:MOST].tolist()]
+    if not count:
+        return f"[] of shape {shape(shot)}"
+    rows = ["[" + ", ".join(values[i : i + across]) + "]" for i in range(0, len(values), across)]
+    text = rows[0] if len(shot.shape) == 1 else "[" + ", ".join(rows) + "]"
+    if count <= len(values) and len(text) <= LETTERS:
+        return text
+    if len(shot.shape) > 1 and across <= SHOWN:
+        return f"[{rows[0]}, …]"
+    return "[" + ", ".join([*values[:SHOWN], "…"]) + "]"
 
 
 def shape(shot: Snapshot) -> str:
@@ -72,7 +69,3 @@ def stopped(error: Exception, name: str = "") -> str:
         who = f"needs {needed}, which" if name and needed not in ("", name) else ""
         return f"{who} is not written yet ({kind}). Run this cell again when it is.".strip()
     return f"stops with {kind}: {first}" if first else f"stops with {kind}."
-
-
-def _count(shot: Snapshot) -> int:
-    return math.prod(shot.shape)

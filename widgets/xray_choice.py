@@ -9,6 +9,7 @@ import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ from autograder.running.submission import fresh_arguments, fresh_upstream
 from autograder.running.trace import snapshot
 from widgets.steps import Walk
 from widgets.xray_expected import Expected
+from widgets.xray_moves import Moved, fresh, output_names
 from widgets.xray_run import Run
 
 SEED = 0  # of the inputs of an exercise: the same each time, so that two runs can be compared
@@ -155,7 +157,7 @@ def _run(
         _title(exercise, question, order),
         fresh_arguments(question),
         upstream if given else grad_output,
-        _expected(exercise, question) if given and not exercise.is_function else None,
+        partial(_expected, exercise, question) if given and not exercise.is_function else None,
         keep=None,
         directions=question.directions,
         second_order=exercise.second_order,
@@ -179,8 +181,15 @@ def _title(exercise: Exercise, question: Question, order: int) -> str:
     return f"{what} of `{exercise.name}`: {where}"
 
 
-def _expected(exercise: Exercise, question: Question) -> Expected:
-    """The right values, in the dtypes that the contract asks for."""
+def _expected(exercise: Exercise, question: Question, moved: Moved) -> Expected:
+    """The right values for numbers that were moved, in the dtypes that the contract asks for."""
+    names = [exercise.argument(i) for i in range(len(question.args))]
+    outputs = output_names(len(question.upstream))
+    question = replace(
+        question,
+        args=tuple(fresh(question.args, names, moved)),
+        upstream=tuple(fresh(question.upstream, outputs, moved)),
+    )
     right = expect(exercise, question)
     floating = [v.dtype for v in question.args if isinstance(v, Tensor) and v.is_floating_point()]
     dtype = floating[0] if floating else torch.get_default_dtype()

@@ -11,6 +11,7 @@ from autograder.running.trace import Application, Node, Snapshot, Trace
 from widgets.steps import CUT, END, LEAF, OWN, TORCH, Part
 from widgets.xray_dangers import name_at
 
+FLOATING = ("float", "bfloat", "complex")
 MOST_BOXES = 30  # more are hard to read: then torch's own nodes are left out
 
 
@@ -19,7 +20,8 @@ class XRayGraph:
     """Boxes and lines, and which box shows which node or application. Left-out nodes have none.
 
     `of_cut` are boxes of tensors without history, by application and origin; `ends` those of the
-    roots of each pass.
+    roots of each pass, by its moment and their place; `of_output` those of outputs, by application
+    and position.
     """
 
     parts: tuple[Part, ...]
@@ -28,7 +30,8 @@ class XRayGraph:
     of_application: Mapping[int, str]
     of_input: Mapping[tuple[int, int], str]
     of_cut: Mapping[tuple[int, str], str]
-    ends: Mapping[int, str]
+    ends: Mapping[tuple[int, int], str]
+    of_output: Mapping[tuple[int, int], str]
 
 
 def graph_of(
@@ -73,7 +76,7 @@ def graph_of(
             graph.add_edge(of_node[after[0]], of_node[node.number])
     of_input = _seen_in_forward_only(trace, names, of_application, add, graph)
     of_cut = _cuts(trace, of_node, add, graph)
-    ends = _ends(trace, of_node, gradient_names, add, graph)
+    ends, of_output = _ends(trace, of_node, gradient_names, add, graph)
     if len(graph) > MOST_BOXES:
         _leave_out_torchs_own(graph, parts)
     here = {number: key for number, key in of_node.items() if key in graph}
@@ -85,6 +88,7 @@ def graph_of(
         of_input,
         of_cut,
         ends,
+        of_output,
     )
 
 
@@ -187,19 +191,39 @@ def _ends(
     gradient_names: Sequence[str],
     add: Callable[..., str],
     graph: nx.DiGraph,
-) -> dict[int, str]:
-    """A box for each root that a pass starts at: an output, or a gradient."""
-    ends: dict[int, str] = {}
+) -> tuple[dict[tuple[int, int], str], dict[tuple[int, int], str]]:
+    """A box for each root that a pass starts at: an output, or a gradient; and which output it is."""
+    ends: dict[tuple[int, int], str] = {}
+    of_output: dict[tuple[int, int], str] = {}
     second = second_start(trace)
     for event in trace.events:
-        for place, root in enumerate(event.roots if event.kind == "starts" else ()):
-            label = "inner output" if running(trace, event.order) else "output"
+        roots = event.roots if event.kind == "starts" else []
+        for place, root in enumerate(roots):
+            label, position = "output", None
+            application = trace.nodes[root].application
             if second is not None and event.order >= second:
                 named = place < len(gradient_names)
                 label = f"gradient of {gradient_names[place]}" if named else "gradient"
-            ends[root] = add(f"end-{of_node[root]}-{label}", label, END)
-            graph.add_edge(of_node[root], ends[root])
-    return ends
+            elif running(trace, event.order):
+                label = "inner output"
+            else:
+                position = _which_output(trace, roots, place)
+                several = application is not None and not trace.applications[application].single
+                label += f" {position}" if several else ""
+            box = ends[event.order, place] = add(f"end-{of_node[root]}-{label}", label, END)
+            graph.add_edge(of_node[root], box)
+            if position is not None and application is not None:
+                of_output[application, position] = box
+    return ends, of_output
+
+
+def _which_output(trace: Trace, roots: Sequence[int], place: int) -> int:
+    """Which output of its application a root is: outputs that are no numbers have no gradient."""
+    application = trace.nodes[roots[place]].application
+    outputs = trace.applications[application].outputs if application is not None else []
+    live = [i for i, v in enumerate(outputs) if getattr(v, "dtype", "").startswith(FLOATING)]
+    before = list(roots[:place]).count(roots[place])
+    return live[before] if before < len(live) else before
 
 
 def _leave_out_torchs_own(graph: nx.DiGraph, parts: Mapping[str, Part]) -> None:

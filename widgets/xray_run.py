@@ -1,8 +1,11 @@
 """Runs what xray is to show, forward and backward once or twice, and makes a walk of the trace."""
 
+import contextlib
+import io
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,13 +14,16 @@ from torch import Tensor
 from autograder.running import containment
 from autograder.running.function_classes import files_of
 from autograder.running.trace import Trace, record
+from widgets.local import local_derivatives
 from widgets.runs import argument_names, counting, parameters
 from widgets.steps import Step, Walk
 from widgets.wording import SAID
 from widgets.xray_expected import Expected
+from widgets.xray_moves import Moved, fresh, movable, output_names, whole
 from widgets.xray_steps import Story, safe_walk_of
 
 NO_BACKWARD = "no output requires a gradient, so no backward can run"
+MOST_KEPT = 256  # values of a tensor: many more than are drawn
 REFUSES = frozenset({"refused", "right-or-refused", "not-judged"})
 
 
@@ -28,15 +34,16 @@ class Run:
     fn            as the learner passed it
     function      what is called
     title         of the walk
-    arguments     copies, for this run alone
+    arguments     copied for each run
     upstream      None, a gradient, a tuple of them, or what makes them of the outputs
-    expected      the right values, where they are known
+    expected      the right values for numbers that were moved, where they are known
     keep          values kept of each tensor; None for all
     directions    weights of the gradients in a second backward; 1, 2, 3, … where there are none
     second_order  what the exercise's contract says of second derivatives; "" without one
     live_upstream whether a second backward differentiates by grad_output, too
     mixed         whether a second backward is one of a sum with the cubes of the inputs
     between       arguments of another call, between forward and backward; () for none
+    moved         numbers that were moved: (name of the argument or output, place) → value
     """
 
     fn: Any
@@ -44,13 +51,14 @@ class Run:
     title: str
     arguments: list[Any]
     upstream: Any = None
-    expected: Expected | None = None
-    keep: int | None = 12
+    expected: Callable[[Moved], Expected] | None = None
+    keep: int | None = MOST_KEPT
     directions: Sequence[Tensor | None] = ()
     second_order: str = ""
     live_upstream: bool = True
     mixed: bool = False
     between: Sequence[Any] = ()
+    moved: Moved = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -60,9 +68,10 @@ class Run:
 
     def walk(self, order: int = 1) -> Walk:
         """Forward and backward under the tracer; what goes wrong becomes the last step."""
+        arguments = fresh(self.arguments, self.names, self.moved)
         known: dict[str, object] = {
             name: value
-            for name, value in zip(self.names, self.arguments, strict=False)
+            for name, value in zip(self.names, arguments, strict=False)
             if isinstance(value, Tensor)
         }
         labels = _Labels()
@@ -72,34 +81,77 @@ class Run:
         with warnings.catch_warnings(), torch.enable_grad(), recording as trace:
             warnings.simplefilter("ignore")
             try:
-                outputs = self._forward()
+                outputs = self._forward(arguments)
                 if self.between:
                     self.function(*self.between)
                 if order == 1:
-                    torch.autograd.backward(*_asked(outputs, self.upstream))
+                    torch.autograd.backward(*self._asked(outputs))
                 else:
-                    labels = self._twice(outputs, known)
+                    labels = self._twice(outputs, known, arguments)
             except Exception as error:
                 said = error_words(error, self.fn, trace)
                 twice = order == 2 and isinstance(error, RuntimeError)
                 allowed = twice and self.second_order in REFUSES and _was_recorded(trace)
                 error.__traceback__ = None  # it would keep the learner's tensors alive
+        right = self.expected(self.moved) if self.expected is not None else None
+        local = self._local(trace) if order == 1 and not said else {}
         story = Story(
-            self.title, known, self.expected, said, allowed, labels.gradients, labels.asked
+            self.title, known, right, said, allowed, labels.gradients, labels.asked, local
         )
-        walk = safe_walk_of(trace, story)
+        walk = movable(safe_walk_of(trace, story), known, trace, order)
+        walk = replace(walk, moved=partial(self._again, order=order))
         if order == 2 and self.second_order == "refused" and not said:
             text = "A second derivative came out. The contract says that every attempt is refused."
             walk = walk.with_last(Step("Not refused", text, wrong=True))
         return walk
 
-    def _forward(self) -> tuple[Any, ...]:
-        output = self.function(*self.arguments)
+    def _again(self, name: str, index: int, value: float, order: int) -> Walk:
+        """The walk with one number moved; what the learner's code prints is said once, not again."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            return replace(self, moved={**self.moved, (name, index): value}).walk(order)
+
+    def _local(self, trace: Trace) -> dict[int, Tensor]:
+        """Local derivatives, where a single Function stands between the leaves and the output."""
+        alone = len(trace.applications) == 1 and sum(n.leaf is None for n in trace.nodes) == 1
+        calls = trace.applications[0].backwards if alone and not self.between else []
+        if len(calls) != 1:
+            return {}
+        returned = {i: whole(shot) for i, shot in enumerate(calls[0].returned or ())}
+        upstream = [shot for shot in map(whole, calls[0].received) if shot is not None]
+        given = fresh(self.arguments, self.names, self.moved)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+            return local_derivatives(self.function, given, returned, upstream[0])
+        return {}
+
+    def _forward(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        output = self.function(*arguments)
         return tuple(output) if isinstance(output, tuple | list) else (output,)
 
-    def _twice(self, outputs: tuple[Any, ...], known: dict[str, object]) -> "_Labels":
+    def _asked(self, outputs: tuple[Any, ...]) -> tuple[list[Tensor], list[Tensor]]:
+        """The outputs that backward starts at, and their upstream gradients."""
+        if callable(self.upstream):
+            gradients = self.upstream(outputs)
+        elif self.upstream is None:
+            gradients = [counting(value) for value in outputs]
+        else:
+            several = isinstance(self.upstream, tuple | list)
+            gradients = list(self.upstream) if several else [self.upstream]
+        if self.moved:
+            gradients = fresh(gradients, output_names(len(outputs)), self.moved)
+        pairs = [
+            (value, gradient)
+            for value, gradient in zip(outputs, gradients, strict=False)
+            if isinstance(value, Tensor) and value.requires_grad and gradient is not None
+        ]
+        if not pairs:
+            raise RuntimeError(NO_BACKWARD)
+        return [value for value, _ in pairs], [gradient for _, gradient in pairs]
+
+    def _twice(
+        self, outputs: tuple[Any, ...], known: dict[str, object], arguments: Sequence[Any]
+    ) -> "_Labels":
         """Gradients with create_graph=True, and the gradients of those."""
-        roots, upstream = _asked(outputs, self.upstream)
+        roots, upstream = self._asked(outputs)
         given = [g.detach().clone().requires_grad_(self.live_upstream) for g in upstream]
         several = len(given) > 1
         words = [f"grad_output {i + 1}" if several else "grad_output" for i in range(len(given))]
@@ -107,7 +159,7 @@ class Run:
         known.update(leaves)
         wanted = {
             name: value
-            for name, value in zip(self.names, self.arguments, strict=False)
+            for name, value in zip(self.names, arguments, strict=False)
             if isinstance(value, Tensor) and value.requires_grad
         }
         if self.mixed:
@@ -164,24 +216,6 @@ def first_line(kind: str, message: str) -> str:
     first = message.splitlines()[0][:SAID].replace("`", "'").strip() if message.strip() else ""
     end = "" if first.endswith((".", "!", "?", ":", "…")) else "."
     return f"{kind}: {first}{end}" if first else f"{kind}."
-
-
-def _asked(outputs: tuple[Any, ...], upstream: Any) -> tuple[list[Tensor], list[Tensor]]:
-    """The outputs that backward starts at, and their upstream gradients."""
-    if callable(upstream):
-        gradients = upstream(outputs)
-    elif upstream is None:
-        gradients = [counting(value) for value in outputs]
-    else:
-        gradients = list(upstream) if isinstance(upstream, tuple | list) else [upstream]
-    pairs = [
-        (value, gradient)
-        for value, gradient in zip(outputs, gradients, strict=False)
-        if isinstance(value, Tensor) and value.requires_grad and gradient is not None
-    ]
-    if not pairs:
-        raise RuntimeError(NO_BACKWARD)
-    return [value for value, _ in pairs], [gradient for _, gradient in pairs]
 
 
 def _was_recorded(trace: Trace) -> bool:

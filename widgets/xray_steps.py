@@ -1,7 +1,7 @@
 """From a trace to the walk that a learner takes: its graph, its steps, its last word."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from autograder.running.trace import Trace
 from widgets.runs import argument_names
@@ -25,6 +25,7 @@ class Story:
     allowed    whether that error is what the contract allows
     gradients  names of the gradients a second backward starts at
     asked      by what the second derivatives are
+    local      local derivatives of the arguments that have one, by position
     """
 
     title: str
@@ -34,13 +35,14 @@ class Story:
     allowed: bool = False
     gradients: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    local: Mapping[int, object] = field(default_factory=dict)
 
 
 def walk_of(trace: Trace, story: Story) -> Walk:
     """All steps of a trace that was recorded with engine=True."""
     names = [argument_names(app.cls) for app in trace.applications]
     graph = graph_of(trace, names, leaf_names(trace, story.known), story.gradients)
-    teller = Teller(trace, graph, names, story.expected, story.asked)
+    teller = Teller(trace, graph, names, story.expected, story.asked, story.local)
     told = sorted(teller.steps(), key=lambda pair: pair[0])  # stable: within a moment as told
     steps = [step for _, step in told]
     if len(steps) > MOST_STEPS:

@@ -1,13 +1,14 @@
 """A trace told as steps: forward, what is saved, backward, torch's own nodes, leaves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from autograder.running.trace import Application, Backward, Event, Snapshot, Trace
 from widgets import xray_dangers as dangers
 from widgets.steps import Step
-from widgets.wording import brief, numbers
+from widgets.wording import numbers
 from widgets.xray_dangers import name_at
+from widgets.xray_drawn import Drawer
 from widgets.xray_expected import Expected, differs
 from widgets.xray_graph import XRayGraph, node_name, running, second_start
 from widgets.xray_second import recorded, second_derivatives, where_it_ends
@@ -25,6 +26,7 @@ class Teller:
         names: the argument names of each application's forward.
         expected: the right values of the first application, where they are known.
         asked: by what the second derivatives are that a second backward gives.
+        local: the local derivatives of the first application's arguments, by position.
     """
 
     def __init__(
@@ -34,9 +36,11 @@ class Teller:
         names: list[list[str]],
         expected: Expected | None,
         asked: tuple[str, ...],
+        local: Mapping[int, Any],
     ) -> None:
         self.trace, self.graph, self.names = trace, graph, names
         self.expected, self.asked = expected or Expected(), asked
+        self.drawn = Drawer(trace, graph, local)
         self.second = second_start(trace)
         self.last_box = ""
 
@@ -70,10 +74,9 @@ class Teller:
         self.last_box = box
         given = [f"`{name_at(names, i)}` = {numbers(v)}" for i, v in enumerate(app.inputs)]
         under = {
-            self.graph.of_input[index, i]: brief(v)
-            for i, v in enumerate(app.inputs)
-            if (index, i) in self.graph.of_input
-        } or self.leaf_values(index, app)
+            box: self.drawn.cells("value", app.inputs[i])
+            for i, box in self.drawn.boxes_of_inputs(index, app).items()
+        }
         yield Step(
             "Forward",
             f"{app.name}.forward gets {', '.join(given) or 'no input'}.",
@@ -89,7 +92,7 @@ class Teller:
             "Forward",
             f"{app.name}.forward returns{several} {', '.join(map(numbers, app.outputs))}.{wrong}",
             box,
-            forward={box: brief(app.outputs[0])},
+            forward=self.drawn.outputs(index, app),
             warnings=tuple(dangers.of_forward(app, names)),
             wrong=bool(wrong),
         )
@@ -99,26 +102,13 @@ class Teller:
             box,
             tables=saved_tables(app, names),
             warnings=tuple(dangers.of_saving(app, names)),
+            kept={box: self.drawn.tray(app, names)},
         )
 
     def output_differs(self, app: Application) -> str:
         """A sentence for the first output that is not the right one; "" where all are, or unknown."""
         pairs = zip(app.outputs, self.expected.outputs, strict=False)
         return next((words for mine, right in pairs if (words := differs(mine, right))), "")
-
-    def leaf_values(self, index: int, app: Application) -> dict[str, str]:
-        """What stands under the leaves that go straight into this application."""
-        found = {}
-        for node in self.trace.nodes:
-            if node.application != index:
-                continue
-            for position, after in enumerate(node.next):
-                leaf = after and self.trace.nodes[after[0]].leaf
-                if after and leaf is not None and position < len(app.inputs):
-                    tensors = [v for v in app.inputs if isinstance(v, Snapshot)]
-                    if position < len(tensors):
-                        found[self.graph.of_node[after[0]]] = brief(tensors[position])
-        return found
 
     # ---- backward --------------------------------------------------------------------------
     def backward_gets(self, index: int, app: Application, call: Backward) -> Step:
@@ -135,7 +125,7 @@ class Teller:
             box,
             self.line_out(box),
             back=True,
-            backward={box: brief(call.received[0]) if call.received else ""},
+            backward={box: self.drawn.received(index, call, self.again(call.order))},
         )
 
     def backward_returns(self, index: int, app: Application, call: Backward) -> Iterator[Step]:
@@ -153,6 +143,9 @@ class Teller:
             tables=(values_table("What backward returns", names, call.returned),),
             warnings=tuple(dangers.of_backward(call, app, names)),
             wrong=bool(wrong),
+            backward=self.drawn.handed_back(index, app, call.returned),
+            local=self.drawn.locals_of(index, app),
+            kept={box: self.drawn.freed(app, call, names)},
         )
         repaired = dangers.repairs(call.returned, sent, names)
         if repaired:
@@ -162,6 +155,7 @@ class Teller:
                 f"{', '.join(numbers(g) for g in sent if g is not None)}.",
                 box,
                 tables=(values_table("What torch hands on", names, sent),),
+                backward=self.drawn.handed_back(index, app, sent),
             )
         if call.grad_mode and self.second is not None:
             yield recorded(app, call, names, box)
@@ -229,15 +223,15 @@ class Teller:
             box,
             self.line_out(box),
             back=True,
-            backward={box: brief(gets[0].gradients[0]) if gets else ""},
+            backward={box: self.drawn.cells("gradient", *gets[0].gradients) if gets else ()},
         )
 
     def start(self, event: Event) -> Step:
         under, words = {}, []
-        for root, upstream in zip(event.roots, event.gradients, strict=False):
-            under[self.graph.ends[root]] = brief(upstream)
+        for place, upstream in enumerate(event.gradients[: len(event.roots)]):
+            under[self.graph.ends[event.order, place]] = self.drawn.cells("gradient", upstream)
             words.append(numbers(upstream))
-        first = self.graph.ends[event.roots[0]] if event.roots else ""
+        first = self.graph.ends[event.order, 0] if event.roots else ""
         given = f"with the upstream gradient {', '.join(words)}."
         if app := running(self.trace, event.order):
             text = f"Inside {app.name}.backward another backward starts, {given}"
@@ -268,7 +262,7 @@ class Teller:
             box,
             self.line_out(box),
             back=True,
-            backward={box: brief(after)},
+            backward={box: self.drawn.cells("gradient", after)},
             warnings=warnings,
         )
 

@@ -34,8 +34,9 @@ def drive_steps(view) -> None:
     def said() -> str:
         return view.get_by_role("status").inner_text()
 
-    slider = view.get_by_role("slider")
+    slider = view.get_by_role("slider", name="Step")
     last = int(slider.get_attribute("max"))
+    drive_mover(view)
     slider.focus()
     press(view, "Home")
     assert step() == 0
@@ -67,6 +68,24 @@ def drive_steps(view) -> None:
     assert view.get_by_role("button", name="Pause").count() == 1
     press(view, "Enter")
     assert view.get_by_role("button", name="Play").count() == 1
+
+
+def drive_mover(view) -> None:
+    """The numbers that can be moved, one by the arrow keys: it is seen in its cell once the kernel has run."""
+    mover = view.locator(".bbh-mover")
+    if not mover.is_visible():
+        return
+    view.get_by_role("slider", name="Step").focus()
+    press(view, "Home")
+    slider = mover.get_by_role("slider")
+    before = mover.locator(".bbh-value").inner_text()
+    slider.focus()
+    press(view, "ArrowRight")
+    value = mover.locator(".bbh-value").inner_text()
+    assert value != before
+    view.locator(".bbh-movable").first.locator(f"title:text-is('{value}')").wait_for(
+        state="attached"
+    )
 
 
 def drive_explorer(view) -> None:

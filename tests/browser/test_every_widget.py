@@ -35,7 +35,7 @@ def test_it_opens_where_the_gradient_is_wrong_and_says_so(lab_page, every_widget
 
 def test_gradient_flow_ends_with_the_product_of_all_slopes(lab_page, every_widget) -> None:
     view = show_cell(lab_page, index_of("gradient_flow"), "gradient_flow").locator(LIVE)
-    view.get_by_role("slider").press("End")
+    view.get_by_role("slider", name="Step").press("End")
     assert view.get_by_role("status").inner_text().endswith("To x goes 1 × 2 × 2 = 4.")
 
 

@@ -75,7 +75,7 @@ def all_said(place) -> list[str]:
     status = view.get_by_role("status")
     if view.get_attribute("data-step") is None:
         return [plain(status.inner_text())]
-    slider = view.get_by_role("slider")
+    slider = view.get_by_role("slider", name="Step")
     slider.focus()
     press(view, "Home")
     found = []

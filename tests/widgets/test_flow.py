@@ -12,6 +12,15 @@ def texts(view):
     return [step.text for step in view.walk.steps]
 
 
+def written(view, kind):
+    """What stands in each box at the end, as one string a tensor: rows by ";", numbers by ","."""
+    return {
+        key: ";".join(",".join(row) for row in cells.texts)
+        for key, every in last_values(view.walk)[kind].items()
+        for cells in every
+    }
+
+
 def test_the_graph_of_the_course_has_nine_steps_and_ends_in_four():
     view = gradient_flow()
     assert texts(view) == [
@@ -25,7 +34,8 @@ def test_the_graph_of_the_course_has_nine_steps_and_ends_in_four():
         "ReLU gets 1. To `y` goes 1 × 1 = 1.",
         "Square gets 1. To `x` goes 1 × 2 × 2 = 4.",
     ]
-    values, gradients = last_values(view.walk)
+    values, gradients = written(view, "forward"), written(view, "backward")
+    assert written(view, "local") == {"x": "4", "y": "1", "Square": "1", "ReLU": "1", "Add": "1"}
     assert values == {"x": "2", "y": "3", "Square": "4", "ReLU": "3", "Add": "7", "Loss": "7"}
     assert gradients == {"x": "4", "y": "1", "Square": "1", "ReLU": "1", "Add": "1", "Loss": "1"}
 
@@ -34,7 +44,7 @@ def test_the_learners_functions_take_their_places_and_their_mistakes_show():
     view = gradient_flow({"x": 0.0, "y": 3.0}, default_operations(square=MySigmoid))
     kinds = {part.key: part.kind for part in view.walk.parts}
     assert (kinds["Square"], kinds["ReLU"], kinds["x"]) == ("own", "torch", "leaf")
-    assert last_values(view.walk)[1]["x"] == "0.5"  # doubled: it should be a quarter
+    assert written(view, "backward")["x"] == "0.5"  # doubled: it should be a quarter
     assert (
         gradient_flow(operations=default_operations(square=Square.apply)).walk.parts[2].kind
         == "own"
@@ -51,13 +61,13 @@ def test_gradients_of_two_ways_are_added():
     )
     x = torch.tensor(3.0, requires_grad=True)
     (x * x * x).backward()
-    assert last_values(view.walk)[1]["x"] == f"{x.grad.item():g}"
+    assert written(view, "backward")["x"] == f"{x.grad.item():g}"
     assert texts(view)[-1] == "Square gets 3. To `x` goes 3 × 6 = 18, added to 9: 27."
 
 
 def test_an_input_used_twice_by_one_operation_is_added_too():
     view = gradient_flow({"x": 3.0}, [Operation("Times", torch.mul, ("x", "x"))])
-    assert last_values(view.walk)[1]["x"] == "6"
+    assert written(view, "backward")["x"] == "6"
 
 
 def test_tensors_go_through_as_torch_has_them():
@@ -72,7 +82,7 @@ def test_tensors_go_through_as_torch_has_them():
     weight.requires_grad_()
     torch.sigmoid(x @ weight).sum().backward()
     first = f"{weight.grad.flatten()[0].item():.3g}".replace("-", "−")
-    assert last_values(view.walk)[1]["weight"].startswith(f"[{first},")
+    assert written(view, "backward")["weight"].startswith(f"{first},")
     assert x.grad is None
 
 
@@ -80,7 +90,7 @@ def test_a_whole_number_gets_no_gradient():
     view = gradient_flow(
         {"x": torch.tensor(2.0), "n": 3}, [Operation("Power", torch.pow, ("x", "n"))]
     )
-    assert "n" not in last_values(view.walk)[1]
+    assert "n" not in written(view, "backward")
 
 
 def test_an_unwritten_function_is_the_last_step():
@@ -95,7 +105,18 @@ def test_an_unwritten_function_is_the_last_step():
 
 def test_a_loss_that_is_no_number_still_flows():
     view = gradient_flow({"x": torch.ones(3)}, [Operation("Stretch", Stretched, ("x",))])
-    assert last_values(view.walk)[1]["x"] == "[8, 8, …]"
+    assert written(view, "backward")["x"] == "8,8,8"
+
+
+def test_an_input_that_is_moved_moves_all_that_comes_of_it():
+    view = gradient_flow()
+    assert [(move.label, move.value) for move in view.walk.moves] == [("x", 2), ("y", 3)]
+    view.move = ["x", 0, -3.0]
+    assert written(view, "forward")["Square"] == "9"
+    assert texts(view)[-1] == "Square gets 1. To `x` goes 1 × 2 × −3 = −6."
+    assert view.moves[0][-1] == -3
+    view.move = ["y", 0, -1.0]
+    assert written(view, "forward") == written(gradient_flow({"x": -3.0, "y": -1.0}), "forward")
 
 
 @pytest.mark.parametrize(

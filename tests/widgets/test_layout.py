@@ -1,4 +1,4 @@
-"""Boxes never overlap, lines go from left to right and never run behind a box."""
+"""Boxes never overlap, lines go one way and never run behind a pill or another box."""
 
 import itertools
 
@@ -6,16 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.layout import BELOW_BOX, lay_out
+from widgets.blocks import PILL, Room
+from widgets.layout import lay_out
 
-FLOW = {"x": "x", "y": "y", "square": "Square", "relu": "ReLU", "add": "Add", "loss": "Loss"}
+FLOW = {name: Room(60, 90, 70) for name in ("x", "y", "square", "relu", "add", "loss")}
 FLOW_EDGES = [
     ("x", "square"), ("y", "relu"), ("square", "add"), ("relu", "add"), ("add", "loss"),
 ]  # fmt: skip
 
 
-def inside(box, point):
-    return abs(box.x - point[0]) < box.width / 2 and abs(box.y - point[1]) < box.height / 2
+def rooms(names):
+    return {name: Room(60, 90, 70) for name in names}
+
+
+def inside(box, room, point, height=PILL):
+    across = box.x < point[0] < box.x + (box.width if height == PILL else room.width)
+    return across and box.y < point[1] < box.y + height
 
 
 def along(points, parts=40):
@@ -30,8 +36,8 @@ def graphs(draw):
     names = [f"n{i}" for i in range(count)]
     pairs = list(itertools.combinations(names, 2))
     edges = draw(st.lists(st.sampled_from(pairs), max_size=14)) if pairs else []
-    labels = {n: draw(st.sampled_from(["x", "Square", "a rather long name"])) for n in names}
-    return labels, edges
+    sizes = [Room(40, 40, PILL), Room(60, 120, 90), Room(150, 150, PILL), Room(80, 230, 200)]
+    return {name: draw(st.sampled_from(sizes)) for name in names}, edges
 
 
 def test_the_small_graph_of_the_course_reads_from_left_to_right():
@@ -42,39 +48,53 @@ def test_the_small_graph_of_the_course_reads_from_left_to_right():
     assert made.boxes["add"].y == made.boxes["loss"].y
 
 
+def test_or_from_top_to_bottom():
+    made = lay_out(FLOW, FLOW_EDGES, down=True)
+    y = {key: box.y for key, box in made.boxes.items()}
+    assert y["x"] == y["y"] < y["square"] == y["relu"] < y["add"] < y["loss"]
+
+
 def test_a_skipping_line_goes_round_the_box_between():
-    made = lay_out({"x": "x", "f": "Exp", "mul": "Mul"}, [("x", "f"), ("f", "mul"), ("x", "mul")])
+    edges = [("x", "f"), ("f", "mul"), ("x", "mul")]
+    made = lay_out(rooms(["x", "f", "mul"]), edges)
     assert len(made.lines["x", "mul"]) > 2
-    assert not any(inside(made.boxes["f"], p) for p in along(made.lines["x", "mul"]))
+    box = made.boxes["f"]
+    assert not any(inside(box, Room(60, 90, 70), p, 70) for p in along(made.lines["x", "mul"]))
 
 
 def test_lines_that_cross_in_the_given_order_are_sorted_out():
-    labels = {name: name for name in "abcd"}
-    made = lay_out(labels, [("a", "d"), ("b", "c")])
+    made = lay_out(rooms("abcd"), [("a", "d"), ("b", "c")])
     assert (made.boxes["a"].y < made.boxes["b"].y) == (made.boxes["d"].y < made.boxes["c"].y)
 
 
 def test_a_late_weight_stands_just_before_its_use():
-    made = lay_out(dict.fromkeys("abcw", "name"), [("a", "b"), ("b", "c"), ("w", "c")])
+    made = lay_out(rooms("abcw"), [("a", "b"), ("b", "c"), ("w", "c")])
     assert made.boxes["w"].x == made.boxes["b"].x
 
 
-@given(graphs())
-def test_nothing_overlaps_and_everything_is_on_the_sheet(graph):
-    labels, edges = graph
-    made = lay_out(labels, edges)
-    assert set(made.boxes) == set(labels)
+@given(graphs(), st.booleans())
+def test_nothing_overlaps_and_everything_is_on_the_sheet(graph, down):
+    sizes, edges = graph
+    made = lay_out(sizes, edges, down)
+    assert set(made.boxes) == set(sizes)
     assert set(made.lines) == set(edges)
-    for one, other in itertools.combinations(made.boxes.values(), 2):
-        beside = abs(one.x - other.x) >= (one.width + other.width) / 2
-        assert beside or abs(one.y - other.y) >= one.height + BELOW_BOX
-    for box in made.boxes.values():
-        assert box.width / 2 <= box.x <= made.width - box.width / 2
-        assert box.height / 2 <= box.y <= made.height - box.height / 2 - BELOW_BOX
+    for one, other in itertools.combinations(sizes, 2):
+        first, second = made.boxes[one], made.boxes[other]
+        across = first.x + sizes[one].width <= second.x or second.x + sizes[other].width <= first.x
+        below = first.y + sizes[one].height <= second.y or second.y + sizes[other].height <= first.y
+        assert across or below
+    for key, box in made.boxes.items():
+        assert 0 <= box.x <= made.width - sizes[key].width
+        assert 0 <= box.y <= made.height - sizes[key].height
     for (start, end), points in made.lines.items():
-        assert [p[0] for p in points] == sorted(p[0] for p in points)
-        others = [box for key, box in made.boxes.items() if key not in (start, end)]
-        assert not any(inside(box, p) for p in along(points) for box in others)
+        way = [p[1 if down else 0] for p in points]
+        assert way == sorted(way)
+        others = [key for key in made.boxes if key not in (start, end)]
+        assert not any(
+            inside(made.boxes[key], sizes[key], p, sizes[key].height)
+            for p in along(points)
+            for key in others
+        )
 
 
 def test_the_same_graph_is_laid_out_the_same_way():
@@ -86,7 +106,7 @@ def test_the_same_graph_is_laid_out_the_same_way():
 )
 def test_what_cannot_be_laid_out_is_said(edges, problem):
     with pytest.raises(ValueError, match=problem):
-        lay_out({"x": "x", "y": "y"}, edges)
+        lay_out(rooms("xy"), edges)
 
 
 def test_nothing_is_a_layout_too():

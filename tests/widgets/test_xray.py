@@ -317,11 +317,11 @@ def test_nothing_is_kept_alive():
 @pytest.mark.parametrize("make", [lambda: xray(MySigmoid), lambda: xray(Stub, torch.ones(1))])
 def test_steps_and_graph_are_plain_data(make):
     view = make()
-    state = {name: view.get_state()[name] for name in ("graph", "steps", "title", "step")}
+    state = {name: view.get_state()[name] for name in ("graphs", "steps", "title", "step", "moves")}
     assert json.loads(json.dumps(state)) == state
     keys = {box["key"] for box in drawn(view.walk)["boxes"]}
     for step in view.walk.steps:
-        assert {step.box, *step.forward, *step.backward} - {""} <= keys
+        assert {step.box, *step.forward, *step.backward, *step.local, *step.kept} - {""} <= keys
         assert step.line is None or step.line in view.walk.edges
 
 

@@ -3,8 +3,12 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const PLAY_EVERY = 1400; // milliseconds; long enough to read a sentence
-const LETTERS_BELOW = 20; // what fits under a box
-const ROOM = 30; // pixels beside a box that is scrolled to
+const PILL = 26; // the sizes of widgets/blocks.py
+const LINE = 13;
+const TRAY = { cell: 11, inset: 7, title: "kept for backward" };
+const SHRINK = 0.8; // a graph is drawn this small at most before the next denser one is taken
+const GROW = 1.25; // and this large at most
+const NUDGE = 0.1; // what a key or four pixels add to a number
 
 function drawing(tag, attributes = {}, text = null) {
   const made = document.createElementNS(SVG, tag);
@@ -12,8 +16,6 @@ function drawing(tag, attributes = {}, text = null) {
   if (text !== null) made.textContent = text;
   return made;
 }
-
-const cut = (text) => (text.length > LETTERS_BELOW ? `${text.slice(0, LETTERS_BELOW - 1)}…` : text);
 
 function drawLine({ points }) {
   const group = drawing("g", { class: "bbh-line" });
@@ -38,47 +40,91 @@ function arrow(x, y, angle) {
   return `M${at(0, 0)} L${at(-10, 5)} L${at(-10, -5)} Z`;
 }
 
-function drawBox({ label, kind, x, y, width, height }) {
-  const group = drawing("g", { class: `bbh-box bbh-${kind}` });
-  const rounded = kind === "leaf" || kind === "end" ? height / 2 : 6;
-  const frame = { x: x - width / 2, y: y - height / 2, width, height, rx: rounded };
-  const below = y + height / 2;
-  const forward = drawing("text", { class: "bbh-forward", x, y: below + 14 });
-  const backward = drawing("text", { class: "bbh-backward", x, y: below + 29 });
-  group.append(drawing("rect", frame), drawing("text", { class: "bbh-label", x, y: y + 5 }, label), forward, backward);
-  return { group, forward, backward };
+const said = (text) => ({ "aria-label": text });
+
+// The cells of a tensor: hue for the sign, depth for the size, the number in it or, if small, on top of it.
+function drawGrid(cells, [width, height, numbers], x, y) {
+  const group = drawing("g");
+  cells.texts.forEach((row, i) => row.forEach((text, j) => {
+    const [left, top, tint] = [x + j * width, y + i * height, cells.tints[i][j]];
+    const cell = drawing("g", { class: "bbh-cell", "data-at": `${i},${j}` });
+    const frame = drawing("rect", { x: left, y: top, width, height });
+    if (tint) frame.style.fill = `color-mix(in srgb, var(--${tint < 0 ? "below" : "above"}) ${Math.round(Math.abs(tint) * 0.45)}%, var(--bg))`;
+    cell.append(frame, drawing("title", {}, text));
+    if (numbers) cell.append(drawing("text", { x: left + width / 2, y: top + height / 2 + 4 }, text));
+    else if (tint < 0) cell.append(drawing("path", { d: `M${left + 3} ${top + height / 2}H${left + width - 3}` }));
+    group.append(cell);
+  }));
+  return group;
 }
 
-function drawGraph({ width, height, boxes, lines }, label) {
-  const svg = drawing("svg", { role: "img", "aria-label": label, viewBox: `0 0 ${width} ${height}`, width, height });
+function drawTensor(kind, cells, size, x, y) {
+  const group = drawing("g", { class: `bbh-tensor bbh-${kind}`, "data-kind": kind });
+  group.append(drawing("text", { class: "bbh-caption", x, y: y + LINE - 3 }, cells.caption));
+  group.append(drawGrid(cells, size, x, y + LINE));
+  if (cells.note) group.append(drawing("text", { class: "bbh-caption", x, y: y + 2 * LINE + cells.texts.length * size[1] - 2 }, cells.note));
+  return group;
+}
+
+function drawKept({ cells, words, state }, down, x, y) {
+  const group = drawing("g", { class: `bbh-kept bbh-kept-${state}` });
+  const [rows, columns] = [cells.texts.length, Math.max(...cells.texts.map((row) => row.length))];
+  const beside = rows > 2;
+  const [left, top] = beside ? [x + columns * TRAY.cell + 6, y] : [x, y + rows * TRAY.cell];
+  group.append(drawGrid(cells, [TRAY.cell, TRAY.cell, false], x, y));
+  const written = down ? [words[0].split(":")[0]] : words;
+  written.forEach((text, i) => group.append(drawing("text", { class: "bbh-caption", x: left, y: top + (i + 1) * LINE - 2 }, text)));
+  return group;
+}
+
+function drawBox(box, size, down) {
+  const { key, label, kind, x, y, width, slots, tray } = box;
+  const group = drawing("g", { class: `bbh-box bbh-${kind}`, "data-box": key });
+  const rounded = kind === "leaf" || kind === "end" ? PILL / 2 : 5;
+  const name = drawing("text", { class: "bbh-label", x: x + width / 2, y: y + PILL / 2 + 4.5 }, label);
+  group.append(drawing("rect", { class: "bbh-pill", x, y, width, height: PILL, rx: rounded }), name);
+  const held = drawing("g");
+  group.append(held);
+  let before = [];
+  const show = (step, frame) => {
+    const now = ["forward", "backward", "local", "kept"].map((name) => frame[name][key]);
+    group.classList.toggle("bbh-on", key === step.box);
+    group.classList.toggle("bbh-wrong", key === step.box && Boolean(step.wrong));
+    if (now.every((one, i) => one === before[i])) return;
+    before = now;
+    const [forward, backward, local, kept] = now;
+    const content = { forward, backward, local, kept };
+    held.replaceChildren();
+    if (tray && kept) {
+      const [left, top, w, h] = tray;
+      held.append(drawing("rect", { class: "bbh-tray", x: x + left, y: y + top, width: w, height: h, rx: 4 }));
+      held.append(drawing("text", { class: "bbh-caption", x: x + left + TRAY.inset, y: y + top + LINE - 1 }, TRAY.title));
+    }
+    for (const [which, index, left, top] of slots) {
+      const one = content[which]?.[index];
+      if (!one) continue;
+      held.append(which === "kept" ? drawKept(one, down, x + left, y + top) : drawTensor(which, one, size, x + left, y + top));
+    }
+  };
+  return { group, show };
+}
+
+function drawGraph({ width, height, boxes, lines, cell, down }, label) {
+  const svg = drawing("svg", { role: "img", ...said(label), viewBox: `0 0 ${width} ${height}`, style: `max-width: ${Math.round(width * GROW)}px` });
   const drawnLines = lines.map((line) => ({ line, group: drawLine(line) }));
   const cuts = new Set(boxes.filter((box) => box.kind === "cut").map((box) => box.key));
   for (const { line, group } of drawnLines) group.classList.toggle("bbh-from-cut", cuts.has(line.from));
-  const drawnBoxes = boxes.map((box) => ({ box, ...drawBox(box) }));
+  const drawnBoxes = boxes.map((box) => drawBox(box, cell, down));
   svg.append(...drawnLines.map((one) => one.group), ...drawnBoxes.map((one) => one.group));
-  const show = (step, forward, backward) => {
+  const show = (step, frame) => {
     for (const { line, group } of drawnLines) {
       const here = step.line && step.line[0] === line.from && step.line[1] === line.to;
       group.classList.toggle("bbh-on", Boolean(here));
       group.classList.toggle("bbh-reverse", Boolean(here && step.back));
     }
-    for (const drawn of drawnBoxes) {
-      const key = drawn.box.key;
-      drawn.group.classList.toggle("bbh-on", key === step.box);
-      drawn.group.classList.toggle("bbh-wrong", key === step.box && Boolean(step.wrong));
-      drawn.forward.textContent = cut(forward[key] ?? "");
-      drawn.backward.textContent = cut(backward[key] ?? "");
-    }
+    for (const one of drawnBoxes) one.show(step, frame);
   };
   return { svg, show };
-}
-
-// Scroll sideways so far that a box is seen; a graph may be wider than its frame.
-function reveal(frame, box) {
-  if (!box || !frame.clientWidth) return;
-  const [left, right] = [box.x - box.width / 2 - ROOM, box.x + box.width / 2 + ROOM];
-  if (left < frame.scrollLeft) frame.scrollLeft = left;
-  else if (right > frame.scrollLeft + frame.clientWidth) frame.scrollLeft = right - frame.clientWidth;
 }
 
 function makeTable({ caption, head, rows }) {
@@ -94,59 +140,143 @@ function accumulate(steps, name) {
   return steps.map((step) => (all = { ...all, ...(step[name] ?? {}) }));
 }
 
-function makeControls(count) {
+function makeControls() {
   const button = (text, more = {}) => element("button", { type: "button", ...KEEP_KEYS, ...more }, text);
   const id = uniqueId("slider");
   const back = button("◀ Back");
   const next = button("Next ▶");
   const play = button("▷ Play");
-  const range = { id, type: "range", min: 0, max: Math.max(0, count - 1), step: 1, value: 0, ...KEEP_KEYS };
+  const range = { id, type: "range", min: 0, max: 0, step: 1, value: 0, ...KEEP_KEYS };
   const slider = element("input", range);
   const bar = element("div", { class: "bbh-bar", role: "group", "aria-label": "Steps" });
   bar.append(back, next, play, element("label", { for: id }, "Step"), slider);
   return { bar, back, next, play, slider };
 }
 
-function render({ model, el }) {
-  let stopListening = () => {};
-  const build = () => {
-    stopListening();
-    stopListening = fill(model, el);
+// Which number is moved, and by what: a native select and a native slider. Cells can be dragged as well.
+function makeMover(model) {
+  const moves = () => model.get("moves") ?? [];
+  const [pickId, rangeId] = [uniqueId("number"), uniqueId("value")];
+  const select = element("select", { id: pickId, ...KEEP_KEYS });
+  const range = element("input", { id: rangeId, type: "range", step: NUDGE, ...KEEP_KEYS });
+  const value = element("span", { class: "bbh-value", "aria-hidden": "true" });
+  const bar = element("div", { class: "bbh-bar bbh-mover", role: "group", "aria-label": "Move a number" });
+  bar.append(element("label", { for: pickId }, "Move"), select, element("label", { for: rangeId }, "to"), range, value);
+  const written = (number) => String(Number(number.toPrecision(4))).replace("-", "−");
+  const say = (number) => {
+    value.textContent = written(number);
+    range.setAttribute("aria-valuetext", written(number));
   };
-  build();
-  model.on("change:steps", build);
-  return () => {
-    model.off("change:steps", build);
-    stopListening();
+  const chosen = () => moves()[select.selectedIndex];
+  const send = (number) => {
+    const [, , , of, index] = chosen();
+    say(number);
+    model.set("move", [of, index, number]);
+    model.save_changes();
   };
+  const follow = () => {
+    const labels = moves().map((one) => one[5]);
+    bar.hidden = !labels.length;
+    if (bar.hidden) return;
+    if (labels.join() !== [...select.options].map((one) => one.textContent).join()) {
+      const before = select.value;
+      select.replaceChildren(...labels.map((label) => element("option", {}, label)));
+      select.value = labels.includes(before) ? before : labels[0];
+    }
+    const number = chosen()[6];
+    const far = Math.max(4, Math.ceil(2 * Math.abs(number)));
+    if (!(Number(range.max) >= Math.abs(number)) || !range.max) [range.min, range.max] = [-far, far];
+    if (document.activeElement !== range) range.value = number;
+    say(number);
+  };
+  range.addEventListener("input", () => send(Number(range.value)));
+  select.addEventListener("change", () => {
+    range.max = "";
+    follow();
+    range.value = chosen()[6];
+  });
+  const found = (cell) => {
+    const [box, tensor] = [cell.closest("[data-box]"), cell.closest("[data-kind]")];
+    return moves().findIndex(([of, kind, at]) => of === box?.dataset.box && kind === tensor?.dataset.kind && at.join() === cell.dataset.at);
+  };
+  const drag = (frame) => {
+    const mark = () => {
+      for (const cell of frame.querySelectorAll(".bbh-tensor .bbh-cell")) cell.classList.toggle("bbh-movable", found(cell) >= 0);
+    };
+    frame.addEventListener("pointerdown", (event) => {
+      const cell = event.target.closest(".bbh-movable");
+      const index = cell ? found(cell) : -1;
+      if (index < 0) return;
+      event.preventDefault();
+      select.selectedIndex = index;
+      select.dispatchEvent(new Event("change"));
+      const [from, start] = [event.clientX, moves()[index][6]];
+      const move = ({ clientX }) => send(Math.round((start + ((clientX - from) / 4) * NUDGE) * 1000) / 1000);
+      const end = () => {
+        removeEventListener("pointermove", move);
+        removeEventListener("pointerup", end);
+      };
+      addEventListener("pointermove", move);
+      addEventListener("pointerup", end);
+    });
+    return mark;
+  };
+  return { bar, follow, drag };
 }
 
-function fill(model, el) {
-  const steps = model.get("steps");
+function render({ model, el }) {
+  const steps = () => model.get("steps");
   const title = model.get("title");
-  const forward = accumulate(steps, "forward");
-  const backward = accumulate(steps, "backward");
-  const graph = drawGraph(model.get("graph"), `Graph of ${unmarked(title)}`);
-  const { bar, back, next, play, slider } = makeControls(steps.length);
+  const { bar, back, next, play, slider } = makeControls();
+  const mover = makeMover(model);
   const status = element("p", { class: "bbh-status", role: "status", "aria-live": "polite" });
   const details = element("div", { class: "bbh-details" });
-  const scroll = { class: "bbh-graph", tabindex: "0", role: "group", "aria-label": "Graph, scrolls", ...KEEP_KEYS };
+  const frame = element("div", { class: "bbh-graph" });
+  const mark = mover.drag(frame);
   // Groups and no landmarks: a notebook may show several walks of one name.
   const section = element("div", { class: "bbh bbh-steps", role: "group", "aria-label": unmarked(title) });
-  const legend = element("p", { class: "bbh-legend" }, "Under the boxes: values upright, ", element("em", {}, "gradients in italics"), ".");
-  if (model.get("graph").boxes.some(({ kind }) => kind === "cut")) legend.append(" ✕ and dots: numbers without a history.");
-  const frame = element("div", scroll, graph.svg);
-  section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, frame, legend, status, details);
+  const legend = element("p", { class: "bbh-legend" });
+  section.append(element("p", { class: "bbh-title" }, ...marked(title)), bar, status, frame, mover.bar, legend, details);
   el.replaceChildren(section);
 
+  let graph = null;
+  let known = null;
+  let frames = [];
+  // With numbers in the cells as long as that fits, a little smaller if need be; else without.
+  const choose = () => {
+    const graphs = model.get("graphs");
+    const wide = (section.clientWidth || Infinity) - 4;
+    const fits = (numbers, shrink) =>
+      graphs.find(({ width, cell, down }) => !down && cell[2] === numbers && width * shrink <= wide);
+    return fits(true, 0.92) ?? fits(true, SHRINK) ?? fits(false, SHRINK) ?? graphs[graphs.length - 1];
+  };
+  const build = () => {
+    const chosen = choose();
+    const text = JSON.stringify(chosen);
+    if (text !== known) {
+      known = text;
+      graph = drawGraph(chosen, `Graph of ${unmarked(title)}. The sentence above says what this step shows.`);
+      frame.replaceChildren(graph.svg);
+    }
+    const every = ["forward", "backward", "local", "kept"].map((name) => [name, accumulate(steps(), name)]);
+    frames = steps().map((_, i) => Object.fromEntries(every.map(([name, all]) => [name, all[i]])));
+    slider.max = Math.max(0, steps().length - 1);
+    const cut = chosen.boxes.some(({ kind }) => kind === "cut") ? " ✕ and dots: numbers without a history." : "";
+    const drags = (model.get("moves") ?? []).length ? " Drag an outlined number to move it." : "";
+    const local = steps().some((step) => step.local) ? " × local: the slope by which a gradient on its way back is multiplied." : "";
+    legend.textContent = `Blue is above 0, orange below, deeper is larger.${local}${drags}${cut}`;
+    mover.follow();
+    draw(current());
+  };
   const draw = (index) => {
-    const step = steps[index];
+    const step = steps()[index];
+    const last = steps().length - 1;
     section.dataset.step = index;
     section.classList.toggle("bbh-has-wrong", Boolean(step.wrong));
     slider.value = index;
-    graph.show(step, forward[index], backward[index]);
-    reveal(frame, model.get("graph").boxes.find(({ key }) => key === step.box));
-    const place = `Step ${index + 1} of ${steps.length}`;
+    graph.show(step, frames[index]);
+    mark();
+    const place = `Step ${index + 1} of ${last + 1}`;
     slider.setAttribute("aria-valuetext", `${place}: ${step.phase}`);
     const sign = step.wrong ? "✗ " : "";
     status.replaceChildren(element("strong", {}, `${place} · ${sign}${step.phase}. `), ...marked(step.text));
@@ -154,11 +284,11 @@ function fill(model, el) {
     details.replaceChildren(...(step.tables ?? []).map(makeTable));
     if (warnings.length) details.prepend(element("ul", { class: "bbh-warnings" }, ...warnings));
     back.setAttribute("aria-disabled", String(index === 0));
-    next.setAttribute("aria-disabled", String(index === steps.length - 1));
+    next.setAttribute("aria-disabled", String(index === last));
   };
-  const current = () => Number(model.get("step"));
+  const current = () => Math.max(0, Math.min(steps().length - 1, Number(model.get("step"))));
   const go = (index) => {
-    const to = Math.max(0, Math.min(steps.length - 1, index));
+    const to = Math.max(0, Math.min(steps().length - 1, index));
     if (to !== current()) {
       model.set("step", to);
       model.save_changes();
@@ -174,10 +304,10 @@ function fill(model, el) {
   };
   const start = () => {
     play.textContent = "❙❙ Pause";
-    if (current() === steps.length - 1) go(0);
+    if (current() === steps().length - 1) go(0);
     timer = setInterval(() => {
       go(current() + 1);
-      if (current() === steps.length - 1) stop();
+      if (current() === steps().length - 1) stop();
     }, PLAY_EVERY);
   };
   const leave = (index) => {
@@ -190,12 +320,15 @@ function fill(model, el) {
   play.addEventListener("click", () => (timer === null ? start() : stop()));
 
   const follow = () => draw(current());
-  model.on("change:step", follow);
-  draw(current());
-  requestAnimationFrame(follow); // only now it has a width, and can be scrolled
+  const heard = { "change:step": follow, "change:steps": build, "change:graphs": build, "change:moves": build };
+  for (const [event, hear] of Object.entries(heard)) model.on(event, hear);
+  build();
+  const watch = new ResizeObserver(build); // only once it is shown it has a width
+  watch.observe(section);
   return () => {
     stop();
-    model.off("change:step", follow);
+    watch.disconnect();
+    for (const [event, hear] of Object.entries(heard)) model.off(event, hear);
   };
 }
 

@@ -1,0 +1,102 @@
+"""Every widget looked at, as wide as it is on two screens, light and dark, at its first, middle and last place."""
+
+import pytest
+import torch
+from torch.autograd import Function
+
+from tests.browser.widgets.sight import MARGINS, OUTPUT_WIDTHS, TALLEST, faults
+from tests.browser.widgets.test_steps_player import SwishTwice
+from tests.widgets.functions import Largest, MySigmoid, Scaled
+from widgets.attention import attention_map
+from widgets.builder import function_builder
+from widgets.flow import gradient_flow
+from widgets.memory import memory_timeline
+from widgets.ste import ste_explorer
+from widgets.xray import xray
+
+pytestmark = pytest.mark.browser
+
+
+class Linear(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.T + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.T @ x, grad_output.sum(0)
+
+
+def linear():
+    values = torch.linspace(-1000.5, 3, 20)
+    return xray(Linear, values[:12].reshape(4, 3), values[12:18].reshape(2, 3), values[18:])
+
+
+WIDGETS = {
+    "xray": lambda: xray(MySigmoid),
+    "xray of a matrix": linear,
+    "xray of two outputs": lambda: xray(Largest, torch.linspace(-1, 1, 12).reshape(3, 4), 1),
+    "xray with a tray": lambda: xray(Scaled, torch.tensor([1.0, -2.0]), 3.0),
+    "xray, order 2": lambda: xray(SwishTwice, order=2),
+    "gradient_flow": gradient_flow,
+    "ste_explorer": ste_explorer,
+    "function_builder": lambda: function_builder("Exponential", MySigmoid),
+    "memory_timeline": memory_timeline,
+    "attention_map": attention_map,
+}
+STEPPED = [name for name in WIDGETS if name.startswith(("xray", "gradient"))]
+
+
+def opened(play, view, theme, screen):
+    """The widget in a page as wide as its place on that screen."""
+    size = {"width": OUTPUT_WIDTHS[screen] + MARGINS, "height": 900}
+    return play(view, theme, viewport=size)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("screen", OUTPUT_WIDTHS)
+@pytest.mark.parametrize("name", WIDGETS)
+def test_nothing_is_cut_broken_or_out_of_its_theme(play, name, screen, theme):
+    page = opened(play, WIDGETS[name](), theme, screen)
+    slider = page.get_by_role("slider").first
+    last = int(slider.get_attribute("max"))
+    for place in sorted({0, last // 2, last}):
+        page.evaluate(f"() => model.set('{'step' if name in STEPPED else 'position'}', {place})")
+        assert faults(page, theme == "dark") == [], place
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_it_fits_one_screen(play, name):
+    page = opened(play, WIDGETS[name](), "light", 1300)
+    page.evaluate("() => model.set('step', 2)")
+    assert page.locator(".bbh").bounding_box()["height"] <= TALLEST
+
+
+PLANTED = {
+    "outside of its box: −123456789": (
+        "() => { document.querySelector('.bbh-cell text').textContent = '−123456789'; }"
+    ),
+    "white card: rect bbh-tray": "() => { document.querySelector('.bbh-tray').style.fill = 'white'; }",
+    "outside of its box: MySigmoid": "() => { document.querySelector('.bbh-label').setAttribute('x', 400); }",
+    "hard to read: value": "() => { document.querySelector('.bbh-forward .bbh-caption').style.fill = '#333'; }",
+    "outside of the drawing: value": (
+        "() => { document.querySelector('.bbh-forward .bbh-caption').setAttribute('y', -20); }"
+    ),
+    "broken word: MySigmoid.backward": (
+        "() => { document.querySelector('.bbh-status').style.cssText = 'width: 80px; overflow-wrap: anywhere'; }"
+    ),
+    "cut off: P One run of MySigmoid": (
+        "() => { document.querySelector('.bbh-title').style.cssText ="
+        " 'width: 40px; overflow: hidden; white-space: nowrap'; }"
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_a_planted_fault_is_seen(play, fault):
+    page = opened(play, xray(MySigmoid), "dark", 1300)
+    page.evaluate(PLANTED[fault])
+    assert fault in faults(page, dark=True)
