@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from autograder import evaluate
+from autograder.contract.promises import PROMISES
 from autograder.explaining.pages import PAGES, TITLES, page
 from autograder.reporting.report import Report
 from tests.explaining.page_exercises import exercise_called
@@ -28,27 +29,8 @@ _BLOCK = re.compile(
 )
 _QUOTE = re.compile(r"(?:\n> [^\n]+)+\n")
 
-# The families of rules, as in the report: causes come before their consequences.
-FAMILIES = {
-    "It runs": "raises not-a-function gradient-count output-count refuses",
-    "Forward": "forward-shape forward-dtype forward-value forward-unstable value",
-    "The gradient": "gradient-missing gradient-shape gradient-dtype gradient-zero gradient-sign "
-    "gradient-scale gradient-transposed gradient-swapped gradient-unsummed upstream-ignored "
-    "upstream-nonlinear gradient-unstable gradient-value",
-    "What is kept, and what is written to": "saves-too-much saves-on-ctx shared-state mutates-input "
-    "mutates-saved mutates-upstream ignores-needs-input-grad",
-    "Second and higher derivatives": "double-backward-value double-backward-missing "
-    "higher-derivative",
-    "Other layouts, shapes, dtypes and points": "fails-noncontiguous fails-expanded-upstream "
-    "fails-empty fails-batch-dims fails-float32 fails-half fails-device fails-special-point",
-    "Your own work": "uses-autograd uses-builtin finite-differences memorised",
-    "Only of Functions that are not from the course": "jvp vmap opcheck loses-precision",
-    "Memory and time": "parameters-without-gradient random-state no-recompute too-many-passes "
-    "temporary-too-large too-slow",
-}
-
-
-OF_OTHERS = FAMILIES["Only of Functions that are not from the course"].split()
+# Only of Functions that are not from the course.
+OF_OTHERS = ("jvp", "vmap", "opcheck", "loses-precision")
 INPUT = torch.tensor([[-2.0, 0.5, 3.0], [1.0, -0.3, 0.8]])
 
 
@@ -100,16 +82,22 @@ def index() -> str:
     lines = [
         "# The rules",
         "",
-        "Every report names the rule that did not hold. Here is what each of them means, in the order in "
-        "which causes come before their consequences; a name leads to a page with an example. In a notebook, "
+        "Every report names the rule that did not hold. Here is what each of them means, under "
+        "the promise that it judges; a name leads to a page with an example. In a notebook, "
         '`explain("gradient-sign")` shows that page; in a terminal, `python -m autograder explain '
         "gradient-sign`.",
     ]
-    for family, names in FAMILIES.items():
-        lines += ["", f"## {family}", "", "| rule | what it says |", "|---|---|"]
+    for promise in PROMISES:
+        lines += [
+            "",
+            f"## {promise.title.capitalize()}",
+            "",
+            "| rule | what it says |",
+            "|---|---|",
+        ]
         lines += [
             f"| [{name}](../autograder/explaining/pages/pages/{name}.md) | {TITLES[name]} |"
-            for name in names.split()
+            for name in promise.rules
         ]
     return "\n".join(lines) + "\n"
 
