@@ -1,25 +1,63 @@
-"""First and second derivatives: the same measurement of a learner's Function and of a reference."""
+"""What a learner's Function and a reference have in common: derivatives, random numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import random
+import zlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from autograder.observation.observation import Question
+
+
+class Draws:
+    """The random numbers that are drawn from here on, to be drawn once more."""
+
+    def __init__(self) -> None:
+        self.torch, self.python = torch.get_rng_state(), random.getstate()
+
+    def again(self) -> None:
+        torch.set_rng_state(self.torch)
+        random.setstate(self.python)
+
+
+@contextlib.contextmanager
+def same_draws(question: Question) -> Iterator[None]:
+    """Random numbers drawn in the block are the same in all questions about one case: so is the verdict."""
+    before = Draws()
+    torch.default_generator.manual_seed(zlib.crc32(question.case.encode()))
+    random.seed(question.case)
+    try:
+        yield
+    finally:
+        before.again()
 
 
 def paired(
     outputs: Sequence[Any], upstream: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], list[Tensor]]:
     """The outputs that have an upstream gradient, and those gradients."""
-    pairs = [
-        (o, g)
-        for o, g in zip(outputs, upstream, strict=False)
+    roots, grads = [], []
+    for o, g in zip(outputs, upstream, strict=False):
         # An output of the wrong shape has no upstream gradient: the shape is the finding.
-        if g is not None and isinstance(o, Tensor) and o.requires_grad and o.shape == g.shape
-    ]
-    return [o for o, _ in pairs], [g for _, g in pairs]
+        if g is not None and isinstance(o, Tensor) and o.requires_grad and o.shape == g.shape:
+            roots.append(o)
+            grads.append(g)
+    return roots, grads
+
+
+def gradients_of(
+    outputs: Sequence[Any], upstream: Sequence[Tensor | None], inputs: Sequence[Tensor], **more: bool
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The gradients as torch gives them; None for each where there is nothing to differentiate."""
+    roots, grads = paired(outputs, upstream)
+    if not roots or not inputs:
+        return (None,) * len(inputs)
+    return torch.autograd.grad(roots, list(inputs), grads, allow_unused=True, **more)
 
 
 def copied(tensor: Tensor | None) -> Tensor | None:
@@ -44,14 +82,8 @@ def second_order(
     if mixed:
         total = total + sum(((x**3).sum() for x in inputs), torch.zeros(()))
     first = torch.autograd.grad(total, list(inputs), create_graph=True, allow_unused=True)
-    contraction = sum(
-        (
-            (g * d).sum()
-            for g, d in zip(first, directions, strict=True)
-            if g is not None and d is not None
-        ),
-        torch.zeros(()),
-    )
+    weighted = zip(first, directions, strict=True)
+    contraction = sum(((g * d).sum() for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
     second = torch.autograd.grad(
         contraction, [*inputs, *grads], allow_unused=True, retain_graph=keep_graph
     )

@@ -1,21 +1,25 @@
-"""Single questions of an exercise: seeded arguments and upstream gradients, each made once."""
+"""Single questions of an exercise: seeded arguments and upstream gradients, each made once; kinds of cases."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.case_kinds import one_of_each_kind
 from autograder.contract.exercise import Case, Exercise, Sampler
 from autograder.contract.references import References, cast
-from autograder.observation.observation import Question
+from autograder.observation.observation import Named, Question
 
 SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 MORE = 1  # what a hidden check adds to every size above 1
+TIMES = 4  # as many rows as a case has, in a question that has more
+_LEFT_OUT = "left out"
+_JUDGED = ("right", "right-or-refused", "refused")  # by questions about second derivatives
+Numbered = tuple[int, Case]  # a case with its place in the exercise
 
 
 def is_small(args: Sequence[Any]) -> bool:
@@ -86,10 +90,8 @@ class Asking:
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
     def wants(self, args: Sequence[Any], given: tuple[int, ...] | None) -> tuple[int, ...]:
-        if given is not None:
-            return given
-        if self.exercise.is_function:
-            return ()
+        if given is not None or self.exercise.is_function:
+            return given or ()
         return tuple(
             i
             for i, a in enumerate(args)
@@ -134,18 +136,133 @@ class Asking:
     ) -> Tensor | None:
         if not isinstance(output, Tensor) or not output.requires_grad:
             return None
-        if output.is_complex():
-            return cast(
-                [torch.complex(draw.normal(*output.shape), draw.normal(*output.shape))], dtype
-            )[0]
-        if layout == "expanded":
+        if layout == "expanded" and not output.is_complex():
             return draw.uniform(low=0.5, high=1.5).to(dtype)
-        return draw.normal(*output.shape).to(dtype)
+        drawn = draw.normal(*output.shape)
+        if output.is_complex():
+            drawn = torch.complex(drawn, draw.normal(*output.shape))
+        return cast([drawn], dtype)[0]
 
-    def laid_out(self, i: int, case: Case, layout: str, kind: str = "run") -> Question:
-        """One case with other strides, or with an upstream gradient that has them."""
-        return self.question(f"{layout}:{i}", kind, i, case, layout=layout, variant=layout)
+    # ---- second derivatives -----------------------------------------------------------------
+    def second_order(self, at: Numbered, pure: bool = False) -> list[Question]:
+        """The second derivative alone, and (not if ``pure``) in a loss that adds x³."""
+        if self.exercise.second_order not in _JUDGED:
+            return []
+        alone = pure or not self.finite(*at)  # x³ has no second derivative at infinity
+        found = [self.second(f"second:{at[0]}:pure", at, False)]
+        return found if alone else [*found, self.second(f"second:{at[0]}:mixed", at, True)]
 
-    def one_of_each_kind(self, cases: list[tuple[int, Case]]) -> set[int]:
-        """The numbers of the cases that stand for all whose arguments take the same branches."""
-        return one_of_each_kind({i: self.arguments(i, c, torch.float64) for i, c in cases})
+    def finite(self, i: int, case: Case) -> bool:
+        args = self.arguments(i, case, torch.float64)
+        return all(is_finite(a) for a in args if isinstance(a, Tensor))
+
+    def second(
+        self, name: str, at: Numbered, mixed: bool, kind: str = "second", **more: Any
+    ) -> Question:
+        """A question with directions: weights of the gradients, or tangents of the arguments."""
+        made = self.question(name, kind, *at, mixed=mixed, **more)
+        draw = self.sampler(f"directions:{at[0]}")
+        wanted = [made.args[p] for p in made.wants]
+        made.directions = tuple([draw.normal(*a.shape).to(a.dtype) for a in wanted])
+        return made
+
+    def second_order_elsewhere(self, at: Numbered) -> Iterator[Question]:
+        """The second derivative with other strides, and with each of several inputs frozen."""
+        exercise, (i, case) = self.exercise, at
+        if exercise.second_order not in _JUDGED:
+            return
+        if exercise.noncontiguous and exercise.second_order != "refused":
+            layout = "transposed"
+            yield self.second(f"second:{i}:{layout}", at, False, layout=layout, variant=layout)
+        whole = self.second(f"second:{i}:frozen", at, False)
+        for frozen in whole.wants if len(whole.wants) > 1 else ():
+            left = [(p, d) for p, d in zip(whole.wants, whole.directions, strict=True) if p != frozen]  # fmt: skip
+            name = f"{case.name}, {exercise.argument(frozen)} frozen"
+            wants, directions = tuple(p for p, _ in left), tuple(d for _, d in left)
+            yield replace(
+                whole, id=f"second:{i}:frozen:{frozen}", case=name, wants=wants, directions=directions
+            )  # fmt: skip
+
+
+def is_finite(tensor: Tensor) -> bool:
+    return bool(torch.isfinite(tensor).all())
+
+
+def more_rows(
+    draws: Sequence[tuple[Any, ...]], reference: Callable[..., Any]
+) -> tuple[Any, ...] | None:
+    """Several draws of one case, put together along the first dimension: a size that nobody can have prepared for.
+
+    Of the first tensor alone where the reference takes that (x of x @ weight.T), else of all tensors
+    (two inputs of one shape); None where it takes neither. Everything else is that of the first draw.
+    """
+    tensors = [i for i, value in enumerate(draws[0]) if isinstance(value, Tensor) and value.dim()]
+    for chosen in (tensors[:1], tensors) if tensors else ():
+        args = list(draws[0])
+        try:
+            for i in chosen:
+                args[i] = torch.cat([draw[i] for draw in draws])
+            with torch.no_grad():
+                reference(*args)
+        except Exception:  # the reference refuses such shapes, each in its own way
+            continue
+        return tuple(args)
+    return None
+
+
+def rows_of(args: Sequence[Any]) -> int:
+    """The size of the first dimension of the first tensor that has one; 0 where none has."""
+    return next((a.shape[0] for a in args if isinstance(a, Tensor) and a.dim()), 0)
+
+
+# ---- cases of one kind: arguments that take a Function through the same branches ----------------
+
+
+def one_of_each_kind(cases: Mapping[int, tuple[Any, ...]]) -> set[int]:
+    """Of the cases with arguments of the same types and flags, the one with most dimensions.
+
+    Not of all such kinds, but of as many as it takes to have every type and flag of each argument: each
+    decides about branches of its own, and all combinations are seen by the ordinary runs. Not one without
+    dimensions: a 0-d tensor on the CPU may meet tensors on every device.
+
+    cases  arguments by the number of the case
+    """
+    best: dict[tuple[Any, ...], tuple[int, int]] = {}
+    for i, args in cases.items():
+        dimensions = sum(a.dim() for a in args if isinstance(a, Tensor))
+        kind = tuple(map(_type_or_flag, args))
+        if kind not in best or dimensions > best[kind][0]:
+            best[kind] = dimensions, i
+    most = max(map(len, best), default=0)
+    left = {kind: {*enumerate((*kind, *[_LEFT_OUT] * (most - len(kind))))} for kind in best}
+    chosen, missing = set(), set().union(*left.values())
+    while missing:
+        kind = max(left, key=lambda each: len(left[each] & missing))
+        chosen.add(best[kind][1])
+        missing -= left[kind]
+    return chosen
+
+
+def stands_for(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether arguments differ from others in the sizes and values of their tensors at most.
+
+    With as many dimensions, or more than two.
+    """
+    return len(some) == len(others) and all(
+        a.dtype == b.dtype and a.dim() >= min(b.dim(), 3)
+        if isinstance(a, Tensor) and isinstance(b, Tensor)
+        else type(a) is type(b) and a == b
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def _type_or_flag(value: Any) -> Any:
+    """What may decide which branch of a Function runs: a flag itself, of other arguments the type.
+
+    None stands for an argument that is left out.
+    """
+    if isinstance(value, Tensor):
+        return value.dtype
+    if value is None:
+        return _LEFT_OUT
+    return value if isinstance(value, bool | str | Named) else type(value)

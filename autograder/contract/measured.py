@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from autograder.contract.differences import (
     slopes_at,
     unit_directions,
 )
+from autograder.contract.differentiation import Draws, gradients_of
 from autograder.observation.compare import coarse_dtype
 
 MOST = 1000  # elements of one argument that are moved, each with four calls of forward
@@ -70,16 +70,8 @@ class Measured:
             copies[i].requires_grad_(True)
         with torch.enable_grad():
             made = as_tuple(self.call(*copies))
-        pairs = [
-            (o, g)
-            for o, g in zip(made, upstream, strict=False)
-            if g is not None and o.requires_grad
-        ]
         leaves = [copies[i] for i in wants]
-        found: Sequence[Tensor | None] = [None] * len(leaves)
-        if pairs:
-            roots, grads = zip(*pairs, strict=True)
-            found = torch.autograd.grad(roots, leaves, grads, allow_unused=True)
+        found = gradients_of(made, upstream, leaves)
         return tuple(
             torch.zeros_like(x) if g is None else g.detach()
             for x, g in zip(leaves, found, strict=True)
@@ -232,17 +224,6 @@ class _Slopes(torch.autograd.Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         needed = ctx.needs_input_grad[1:]
         return None, *(ctx.run.gradient(i, grads) if n else None for i, n in enumerate(needed))
-
-
-class Draws:
-    """The random numbers that a call is given, to be given them again."""
-
-    def __init__(self) -> None:
-        self.torch, self.python = torch.get_rng_state(), random.getstate()
-
-    def again(self) -> None:
-        torch.set_rng_state(self.torch)
-        random.setstate(self.python)
 
 
 def is_differentiable(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import second_order
-from autograder.contract.draws import same_draws
+from autograder.contract.differentiation import gradients_of, same_draws, second_order
 from autograder.contract.exercise import Exercise
 from autograder.contract.functions import resolve
 from autograder.contract.measured import Measured
@@ -163,47 +163,32 @@ def _expected(
 ) -> Expected:
     expected = Expected(tuple(_detached(o) for o in run.outputs), run.single)
     grads = list(upstream) if upstream is not None else expected_upstream(question, run.outputs)
-    wanted = [run.args[i] for i in question.wants]
-    pairs = [(o, g) for o, g in zip(run.outputs, grads, strict=False) if g is not None]
-    if question.kind == "second" and isinstance(exercise.reference, Measured):
-        expected.second, expected.second_errors = exercise.reference.second(
-            run.args, question.wants, grads, question.directions, bool(question.more.get("mixed"))
+    wanted, mixed = [run.args[i] for i in question.wants], bool(question.more.get("mixed"))
+    measured = exercise.reference if isinstance(exercise.reference, Measured) else None
+    if question.kind == "second" and measured is not None:
+        expected.second, expected.second_errors = measured.second(
+            run.args, question.wants, grads, question.directions, mixed
         )
     elif question.kind == "second":
         leaves = [None if g is None else g.clone().requires_grad_(True) for g in grads]
-        try:
+        # F.hardsigmoid has none: of somebody's own reference nobody promised one.
+        with contextlib.suppress(*[RuntimeError] * exercise.strictness.as_given):
             expected.gradients, expected.second = second_order(
-                run.outputs, leaves, wanted, question.directions, bool(question.more.get("mixed")),
-                keep_graph=True,
-            )  # fmt: skip
-        except (
-            RuntimeError
-        ):  # F.hardsigmoid has none: of somebody's own reference nobody promised one
-            if not exercise.strictness.as_given:
-                raise
-    elif pairs and wanted:
-        found = torch.autograd.grad(
-            [o for o, _ in pairs], wanted, [g for _, g in pairs],
-            retain_graph=True, allow_unused=True,
-        )  # fmt: skip
+                run.outputs, leaves, wanted, question.directions, mixed, keep_graph=True
+            )
+    elif wanted and any(g is not None for g in grads):
+        found = gradients_of(run.outputs, grads, wanted, retain_graph=True)
         expected.gradients = tuple(map(_detached, found))
-        measured = getattr(pairs[0][0].grad_fn, "run", None)
-        if isinstance(exercise.reference, Measured) and measured is not None:
-            expected.errors = tuple(measured.errors.get(i) for i in question.wants)
+        slopes = next((o.grad_fn for o in run.outputs if isinstance(o, Tensor) and o.grad_fn), None)
+        if measured is not None and slopes is not None and hasattr(slopes, "run"):
+            expected.errors = tuple(slopes.run.errors.get(i) for i in question.wants)
     return expected
 
 
 def gradients_vary(run: Forward, question: Question) -> tuple[bool, ...]:
     """Whether each gradient of the reference is another for other arguments (a bias's never is)."""
-    grads = expected_upstream(question, run.outputs)
-    pairs = [(o, g) for o, g in zip(run.outputs, grads, strict=False) if g is not None]
-    wanted = [run.args[i] for i in question.wants]
-    if not pairs or not wanted:
-        return ()
-    found = torch.autograd.grad(
-        [o for o, _ in pairs], wanted, [g for _, g in pairs],
-        create_graph=True, allow_unused=True,
-    )  # fmt: skip
+    grads, wanted = expected_upstream(question, run.outputs), [run.args[i] for i in question.wants]
+    found = gradients_of(run.outputs, grads, wanted, create_graph=True)
     return tuple(g is not None and g.requires_grad for g in found)
 
 

@@ -111,18 +111,17 @@ class Evidence:
             )
         return self._pairs[id]
 
-    def pairs(
-        self, *kinds: str, role: str | None = None, variant: str | None = None
-    ) -> Iterator[Pair]:
-        """The answered pairs of the given kinds, in the order they were asked."""
+    def pairs(self, *kinds: str, **like: Any) -> Iterator[Pair]:
+        """The answered pairs of the given kinds, in the order they were asked.
+
+        like  what a field of the question, or an entry of its ``more``, has to be; of several values (a tuple) one
+        """
         for id, question in self.questions.items():
-            if kinds and question.kind not in kinds:
-                continue
-            if role is not None and question.role != role:
-                continue
-            if variant is not None and question.variant != variant:
-                continue
-            if id in self.observation.answers:
+            asked = not kinds or question.kind in kinds
+            if asked and id in self.observation.answers and all(
+                question.more.get(name, getattr(question, name, None)) in (value if isinstance(value, tuple) else (value,))
+                for name, value in like.items()
+            ):  # fmt: skip
                 yield self.pair(id)
 
     @cached_property

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
+from autograder.contract.differentiation import same_draws
 from autograder.contract.drawing import is_small
 from autograder.contract.exercise import Exercise
 from autograder.contract.meant_gradients import IDENTITY, OwnGradient, nature
 from autograder.contract.measured import Measured, as_tuple
-from autograder.contract.references import same_draws
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import fault
 from autograder.judging.rules.problems import gradient_is_right

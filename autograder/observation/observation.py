@@ -102,6 +102,16 @@ class Failure:
         return self.message[:1000]
 
     @property
+    def place(self) -> tuple[int, str] | None:
+        """The learner's own line, and its text; None where none is known."""
+        return (self.line, self.source) if self.line and self.own_frame else None
+
+    @property
+    def original(self) -> str:
+        """The error as Python ends a traceback with it, cut."""
+        return f"{self.kind}: {self.message}"[:300]
+
+    @property
     def raised_by_learner(self) -> bool:
         """Whether it comes from a raise or an assert statement of the learner's own."""
         text = self.source.strip()

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from autograder.contract.draws import same_draws
+from autograder.contract.differentiation import same_draws
 from autograder.observation.observation import (
     LOOKED_FOR_WRITES,
     Answer,

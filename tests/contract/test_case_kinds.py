@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.contract.case_kinds import one_of_each_kind
+from autograder.contract.drawing import one_of_each_kind
 
 X = torch.ones(2, 3)
 MASK = torch.ones(2, 3, dtype=torch.bool)

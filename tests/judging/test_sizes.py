@@ -5,7 +5,7 @@ import sys
 import torch
 
 from autograder import evaluate
-from autograder.contract.more_rows import TIMES, more_rows, rows_of
+from autograder.contract.drawing import TIMES, more_rows, rows_of
 from autograder.contract.plan import make_plan
 from autograder.exercises import all_exercises
 from autograder.observation.lookups import lookups

@@ -1,4 +1,4 @@
-"""What is kept between forward and backward, and where; which gradients are computed for nothing."""
+"""What is kept between forward and backward: how much, and where; gradients that are computed for nothing."""
 
 from __future__ import annotations
 
@@ -11,30 +11,52 @@ from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.budget import allowed_bytes
-from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.judging.rules.ranges import half_precision, single_precision
+from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Verdict, finds, of_classes, rule, to
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import both, close
 from autograder.observation.observation import Answer
 from autograder.observation.source import at
 
-_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 _MADE = "intermediate"  # how the trace calls a tensor that is neither an input nor the output
 
 
-@rule("shared-state", needs=_RIGHT)
-def keeps_calls_apart(ev: Evidence) -> Verdict:
-    """Two calls do not disturb each other."""
-    asked = list(ev.pairs("interleave"))
-    if not asked:
+@rule("saves-too-much", needs=RIGHT, of=to("structure"))
+def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
+    """No more is kept for backward than is needed."""
+    if ev.exercise.budget is None:
         return NOT_ASKED
-    for pair in asked:
-        if pair.answer.data.get("overwritten"):
-            return fault("shared-state", "context/overwritten", pair)
-        calls = pair, _second_call(ev, pair)
-        if pair.answer.failure is not None or not all(map(_all_agree, calls)):
-            return fault("shared-state", "context/shared", pair)
-    return None
+    kept, allowed = sum(k.bytes for k in pair.answer.kept), allowed_bytes(ev, pair)
+    half = pair.question.variant == "bfloat16"
+    # More is kept where the dtype is wrong, which is the cause.
+    if kept <= allowed or (half and finds(ev, single_precision, half_precision)):
+        return None
+    return fault(
+        "saves-too-much", "memory/too-much", pair, symptom=True,
+        evidence={"kept": kept, "allowed": allowed, **at(ev.source.saves())},
+        kept=kept, allowed=allowed, enough=ev.exercise.budget_words, lead=" in bfloat16" if half else "",
+    )  # fmt: skip
+
+
+def allowed_bytes(ev: Evidence, pair: Pair) -> int:
+    """The bytes that may stay alive for backward; the reference works in float64, the question may not."""
+    floats = [a for a in pair.question.args if isinstance(a, Tensor) and a.is_floating_point()]
+    outputs = tuple(
+        o.to(floats[0].dtype) if floats and o.is_floating_point() else o
+        for o in pair.expected.outputs
+        if isinstance(o, Tensor)
+    )
+    return 0 if ev.exercise.budget is None else ev.exercise.budget(pair.question.args, outputs)
+
+
+@rule("shared-state", needs=RIGHT, of=to("interleave"))
+def keeps_calls_apart(ev: Evidence, pair: Pair) -> Verdict:
+    """Two calls do not disturb each other."""
+    if pair.answer.data.get("overwritten"):
+        return fault("shared-state", "context/overwritten", pair)
+    if pair.answer.failure is None and _all_agree(pair) and _all_agree(_second_call(ev, pair)):
+        return None
+    return fault("shared-state", "context/shared", pair)
 
 
 def _second_call(ev: Evidence, pair: Pair) -> Pair:
@@ -57,10 +79,10 @@ def _agrees(pair: Pair, position: int) -> bool:
     return close(got, right)
 
 
-@rule("saves-on-ctx", needs=_RIGHT)
+@rule("saves-on-ctx", needs=RIGHT)
 def saves_where_torch_can_see(ev: Evidence) -> Verdict:
     """Inputs and outputs are kept with save_for_backward, where torch can see them."""
-    if not ev.plain or ev.exercise.is_function:
+    if not of_classes(ev):
         return NOT_ASKED
     silent = [p for p in ev.pairs("mutate") if _is_silently_wrong(p)]
     for pair, case, holder, who in _on_ctx(ev):
@@ -83,10 +105,10 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
     return None
 
 
-@rule("saves-on-ctx", needs=(*_RIGHT, "saves_where_torch_can_see", "keeps_within_budget"))
+@rule("saves-on-ctx", needs=("saves_where_torch_can_see", "keeps_within_budget"))
 def saves_masks_too(ev: Evidence) -> Verdict:
     """Masks and other tensors made in forward are kept with save_for_backward as well."""
-    if not ev.plain or ev.exercise.is_function or ev.exercise.tensors_on_ctx:
+    if not of_classes(ev) or ev.exercise.tensors_on_ctx:
         return NOT_ASKED
     for pair, case, holder, who in _on_ctx(ev):
         if who.startswith(_MADE):
@@ -130,7 +152,7 @@ def _called(ev: Evidence, target: object) -> str:
     return ev.argument(target) if isinstance(target, int) else "the output"
 
 
-@rule("ignores-needs-input-grad", needs=(*_RIGHT, "one_gradient_an_argument"))
+@rule("ignores-needs-input-grad", needs=RIGHT)
 def honours_needs_input_grad(ev: Evidence) -> Verdict:
     """Gradients that nobody needs are not computed."""
     asked = list(ev.pairs("needs"))

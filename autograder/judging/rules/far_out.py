@@ -1,6 +1,8 @@
-"""Far out, where exp overflows and underflows: finite and right values of forward and backward."""
+"""Far out, where exp overflows and underflows; and what forward gives while backward is not written yet."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -10,51 +12,41 @@ from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.outputs import tensors_of
 from autograder.judging.rules.problems import apart, what_of, wrong_elements
-from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.judging.rules.ranges import (
+    batch_dimensions,
+    empty_tensors,
+    single_precision,
+    special_points,
+)
+from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Rule, Verdict, rule, to
 from autograder.observation.compare import as_far_as, both, mismatch
 
 _PRECISE, _LOST = 1e-4, 0.05  # as a share of the number itself
 
 
-@rule("forward-unstable", needs=("forward_runs", "output_shape", "output_value"))
-def output_stable(ev: Evidence) -> Verdict:
+@rule("forward-unstable", needs=("output_value",), of=to("run", "function", role="extreme"))
+def output_stable(ev: Evidence, pair: Pair) -> Verdict:
     """The output stays finite for very large and very small inputs."""
-    pairs = list(ev.pairs("run", "function", role="extreme"))
-    if not pairs:
-        return NOT_ASKED
-    for pair in pairs:
-        for place, (output, right) in enumerate(tensors_of(pair)):
-            if output.shape != right.shape or not output.is_floating_point():
-                continue
+    for place, (output, right) in enumerate(tensors_of(pair)):
+        if output.shape == right.shape and output.is_floating_point():
             bad = wrong_elements(output, right, torch.float32)
             if bool(bad.any()):
                 return _off(ev, pair, "forward-unstable", what_of(ev, pair, place), output, right, bad, place)  # fmt: skip
     return None
 
 
-@rule(
-    "gradient-unstable",
-    needs=(
-        "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
-        "one_gradient_an_argument", "leaves_inputs", "leaves_saved", "leaves_upstream",
-        "output_stable", "gradients_agree",
-    ),
-)  # fmt: skip
-def gradient_stable(ev: Evidence) -> Verdict:
+@rule("gradient-unstable", needs=(*RIGHT, "output_stable"), of=to("run", role="extreme"))
+def gradient_stable(ev: Evidence, pair: Pair) -> Verdict:
     """The gradient stays finite for very large and very small inputs."""
-    pairs = [p for p in ev.pairs("run", role="extreme") if p.question.wants]
-    if not pairs:
-        return NOT_ASKED
-    for pair in pairs:
-        own = _torch_itself(ev, pair) if ev.exercise.keeps_digits else ()
-        for place, position in enumerate(pair.question.wants):
-            got, right = pair.raw(position), pair.right(position)
-            if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
-                continue
-            bad = _bad(got, right, own[place] if place < len(own) else None)
-            if bool(bad.any()) and not _is_wrong_in_float64_too(ev, pair, position, bad):
-                what = f"the gradient for {ev.argument(position)}"
-                return _off(ev, pair, "gradient-unstable", what, got, right, bad, place, position)
+    own = _torch_itself(ev, pair) if ev.exercise.keeps_digits else ()
+    for place, position in enumerate(pair.question.wants):
+        got, right = pair.raw(position), pair.right(position)
+        if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
+            continue
+        bad = _bad(got, right, own[place] if place < len(own) else None)
+        if bool(bad.any()) and not _is_wrong_in_float64_too(ev, pair, position, bad):
+            what = f"the gradient for {ev.argument(position)}"
+            return _off(ev, pair, "gradient-unstable", what, got, right, bad, place, position)
     return None
 
 
@@ -115,4 +107,35 @@ def _off(
     )  # fmt: skip
 
 
-RULES = (output_stable, gradient_stable)
+# What forward alone can get wrong beyond the ordinary cases, in the order in which all rules ask.
+_OF_FORWARD: tuple[Rule, ...] = (
+    output_stable, special_points, batch_dimensions, empty_tensors, single_precision,
+)  # fmt: skip
+
+
+class _ForwardAlone(Evidence):
+    """The same evidence, as if nobody had asked for gradients."""
+
+    def __init__(self, ev: Evidence):
+        questions = list(ev.questions.values())
+        super().__init__(ev.exercise, questions, ev.observation, ev.source, ev.references)
+
+    def pair(self, id: str) -> Pair:
+        pair = super().pair(id)
+        failure = pair.answer.failure
+        if failure is None or failure.stage not in ("backward", "engine"):
+            return pair
+        question = replace(pair.question, wants=())
+        return replace(pair, question=question, answer=replace(pair.answer, failure=None))
+
+
+@rule("forward-value", needs=("output_value",))
+def forward_of_a_half(ev: Evidence) -> Verdict:
+    """While backward is not written yet: forward is right in every case."""
+    failures = [p.answer.failure for p in ev.plain if p.answer.failure is not None]
+    stops = any(f.stage != "forward" and f.kind == "NotImplementedError" for f in failures)
+    unwritten = ev.source.has_stub("backward") or "backward" not in ev.source.methods
+    if ev.exercise.is_function or not stops or not unwritten:
+        return NOT_ASKED
+    verdicts = (current.judge(_ForwardAlone(ev)) for current in _OF_FORWARD)
+    return next((found for found in verdicts if isinstance(found, Finding)), None)

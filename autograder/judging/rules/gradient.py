@@ -10,34 +10,43 @@ from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.outputs import inputs_of
-from autograder.judging.rules.problems import apart, dtypes, gradient_is_right, shapes
-from autograder.judging.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
+from autograder.judging.rules.problems import (
+    dtypes,
+    gradient_is_right,
+    gradient_problem,
+    inputs_of,
+    shapes,
+    size_of,
+)
+from autograder.judging.rules.registry import (
+    NOT_ASKED,
+    RIGHT,
+    Undecided,
+    Verdict,
+    of_classes,
+    plain,
+    rule,
+    to,
+)
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import both, close, first_difference, show
 from autograder.observation.source import at
 
-_BEFORE = (
-    "forward_runs", "output_shape", "output_value", "output_is_connected", "backward_runs",
-    "one_gradient_an_argument", "leaves_inputs", "leaves_saved", "leaves_upstream",
-)  # fmt: skip
+_TOUCHED = ("leaves_inputs", "leaves_saved", "leaves_upstream")
 
 
-@rule("gradient-value", needs=_BEFORE)
+@rule("gradient-value", needs=("output_value", "one_gradient_an_argument", *_TOUCHED))
 def gradients_agree(ev: Evidence) -> Verdict:
     """The gradients agree with the reference, for random upstream gradients of both signs."""
-    asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
-    if not asked or ev.exercise.is_function:
+    if not any(p.question.upstream and p.question.wants for p in of_classes(ev)):
         return NOT_ASKED
     usable = usable_pairs(ev)
     # One argument at a time, the first that is wrong: the others often follow from the same cause.
     for position in sorted({i for p in usable for i in p.question.wants}):
-        wrong = [p for p in usable if position in p.question.wants and not gradient_is_right(p, position)]  # fmt: skip
-        if wrong:
-            return _wrong(ev, position, min(wrong, key=_size))
-        if usable and not any(
-            _can_be_told(p, position) for p in usable if position in p.question.wants
-        ):
+        asked = [p for p in usable if position in p.question.wants]
+        if wrong := [p for p in asked if not gradient_is_right(p, position)]:
+            return _wrong(ev, position, min(wrong, key=size_of))
+        if not any(_can_be_told(p, position) for p in asked):
             name = ev.argument(position)
             return Undecided(f"central differences say nothing here about the gradient for {name}")
     return _refused_by_torch(ev)
@@ -58,32 +67,17 @@ def usable_pairs(ev: Evidence) -> list[Pair]:
     return [p for p in usable if p.answer.backward or p.answer.gradients is not None]
 
 
-def _size(pair: Pair) -> int:
-    return sum(a.numel() for a in pair.question.args if isinstance(a, Tensor))
-
-
 def _wrong(ev: Evidence, position: int, pair: Pair) -> Finding:
     got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
     upstream = ", ".join(show(g) for g in pair.question.upstream if g is not None)
     evidence = {"argument": name, **inputs_of(ev, pair), "upstream": upstream, **both(got, right)}
-    what, rule_name, code = f"the gradient for {name}", "gradient-value", "gradient/wrong"
-    facts: dict[str, object] = {"argument": name, "what": what}
-    wanted = pair.question.args[position].dtype
-    if not isinstance(got, Tensor) or right is None:
-        rule_name, code = "gradient-missing", "gradient/missing"
-    elif got.shape != right.shape:
-        rule_name, code, facts = (
-            "gradient-shape",
-            "gradient/shape",
-            facts | shapes(what, got, right),
-        )
-    elif got.dtype != wanted and (got.dtype.is_floating_point or bool(got.any())):
-        rule_name, code, facts = "gradient-dtype", "gradient/dtype", facts | dtypes(what, got.dtype, wanted)  # fmt: skip
-    else:
-        facts |= apart(ev, pair, what, got, right, position=position)
-        if (difference := first_difference(got, right)) is not None:
+    found = gradient_problem(ev, pair, position)
+    code = found.code.replace("-", "/")
+    if found.code == "gradient-value":
+        code = "gradient/wrong"
+        if (difference := first_difference(got, right)) is not None:  # type: ignore[arg-type]
             evidence["index"] = difference[0]
-    return fault(rule_name, code, pair, position, evidence=evidence, symptom=True, **facts)
+    return fault(found.code, code, pair, position, evidence=evidence, symptom=True, **found.facts)
 
 
 def _refused_by_torch(ev: Evidence) -> Finding | None:
@@ -95,63 +89,54 @@ def _refused_by_torch(ev: Evidence) -> Finding | None:
     return None
 
 
-@rule("gradient-unsummed", needs=(*_BEFORE, "gradients_agree"))
-def nothing_left_to_torch(ev: Evidence) -> Verdict:
+@rule("gradient-unsummed", needs=RIGHT, of=plain)
+def nothing_left_to_torch(ev: Evidence, pair: Pair) -> Verdict:
     """backward gives each gradient in the shape and dtype of its argument."""
-    if not ev.exercise.strictness.as_given or not ev.plain:
+    if not ev.exercise.strictness.as_given:
         return NOT_ASKED
-    for pair in ev.plain:
-        for position in pair.question.wants:
-            argument, raw = pair.question.args[position], pair.answer.raw or ()
-            got = raw[position] if position < len(raw) else None
-            if not isinstance(got, Tensor):
-                continue
-            name = ev.argument(position)
-            what = f"the gradient for {name}"
-            place = ev.source.returned_expression("backward", position, pair.answer.returned_at)
-            if got.shape != argument.shape:
-                facts = {"argument": name, **shapes(what, got, argument)}
-                return fault("gradient-unsummed", "gradient/repaired-shape", pair, position, evidence=at(place), **facts)  # fmt: skip
-            if got.dtype != argument.dtype:
-                facts = {"argument": name, **dtypes(what, got.dtype, argument.dtype)}
-                return fault("gradient-dtype", "gradient/repaired-dtype", pair, position, evidence=at(place), **facts)  # fmt: skip
-    return None
-
-
-@rule("gradient-value", needs=("forward_runs", "output_value"))
-def function_gradients_agree(ev: Evidence) -> Verdict:
-    """The gradients through the function agree with the reference."""
-    asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
-    if not asked or not ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in asked:
-        for position in pair.question.wants:
-            got, right, name = pair.reached(position), pair.right(position), ev.argument(position)
-            if right is not None and bool(right.any()) and got is None:
-                return fault("gradient-missing", "through/missing", pair, position, symptom=True, argument=name)  # fmt: skip
-            if right is not None and got is not None and not close(got, right):
-                return fault(
-                    "gradient-value", "through/wrong", pair, position, symptom=True,
-                    evidence=both(got, right), argument=name,
-                )  # fmt: skip
-    return None
-
-
-@rule("gradient-value", needs=(*_BEFORE, "gradients_agree"))
-def gradcheck_passes(ev: Evidence) -> Verdict:
-    """gradcheck passes."""
-    pairs = [p for p in ev.pairs("gradcheck") if p.question.more["order"] == 1]
-    if not pairs:
-        return NOT_ASKED
-    for pair in pairs:
-        failure = pair.answer.failure
-        if failure is None:
+    raw = pair.answer.raw or ()
+    for position in pair.question.wants:
+        argument, got = pair.question.args[position], raw[position] if position < len(raw) else None
+        name = ev.argument(position)
+        what = f"the gradient for {name}"
+        if not isinstance(got, Tensor):
             continue
-        if failure.own_frame:
-            return stopped(ev, pair, case="When gradcheck calls it")
-        original = {"original": f"{failure.kind}: {failure.message}"[:300]}
-        return fault("gradient-value", "gradcheck/rejects", pair, evidence=original, symptom=True)
+        if got.shape != argument.shape:
+            found, facts = ("gradient-unsummed", "gradient/repaired-shape"), shapes(what, got, argument)  # fmt: skip
+        elif got.dtype != argument.dtype:
+            found, facts = ("gradient-dtype", "gradient/repaired-dtype"), dtypes(what, got.dtype, argument.dtype)  # fmt: skip
+        else:
+            continue
+        place = ev.source.returned_expression("backward", position, pair.answer.returned_at)
+        return fault(*found, pair, position, evidence=at(place), argument=name, **facts)
     return None
 
 
-RULES: tuple[Rule, ...] = (gradients_agree, function_gradients_agree, gradcheck_passes)
+def _of_functions(ev: Evidence) -> list[Pair]:
+    asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
+    return asked if ev.exercise.is_function else []
+
+
+@rule("gradient-value", needs=("output_value",), of=_of_functions)
+def function_gradients_agree(ev: Evidence, pair: Pair) -> Verdict:
+    """The gradients through the function agree with the reference."""
+    for position in pair.question.wants:
+        got, right, name = pair.reached(position), pair.right(position), ev.argument(position)
+        if right is None or (got is None and not bool(right.any())) or close(got, right):
+            continue
+        found = ("gradient-missing", "through/missing") if got is None else ("gradient-value", "through/wrong")  # fmt: skip
+        shown = {} if got is None else both(got, right)
+        return fault(*found, pair, position, symptom=True, evidence=shown, argument=name)
+    return None
+
+
+@rule("gradient-value", needs=RIGHT, of=to("gradcheck", order=1))
+def gradcheck_passes(ev: Evidence, pair: Pair) -> Verdict:
+    """gradcheck passes."""
+    failure = pair.answer.failure
+    if failure is None:
+        return None
+    if failure.own_frame:
+        return stopped(ev, pair, case="When gradcheck calls it")
+    original = {"original": failure.original}
+    return fault("gradient-value", "gradcheck/rejects", pair, evidence=original, symptom=True)

@@ -15,15 +15,14 @@ from autograder.judging.rules.context import honours_needs_input_grad
 from autograder.judging.rules.far_out import gradient_stable, output_stable
 from autograder.judging.rules.problems import fails_at_first
 from autograder.judging.rules.ranges import expanded_upstream, other_strides, special_points
-from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, rule
+from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, finds, rule, to
 from autograder.observation.compare import both, close, show
 from autograder.observation.source import Source, at
 
-_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 _Wrong = tuple[int, object, object]  # (place, actual, expected)
 
 
-@rule("double-backward-value", needs=(*_RIGHT, "writes_it_by_hand"))
+@rule("double-backward-value", needs=("writes_it_by_hand",))
 def second_derivatives(ev: Evidence) -> Verdict:
     """Second derivatives are right (or refused where that is allowed)."""
     pairs = list(ev.pairs("second"))
@@ -45,11 +44,11 @@ def _judged(ev: Evidence, pair: Pair) -> Finding | None:
     if failure is not None:
         if may_refuse:
             return None if failure.is_runtime_error else _other_error(pair)
-        place = (failure.line, failure.source) if failure.line and failure.own_frame else None
-        shown = at(place or ev.source.returned("backward", {}))
-        said = f"{failure.kind}: {failure.message[:300]}"
-        where = "Differentiated again, backward"
-        return _found(ev, pair, "second/stops", None, {"original": said, **shown}, where=where, method="backward")  # fmt: skip
+        shown = at(failure.place or ev.source.returned("backward", {}))
+        return _found(
+            ev, pair, "second/stops", None, {"original": failure.original, **shown},
+            where="Differentiated again, backward", method="backward",
+        )  # fmt: skip
     if (wrong := wrong_one(pair, pair.answer.second or ())) is None:
         return None
     got = wrong[1]
@@ -104,8 +103,7 @@ def _must_refuse(pair: Pair) -> Finding | None:
 def _other_error(pair: Pair) -> Finding:
     failure = pair.answer.failure
     assert failure is not None
-    shown = at((failure.line, failure.source)) if failure.line and failure.own_frame else {}
-    evidence = {"original": failure.message[:300], **shown}
+    evidence = {"original": failure.message[:300], **at(failure.place)}
     return fault("refuses", "second/other-error", pair, evidence=evidence, kind=failure.kind,
                  by_assert=failure.kind == "AssertionError")  # fmt: skip
 
@@ -113,13 +111,11 @@ def _other_error(pair: Pair) -> Finding:
 def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
     """Whether the first derivative already fails in this case, with these strides or with an input frozen."""
     if pair.question.variant == "transposed":
-        return any(isinstance(r.judge(ev), Finding) for r in (other_strides, expanded_upstream))
-    if pair.question.role == "extreme":
-        firsts = (output_stable, gradient_stable, special_points)  # x = 0 is asked here once more
-        return any(isinstance(r.judge(ev), Finding) for r in firsts)
-    if ":frozen:" in pair.question.id and isinstance(honours_needs_input_grad.judge(ev), Finding):
-        return True
-    return fails_at_first(ev, pair)
+        return finds(ev, other_strides, expanded_upstream)
+    if pair.question.role == "extreme":  # x = 0 is asked here once more
+        return finds(ev, output_stable, gradient_stable, special_points)
+    frozen = ":frozen:" in pair.question.id
+    return (frozen and finds(ev, honours_needs_input_grad)) or fails_at_first(ev, pair)
 
 
 def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
@@ -158,15 +154,10 @@ def as_released(ev: Evidence, pair: Pair) -> bool:
     )
 
 
-@rule("double-backward-value", needs=(*_RIGHT, "second_derivatives"))
-def gradgradcheck_passes(ev: Evidence) -> Verdict:
+@rule("double-backward-value", needs=("second_derivatives",), of=to("gradcheck", order=2))
+def gradgradcheck_passes(ev: Evidence, pair: Pair) -> Verdict:
     """gradgradcheck passes."""
-    pairs = [p for p in ev.pairs("gradcheck") if p.question.more["order"] == 2]
-    if not pairs:
-        return NOT_ASKED
-    for pair in pairs:
-        if (failure := pair.answer.failure) is not None:
-            first = failure.message.splitlines()[0][:200] if failure.message else failure.kind
-            said = {"original": f"{failure.kind}: {first}"}
-            return _found(ev, pair, "second/gradgradcheck", None, said)
-    return None
+    if (failure := pair.answer.failure) is None:
+        return None
+    said = {"original": failure.original.split("\n")[0]}
+    return _found(ev, pair, "second/gradgradcheck", None, said)

@@ -1,4 +1,4 @@
-"""What comes out of forward: how many outputs, of which shape and dtype. The values: ``forward``."""
+"""What comes out of forward: how many outputs, of which shape and dtype, and their values."""
 
 from __future__ import annotations
 
@@ -8,9 +8,24 @@ from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.problems import dtypes, kind_of, shapes, what_of
-from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
-from autograder.observation.compare import close, show
+from autograder.judging.rules.honesty import builds_it_itself
+from autograder.judging.rules.problems import (
+    apart,
+    dtypes,
+    inputs_of,
+    kind_of,
+    shapes,
+    size_of,
+    what_of,
+)
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, finds, plain, rule
+from autograder.observation.compare import (
+    close,
+    first_difference,
+    mismatch,
+    show_apart,
+    single_inside,
+)
 
 _MOST_ORDERED = 6  # outputs whose orders are tried
 
@@ -85,12 +100,10 @@ def _is_ordered(pair: Pair, order: tuple[int, ...]) -> bool:
     return all(isinstance(o, Tensor) and isinstance(r, Tensor) and o.dtype == r.dtype and close(o, r) for o, r in both)  # fmt: skip
 
 
-@rule("forward-shape", needs=("forward_runs", "output_has_value"))
-def output_shape(ev: Evidence) -> Verdict:
+@rule("forward-shape", needs=("output_has_value",), of=plain)
+def output_shape(ev: Evidence, pair: Pair) -> Verdict:
     """The output has the right shape."""
-    if not ev.plain:
-        return NOT_ASKED
-    for pair, place, output, right in outputs_of(ev):
+    for place, (output, right) in enumerate(tensors_of(pair)):
         if output.shape != right.shape:
             facts = shapes(what_of(ev, pair, place), output, right)
             shown = {"actual": f"shape {facts['mine']}", "expected": f"shape {facts['right']}"}
@@ -101,21 +114,44 @@ def output_shape(ev: Evidence) -> Verdict:
     return None
 
 
-@rule("forward-dtype", needs=("forward_runs", "output_has_value", "output_shape"))
-def output_dtype(ev: Evidence) -> Verdict:
+@rule("forward-dtype", needs=("output_shape",), of=plain)
+def output_dtype(ev: Evidence, pair: Pair) -> Verdict:
     """The output has the dtype of the input."""
-    if not ev.plain:
-        return NOT_ASKED
-    for pair, place, output, right in outputs_of(ev):
+    for place, (output, right) in enumerate(tensors_of(pair)):
         if output.dtype != right.dtype:
             facts = dtypes(what_of(ev, pair, place), output.dtype, right.dtype)
             return fault(value_rule(ev, "forward-dtype"), "forward/dtype", pair, symptom=True, place=place, **facts)  # fmt: skip
     return None
 
 
-def outputs_of(ev: Evidence) -> list[tuple[Pair, int, Tensor, Tensor]]:
-    """(pair, place, output, right output) for every output of the plain cases that is a tensor on both sides."""
-    return [(p, i, o, r) for p in ev.plain for i, (o, r) in enumerate(tensors_of(p))]
+@rule("forward-value", needs=("output_shape",))
+def output_value(ev: Evidence) -> Verdict:
+    """The output values agree with the reference."""
+    known = bool(ev.plain)
+    for pair in sorted(ev.plain, key=size_of):
+        for place, (output, right) in enumerate(tensors_of(pair)):
+            if output.dtype != right.dtype:
+                known = False  # what was cut off or rounded with another dtype is unknown
+            elif not close(output, right) or (
+                # A forbidden function that goes through float32 has its own rule.
+                single_inside(output, right) and not finds(ev, builds_it_itself)
+            ):
+                return _wrong(ev, pair, place, output, right)
+    return None if known else NOT_ASKED
+
+
+def _wrong(ev: Evidence, pair: Pair, place: int, output: Tensor, right: Tensor) -> Finding:
+    mine, good = show_apart(output, right)
+    evidence = {**inputs_of(ev, pair), "actual": mine, "expected": good}
+    if (difference := first_difference(output, right)) is not None:
+        evidence["index"] = difference[0]
+    changed = pair.answer.inputs_changed if not ev.exercise.is_function else ()
+    return fault(
+        value_rule(ev, "forward-value"), "forward/wrong", pair, evidence=evidence, symptom=True,
+        place=place, count=int(mismatch(output, right).sum()), elements=right.numel(),
+        written=ev.argument(changed[0]) if changed else "",
+        **apart(ev, pair, what_of(ev, pair, place), output, right),
+    )  # fmt: skip
 
 
 def tensors_of(pair: Pair) -> list[tuple[Tensor, Tensor]]:
@@ -124,7 +160,3 @@ def tensors_of(pair: Pair) -> list[tuple[Tensor, Tensor]]:
         return []
     both = zip(pair.answer.outputs, pair.expected.outputs, strict=False)
     return [(o, r) for o, r in both if isinstance(o, Tensor) and isinstance(r, Tensor)]
-
-
-def inputs_of(ev: Evidence, pair: Pair) -> dict[str, object]:
-    return {"inputs": {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,6 @@ from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding, fault
-from autograder.judging.rules.registry import NOT_ASKED, Verdict
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import (
     both,
@@ -96,20 +95,30 @@ def _gradient(
 ) -> Iterator[Problem]:
     got, name = pair.raw(position), ev.argument(position)
     what, wanted = f"the gradient for {name}", pair.question.args[position].dtype
-    facts = {"argument": name, "what": what}
+    code, facts, shown = "", {"argument": name, "what": what}, {}
     if got is None and not bool(right.any()):
-        if _should_be_zeros(ev, pair, position):
-            yield Problem("gradient-none", facts, position=position)
+        code = "gradient-none" if _should_be_zeros(ev, pair, position) else ""
     elif not isinstance(got, Tensor):
-        yield Problem("gradient-missing", facts, position=position)
+        code = "gradient-missing"
     elif got.shape != right.shape:
-        yield Problem("gradient-shape", facts | shapes(what, got, right), both(got, right), position=position)  # fmt: skip
-    elif got.dtype != wanted:
-        yield Problem("gradient-dtype", facts | dtypes(what, got.dtype, wanted), position=position)
+        code, shown = "gradient-shape", both(got, right)
+        facts |= shapes(what, got, right)
+    elif got.dtype != wanted and (got.dtype.is_floating_point or bool(got.any())):
+        code = "gradient-dtype"
+        facts |= dtypes(what, got.dtype, wanted)
     elif not close(got, right, dtype):
-        apart_ = apart(ev, pair, what, got, right, dtype, position)
-        evidence = {"argument": name, **both(got, right, dtype)}
-        yield Problem("gradient-value", facts | apart_, evidence, position=position)
+        code, shown = "gradient-value", {"argument": name, **both(got, right, dtype)}
+        facts |= apart(ev, pair, what, got, right, dtype, position)
+    if code:
+        yield Problem(code, facts, shown, position=position)
+
+
+def gradient_problem(ev: Evidence, pair: Pair, position: int) -> Problem:
+    """What is wrong with a gradient that is not right; without more, that it went through float32."""
+    name, right = ev.argument(position), pair.right(position)
+    known = Problem("gradient-value", {"argument": name, "what": f"the gradient for {name}"})
+    found = _gradient(ev, pair, position, right, torch.float64) if right is not None else iter(())
+    return next(found, known)
 
 
 def gradient_is_right(pair: Pair, position: int) -> bool:
@@ -145,6 +154,15 @@ def what_of(ev: Evidence, pair: Pair, place: int) -> str:
     if sum(isinstance(o, Tensor) for o in pair.expected.outputs) < 2:
         return "the output"
     return f"the {('first', 'second', 'third', 'fourth')[min(place, 3)]} output"
+
+
+def inputs_of(ev: Evidence, pair: Pair) -> dict[str, object]:
+    return {"inputs": {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)}}
+
+
+def size_of(pair: Pair) -> int:
+    """The number of elements that a call was given."""
+    return sum(a.numel() for a in pair.question.args if isinstance(a, Tensor))
 
 
 def kind_of(value: Any) -> str:
@@ -200,20 +218,7 @@ def _at(ev: Evidence, pair: Pair, position: int | None, index: tuple[int, ...], 
 # ---- a rule about answers of one kind ----------------------------------------------------------
 
 
-def first_problem(
-    ev: Evidence, pairs: Iterable[Pair], rule: str, family: str, dtype: torch.dtype = torch.float64
-) -> Verdict:
-    """The finding of a rule that holds where all these answers are right, "<family>/wrong"."""
-    verdict: Verdict = NOT_ASKED
-    for pair in pairs:
-        verdict = None
-        found = problem(ev, pair, dtype)
-        if found is not None and not _as_ever(ev, pair, found):
-            return at_fault(ev, rule, family, pair, found)
-    return verdict
-
-
-def _as_ever(ev: Evidence, pair: Pair, found: Problem) -> bool:
+def as_ever(ev: Evidence, pair: Pair, found: Problem) -> bool:
     """Whether the same is wrong without this circumstance: that is told by a rule of its own, or is believed."""
     for plain in ev.plain if pair.question.variant else ():
         alike = plain.where == pair.where and plain.question.wants == pair.question.wants

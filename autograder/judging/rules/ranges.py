@@ -2,87 +2,107 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+from torch import Tensor
 
-from autograder.judging.evidence import Evidence
+from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.problems import first_problem
-from autograder.judging.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
+from autograder.judging.rules.problems import as_ever, at_fault, problem
+from autograder.judging.rules.registry import (
+    NOT_ASKED,
+    RIGHT,
+    Answers,
+    Rule,
+    Undecided,
+    Verdict,
+    plain,
+    rule,
+    to,
+)
+from autograder.judging.rules.runs import stopped
+from autograder.observation.compare import close, real, show
+from autograder.observation.source import at
 
-_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
+_SHARE = 1e-6  # that two ways to one number may differ by
+
+
+def _right(
+    key: str, sentence: str, name: str, family: str, of: Answers, *needs: str,
+    dtype: torch.dtype = torch.float64, **facts: Any,
+) -> Rule:  # fmt: skip
+    """The rule that all these answers are right, to the tolerance of a dtype; else "<family>/wrong".
+
+    facts  whether the answer that is wrong has these variants
+    """
+
+    def judge(ev: Evidence, pair: Pair) -> Verdict:
+        if (found := problem(ev, pair, dtype)) is None or as_ever(ev, pair, found):
+            return None
+        wrong = at_fault(ev, name, family, pair, found)
+        wrong.facts |= {fact: pair.question.variant == variant for fact, variant in facts.items()}
+        return wrong
+
+    judge.__name__, judge.__doc__ = key, sentence
+    return rule(name, (*RIGHT, *needs), of=of)(judge)
+
+
 # Of plain functions: what is wrong in every case is told once.
 _OF_FUNCTIONS = ("output_dtype", "function_gradients_agree")
+_BOTH = ("run", "function")
+
+special_points = _right(
+    "special_points", "Kinks, bounds and ties follow the stated convention.",
+    "fails-special-point", "special", to(*_BOTH, role="special"),
+)  # fmt: skip
+batch_dimensions = _right(
+    "batch_dimensions", "Any number of batch dimensions works.",
+    "fails-batch-dims", "batch", to(*_BOTH, role="batch", variant=""),
+)  # fmt: skip
+other_strides = _right(
+    "other_strides", "Tensors that are not contiguous work as well.",
+    "fails-noncontiguous", "strides",
+    lambda ev: (p for v in ("transposed", "consumer") for p in ev.pairs(*_BOTH, variant=v)),
+    *_OF_FUNCTIONS, "batch_dimensions", upstream_only="consumer",
+)  # fmt: skip
+expanded_upstream = _right(
+    "expanded_upstream",
+    "An expanded (stride-0) upstream gradient, as sum() gives it, works as well.",
+    "fails-expanded-upstream", "expanded", to("run", variant="expanded"), "batch_dimensions",
+)  # fmt: skip
+empty_tensors = _right(
+    "empty_tensors", "Empty tensors work as well.",
+    "fails-empty", "empty", to(*_BOTH, role="empty"), *_OF_FUNCTIONS, "batch_dimensions",
+)  # fmt: skip
+single_precision = _right(
+    "single_precision", "float32 works as float64 does.",
+    "fails-float32", "float32", to("run", variant="float32", role="main"), dtype=torch.float32,
+)  # fmt: skip
+half_precision = _right(
+    "half_precision", "bfloat16 works: the dtype is kept and the values are as close as eight bits allow.",
+    "fails-half", "bfloat16", to("run", variant="bfloat16"), "single_precision", dtype=torch.bfloat16,
+)  # fmt: skip
+_on_cuda = _right(
+    "on_cuda", "", "fails-device", "device",
+    lambda ev: (p for p in ev.pairs("run") if p.question.variant.startswith("cuda")),
+)  # fmt: skip
 
 
-@rule("fails-special-point", needs=_RIGHT)
-def special_points(ev: Evidence) -> Verdict:
-    """Kinks, bounds and ties follow the stated convention."""
-    return first_problem(ev, ev.pairs("run", "function", role="special"), "fails-special-point", "special")  # fmt: skip
-
-
-@rule("fails-batch-dims", needs=_RIGHT)
-def batch_dimensions(ev: Evidence) -> Verdict:
-    """Any number of batch dimensions works."""
-    asked = ev.pairs("run", "function", role="batch", variant="")
-    return first_problem(ev, asked, "fails-batch-dims", "batch")
-
-
-@rule("fails-noncontiguous", needs=(*_RIGHT, *_OF_FUNCTIONS, "batch_dimensions"))
-def other_strides(ev: Evidence) -> Verdict:
-    """Tensors that are not contiguous work as well."""
-    asked = [p for v in ("transposed", "consumer") for p in ev.pairs("run", "function", variant=v)]
-    found = first_problem(ev, asked, "fails-noncontiguous", "strides")
-    if isinstance(found, Finding) and found.pair is not None:
-        found.facts["upstream_only"] = found.pair.question.variant == "consumer"
-    return found
-
-
-@rule("fails-expanded-upstream", needs=(*_RIGHT, "batch_dimensions"))
-def expanded_upstream(ev: Evidence) -> Verdict:
-    """An expanded (stride-0) upstream gradient, as sum() gives it, works as well."""
-    asked = ev.pairs("run", variant="expanded")
-    return first_problem(ev, asked, "fails-expanded-upstream", "expanded")
-
-
-@rule("fails-empty", needs=(*_RIGHT, *_OF_FUNCTIONS, "batch_dimensions"))
-def empty_tensors(ev: Evidence) -> Verdict:
-    """Empty tensors work as well."""
-    return first_problem(ev, ev.pairs("run", "function", role="empty"), "fails-empty", "empty")
-
-
-@rule("fails-float32", needs=_RIGHT)
-def single_precision(ev: Evidence) -> Verdict:
-    """float32 works as float64 does."""
-    asked = [p for p in ev.pairs("run", variant="float32") if p.question.role != "extreme"]
-    return first_problem(ev, asked, "fails-float32", "float32", torch.float32)
-
-
-@rule("fails-half", needs=(*_RIGHT, "single_precision"))
-def half_precision(ev: Evidence) -> Verdict:
-    """bfloat16 works: the dtype is kept and the values are as close as eight bits allow."""
-    return first_problem(ev, ev.pairs("run", variant="bfloat16"), "fails-half", "bfloat16", torch.bfloat16)  # fmt: skip
-
-
-@rule("fails-device", needs=_RIGHT)
+@rule("fails-device", needs=RIGHT)
 def other_devices(ev: Evidence) -> Verdict:
     """New tensors are made on the device of the input."""
-    meta = list(ev.pairs("run", variant="meta"))
-    cuda = [p for p in ev.pairs("run") if p.question.variant.startswith("cuda")]
-    if isinstance(found := first_problem(ev, cuda, "fails-device", "device"), Finding):
-        return found
+    cuda, meta = _on_cuda.judge(ev), list(ev.pairs("run", variant="meta"))
+    if isinstance(cuda, Finding):
+        return cuda
     for pair in meta:
         failure = pair.answer.failure
-        if failure is None:
-            continue
-        if _mixes_devices(failure.message):
-            line = {"line": failure.line, "source": failure.source} if failure.own_frame else {}
-            original = f"{failure.kind}: {failure.message}"[:300]
-            return fault(
-                "fails-device", "device/cpu", pair, evidence={"original": original, **line}
-            )
-        if not cuda:
+        if failure is not None and _mixes_devices(failure.message):
+            shown = {"original": failure.original, **at(failure.place)}
+            return fault("fails-device", "device/cpu", pair, evidence=shown)
+        if failure is not None and cuda is NOT_ASKED:
             return Undecided("some operation cannot run without data, so other devices were not tried")  # fmt: skip
-    return None if meta or cuda else NOT_ASKED
+    return None if meta else cuda
 
 
 def _mixes_devices(message: str) -> bool:
@@ -94,16 +114,69 @@ def _mixes_devices(message: str) -> bool:
     )
 
 
-@rule("loses-precision", needs=("forward_runs", "output_shape"))
-def keeps_precision(ev: Evidence) -> Verdict:
+@rule("loses-precision", needs=("output_shape",), of=plain)
+def keeps_precision(ev: Evidence, pair: Pair) -> Verdict:
     """float64 stays float64 inside."""
     dtype = ev.observation.facts.get("computes_in")
-    if not ev.exercise.strictness.as_given or not ev.plain:
+    if not ev.exercise.strictness.as_given:
         return NOT_ASKED
-    return fault("loses-precision", "range/precision", ev.plain[0], dtype=dtype) if dtype else None
+    return fault("loses-precision", "range/precision", pair, dtype=dtype) if dtype else None
 
 
-RULES: tuple[Rule, ...] = (
-    special_points, batch_dimensions, other_strides, expanded_upstream, empty_tensors,
-    single_precision, half_precision, other_devices,
-)  # fmt: skip
+# ---- what a Function offers beside backward ----------------------------------------------------
+
+
+@rule("jvp", needs=RIGHT, of=to("jvp"))
+def forward_mode_agrees(ev: Evidence, pair: Pair) -> Verdict:
+    """jvp gives the same derivative as backward."""
+    if pair.answer.failure is not None:
+        return stopped(ev, pair, "jvp", "In forward mode")
+    if (apart := _two_ways(pair)) is None:
+        return None
+    mine, right = apart
+    place = ev.source.first_mention("jvp", "jvp") or ev.source.returned("jvp", {})
+    evidence = {"actual": show(mine), "expected": show(right), **at(place)}
+    return fault("jvp", "transforms/jvp", pair, symptom=True, evidence=evidence, mine=mine, right=right)  # fmt: skip
+
+
+def _two_ways(pair: Pair) -> tuple[float, float] | None:
+    """⟨g, J d⟩ by jvp and ⟨Jᵀg, d⟩ by the right gradients, where they are not one number."""
+    tangents = pair.answer.data.get("tangents") or ()
+    mine, right, size = 0.0, 0.0, 0.0
+    for g, tangent in zip(pair.question.upstream, tangents, strict=False):
+        if g is not None and isinstance(tangent, Tensor) and tangent.shape == g.shape:
+            mine += float((real(tangent) * real(g)).sum())
+    errors = pair.expected.errors or [None for _ in pair.question.wants]
+    asked = zip(pair.question.wants, pair.question.directions, errors, strict=True)
+    for position, d, error in asked:
+        if (gradient := pair.right(position)) is not None and d is not None:
+            products = real(gradient) * real(d)
+            right += float(products.sum())
+            size += float(products.abs().sum())
+            if error is not None:
+                size += float((error * d.abs()).sum()) / _SHARE
+    return None if abs(mine - right) <= _SHARE * size else (mine, right)
+
+
+@rule("vmap", needs=("output_value",), of=to("vmap"))
+def batches_agree(ev: Evidence, pair: Pair) -> Verdict:
+    """Under vmap each example of a batch gives what it gives alone."""
+    if pair.answer.failure is not None:
+        return stopped(ev, pair, "vmap", "Under torch.func.vmap")
+    both = zip(pair.answer.data["together"], pair.answer.data["alone"], strict=True)
+    for place, each in enumerate(both):
+        if not all(close(t, a) if isinstance(a, Tensor) else t == a for t, a in zip(*each, strict=False)):  # fmt: skip
+            argument = ev.argument(pair.question.wants[place // 2])
+            return fault("vmap", "transforms/vmap", pair, symptom=True, argument=argument, last=bool(place % 2))  # fmt: skip
+    return None
+
+
+@rule("opcheck", needs=("forward_runs",), of=to("opcheck"))
+def registered_as_torch_wants(ev: Evidence, pair: Pair) -> Verdict:
+    """torch.library.opcheck finds nothing."""
+    if pair.answer.failure is not None:
+        return stopped(ev, pair, "opcheck", "In opcheck")
+    for name, said in pair.answer.data["opcheck"].items():
+        if said != "SUCCESS":
+            return fault("opcheck", "transforms/opcheck", pair, evidence={"original": said}, test=name)  # fmt: skip
+    return None

@@ -1,21 +1,27 @@
 """How a rule is written, and how all of them are run.
 
 A rule is a small function named after what it asserts. Its docstring is the sentence the learner
-reads when it holds. It gets the :class:`~autograder.judging.evidence.Evidence` and returns
+reads when it holds. It gets the :class:`~autograder.judging.evidence.Evidence` and one of the answers
+that it is about (``of``), and returns
 
 - None: it holds,
 - a Finding: it does not,
-- NOT_ASKED: nothing was asked that this rule could judge,
-- an Undecided with the reason: the question could not be answered either way.
+- an Undecided with the reason: the question could not be answered either way,
+- NOT_ASKED: nothing was asked that this rule could judge. So it is where there is no such answer.
+
+The first verdict that is not None counts. A rule that compares answers with one another gets the
+evidence alone.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from autograder.contract.promises import promise_of
-from autograder.judging.evidence import Evidence
+from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 
 
@@ -58,15 +64,55 @@ class Rule:
         return (self.judge.__doc__ or self.key).strip().splitlines()[0]
 
 
-def rule(
-    name: str, needs: Iterable[str] = (), promise: str = ""
-) -> Callable[[Callable[[Evidence], Verdict]], Rule]:
-    """Make a Rule of a function. ``needs`` names rule functions, ``promise`` another than its name's."""
+Answers = Callable[[Evidence], Iterable[Pair]]
+# What rules about the right behaviour elsewhere need: gradients that are right in the ordinary cases.
+RIGHT = ("gradients_agree",)
 
-    def decorate(judge: Callable[[Evidence], Verdict]) -> Rule:
-        return Rule(name, judge, tuple(needs), promise)
+
+def rule(
+    name: str, needs: Iterable[str] = (), promise: str = "", of: Answers | None = None
+) -> Callable[[Callable[..., Verdict]], Rule]:
+    """Make a Rule of a function. ``needs`` names rule functions, ``promise`` another than its name's.
+
+    of  the answers it is about, which it gets one after the other; None: it gets the evidence alone
+    """
+
+    def decorate(judge: Callable[..., Verdict]) -> Rule:
+        return Rule(name, judge if of is None else _each(of, judge), tuple(needs), promise)
 
     return decorate
+
+
+def _each(of: Answers, judge: Callable[[Evidence, Pair], Verdict]) -> Callable[[Evidence], Verdict]:
+    @functools.wraps(judge)
+    def judged(ev: Evidence) -> Verdict:
+        verdict: Verdict = NOT_ASKED
+        for pair in of(ev):
+            if (verdict := judge(ev, pair)) is not None:
+                break
+        return verdict
+
+    return judged
+
+
+def to(*kinds: str, **like: Any) -> Answers:
+    """The answers to questions of these kinds, and with these fields (``Evidence.pairs``)."""
+    return lambda ev: ev.pairs(*kinds, **like)
+
+
+def plain(ev: Evidence) -> list[Pair]:
+    """The answers in the ordinary cases."""
+    return ev.plain
+
+
+def of_classes(ev: Evidence) -> list[Pair]:
+    """The same, of a Function alone: a plain function has no backward."""
+    return [] if ev.exercise.is_function else ev.plain
+
+
+def finds(ev: Evidence, *rules: Rule) -> bool:
+    """Whether one of these rules does not hold."""
+    return any(isinstance(each.judge(ev), Finding) for each in rules)
 
 
 @dataclass
@@ -90,27 +136,24 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
     down: set[str] = set()
     strictness = evidence.exercise.strictness
     for current in rules:
-        if current.name in strictness.ignored:
-            continue
-        if any(need in down for need in current.needs):
+        if not down.isdisjoint(current.needs):
             down.add(current.key)
-            verdicts.skipped.append(current)
+            if current.name not in strictness.ignored:
+                verdicts.skipped.append(current)
             continue
-        verdict = _judged(current, evidence)
-        if isinstance(verdict, Finding) and verdict.rule in strictness.ignored:
-            continue
-        if isinstance(verdict, Finding):
-            verdict.severity = strictness.severity(verdict.rule, verdict.cause)
-        if isinstance(verdict, Finding) and verdict.severity != "error":
-            verdicts.advice.append(verdict)
-        elif isinstance(verdict, Finding):
-            down.add(current.key)
-            verdicts.findings.append(verdict)
-            verdicts.broken.append(current)
-        elif isinstance(verdict, Undecided):
-            verdicts.undecided.append((current, verdict.reason))
-        elif verdict is None:
-            verdicts.held.append(current)
+        match NOT_ASKED if current.name in strictness.ignored else _judged(current, evidence):
+            case Finding(rule=broken) as found if broken not in strictness.ignored:
+                found.severity = strictness.severity(broken, found.cause)
+                if found.severity != "error":
+                    verdicts.advice.append(found)
+                    continue
+                down.add(current.key)
+                verdicts.findings.append(found)
+                verdicts.broken.append(current)
+            case Undecided(reason=reason):
+                verdicts.undecided.append((current, reason))
+            case None:
+                verdicts.held.append(current)
     return verdicts
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.judging.rules.registry import NOT_ASKED, Verdict, of_classes, plain, rule
 from autograder.observation.compare import close
 from autograder.observation.observation import Failure
 from autograder.observation.source import at
@@ -25,31 +24,25 @@ _ELSEWHERE = (_COUNT, _SHAPE, _NON_TENSOR, _NOT_VARIABLE)
 _TORCHS_OWN = r"not implemented for|Could not run"
 
 
-def _failures(ev: Evidence, *stages: str) -> Iterator[tuple[Pair, Failure]]:
-    for pair in ev.plain:
-        if (failure := pair.answer.failure) is not None and failure.stage in stages:
-            yield pair, failure
-
-
-@rule("raises")
-def forward_runs(ev: Evidence) -> Verdict:
+@rule("raises", of=plain)
+def forward_runs(ev: Evidence, pair: Pair) -> Verdict:
     """Forward runs."""
-    if not ev.plain:
-        return NOT_ASKED
-    return next((stopped(ev, pair) for pair, _ in _failures(ev, "forward", "call")), None)
+    failure = pair.answer.failure
+    return stopped(ev, pair) if failure and failure.stage in ("forward", "call") else None
 
 
 @rule("raises", needs=("forward_runs",), promise="gradients")
 def backward_runs(ev: Evidence) -> Verdict:
     """Backward runs."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair, failure in _failures(ev, "backward", "engine"):
-        if failure.stage != "engine" or not any(t in failure.message for t in _ELSEWHERE):
+    answers = of_classes(ev)
+    for pair in answers:
+        failure = pair.answer.failure
+        if failure is None or failure.stage not in ("backward", "engine"):
+            continue
+        if failure.stage == "backward" or not any(t in failure.message for t in _ELSEWHERE):
             return stopped(ev, pair)
-    answers = [pair.answer for pair in ev.plain]
-    arrived = any(g is not None for a in answers for g in a.gradients or ())
-    return None if arrived or any(a.backward for a in answers) else NOT_ASKED
+    arrived = (a.backward or any(g is not None for g in a.gradients or ()) for a in (p.answer for p in answers))  # fmt: skip
+    return None if any(arrived) else NOT_ASKED
 
 
 def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> Finding:
@@ -66,10 +59,7 @@ def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> F
     place = f"{helper}, which {method} calls," if helper else method
     return fault(
         rule, "stops/error", pair, symptom=True,
-        evidence={
-            "original": f"{failure.kind}: {failure.message}"[:400],
-            **(at((failure.line, failure.source)) if failure.line and failure.own_frame else {}),
-        },
+        evidence={"original": failure.original, **at(failure.place)},
         where=f"{case}, {place}" if case else place, method=method, kind=failure.kind,
         said=re.split(r"\n|, but expected one of", failure.message)[0][:100].rstrip(".:"),
         at_line=failure.line if failure.own_frame else None, function=ev.exercise.is_function,
@@ -97,7 +87,7 @@ def _unwritten(ev: Evidence, pair: Pair, failure: Failure) -> Finding:
     """A stub, or a method that is not there."""
     name, source = ev.exercise.name, ev.source
     stub = failure.function or method_of(ev, failure)
-    shown = at((failure.line, failure.source)) if failure.line and failure.own_frame else {}
+    shown = at(failure.place)
     wanted = re.search(r"You must implement (?:either )?the (\w+)", failure.message)
     if wanted:
         return fault("raises", "start/no-method", pair, evidence={"not_started": True},
@@ -112,38 +102,27 @@ def _unwritten(ev: Evidence, pair: Pair, failure: Failure) -> Finding:
                  name=name, method=stub, done=done[0] if done else "")  # fmt: skip
 
 
-@rule("not-a-function", needs=("forward_runs", "output_has_value"))
-def output_is_connected(ev: Evidence) -> Verdict:
+@rule("not-a-function", needs=("output_has_value",), of=of_classes)
+def output_is_connected(ev: Evidence, pair: Pair) -> Verdict:
     """The output is connected to your own backward."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in ev.plain:
-        answer = pair.answer
-        failed_early = answer.failure is not None and answer.failure.stage == "forward"
-        if failed_early or answer.outputs is None or not pair.question.wants:
-            continue
-        if not any(answer.requires_grad):
-            return fault("not-a-function", "graph/cut-off", pair, symptom=True)
-        if not answer.custom:
-            return fault("not-a-function", "graph/no-backward", pair)
-    return None
+    answer = pair.answer
+    if answer.outputs is None or not pair.question.wants:
+        return None
+    if not any(answer.requires_grad):
+        return fault("not-a-function", "graph/cut-off", pair, symptom=True)
+    return None if answer.custom else fault("not-a-function", "graph/no-backward", pair)
 
 
-@rule("gradient-count", needs=("forward_runs", "output_is_connected", "backward_runs"))
-def one_gradient_an_argument(ev: Evidence) -> Verdict:
+@rule("gradient-count", needs=("output_is_connected", "backward_runs"), of=of_classes)
+def one_gradient_an_argument(ev: Evidence, pair: Pair) -> Verdict:
     """Backward returns one gradient an argument, None for what is no tensor."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in ev.plain:
-        text = pair.answer.failure.message if pair.answer.failure is not None else ""
-        last = pair.answer.backward[-1].returned_type if pair.answer.backward else ""
-        if _COUNT in text or (_NOT_VARIABLE in text and last == "list"):
-            return _miscounted(ev, pair, last)
-        if _NON_TENSOR in text:
-            return _for_a_value(ev, pair)
-        if _NOT_VARIABLE in text:
-            return _no_tensor(ev, pair, text)
-    return None
+    text = pair.answer.failure.message if pair.answer.failure is not None else ""
+    last = pair.answer.backward[-1].returned_type if pair.answer.backward else ""
+    if _COUNT in text or (_NOT_VARIABLE in text and last == "list"):
+        return _miscounted(ev, pair, last)
+    if _NON_TENSOR in text:
+        return _for_a_value(ev, pair)
+    return _no_tensor(ev, pair, text) if _NOT_VARIABLE in text else None
 
 
 def _count(
@@ -160,7 +139,8 @@ def _miscounted(ev: Evidence, pair: Pair, last: str) -> Finding:
         return _count(ev, pair, "returns/list")
     if last == "NoneType":
         return _count(ev, pair, "returns/nothing", "gradient-missing")
-    got, passed = pair.answer.raw_count or 0, len(pair.question.args)
+    passed, calls = len(pair.question.args), pair.answer.backward
+    got = len(calls[0].returned or ()) if calls else 0
     if passed < got <= len(ev.exercise.argument_names):
         return _count(ev, pair, "returns/left-out", argument=ev.argument(got - 1))
     left_out = passed < len(ev.exercise.argument_names)

@@ -10,17 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.drawing import TIMES, rows_of
 from autograder.contract.exercise import Sampler
-from autograder.contract.more_rows import TIMES, rows_of
 from autograder.contract.references import reference_arguments
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import at_fault, problem
-from autograder.judging.rules.registry import NOT_ASKED, Rule, Undecided, Verdict, rule
+from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, rule, to
 from autograder.observation.lookups import Lookup, Size, lookups
 from autograder.running.watching import counted
-
-_RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
 
 @rule("memorised", promise="values")
@@ -98,36 +96,27 @@ def _sizes(args: Sequence[Any]) -> set[Size]:
     return {*(("shape", s) for s in shapes), *(("count", math.prod(s)) for s in shapes), *sizes}
 
 
-@rule("memorised", needs=(*_RIGHT, "batch_dimensions", "empty_tensors"))
-def works_for_every_size(ev: Evidence) -> Verdict:
+@rule("memorised", needs=("batch_dimensions", "empty_tensors"), of=to("grown"))
+def works_for_every_size(ev: Evidence, pair: Pair) -> Verdict:
     """Sizes that no case has work as well."""
-    asked = list(ev.pairs("grown"))
-    if not asked:
-        return NOT_ASKED
-    for pair in asked:
-        found = problem(ev, pair)
-        if found is not None:
-            kinds = {"stops": "raises", "gradient": "gradient-value", "output": "forward-value"}
-            return at_fault(ev, kinds[found.code.split("-")[0]], "grown", pair, found)
-    return None
+    if (found := problem(ev, pair)) is None:
+        return None
+    kinds = {"stops": "raises", "gradient": "gradient-value", "output": "forward-value"}
+    return at_fault(ev, kinds[found.code.split("-")[0]], "grown", pair, found)
 
 
-@rule("too-slow", needs=(*_RIGHT, "works_for_every_size"))
-def works_on_whole_tensors(ev: Evidence) -> Verdict:
+@rule("too-slow", needs=("works_for_every_size",), of=to("grown"))
+def works_on_whole_tensors(ev: Evidence, pair: Pair) -> Verdict:
     """More rows take no more operations: no loop runs over rows or elements."""
-    asked = list(ev.pairs("grown"))
-    if not asked:
-        return NOT_ASKED
-    for pair in asked:
-        rows = rows_of(pair.question.more["args"])
-        few, many = pair.answer.data["work"]
-        for place, (name, what) in enumerate(_COUNTS):
-            # One more for each row that was added; a branch or two more make no loop.
-            if many[place] - few[place] >= (TIMES - 1) * rows > 1:
-                if _reference_grows(ev, pair):
-                    return Undecided("the reference itself takes more operations for more rows")
-                facts = {"few": few[place], "many": many[place], "what": what}
-                return _loops(ev, pair, name, rows, facts)
+    rows = rows_of(pair.question.more["args"])
+    few, many = pair.answer.data["work"]
+    for place, (name, what) in enumerate(_COUNTS):
+        # One more for each row that was added; a branch or two more make no loop.
+        if many[place] - few[place] >= (TIMES - 1) * rows > 1:
+            if _reference_grows(ev, pair):
+                return Undecided("the reference itself takes more operations for more rows")
+            facts = {"few": few[place], "many": many[place], "what": what}
+            return _loops(ev, pair, name, rows, facts)
     return None
 
 
@@ -182,6 +171,3 @@ def _loop_line(ev: Evidence, name: str) -> dict[str, object]:
                 line, text = ev.source.line_of(node)
                 return {"line": line, "source": text}
     return {}
-
-
-RULES: tuple[Rule, ...] = (looks_nothing_up, works_for_every_size, works_on_whole_tensors)

@@ -2,75 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.registry import NOT_ASKED, Verdict, rule
+from autograder.judging.rules.registry import Verdict, rule, to
 from autograder.observation.observation import LOOKED_FOR_WRITES
 from autograder.observation.source import at
 
-
-def _runs(ev: Evidence) -> list[Pair]:
-    return [p for p in ev.pairs("run", "function") if p.question.variant in LOOKED_FOR_WRITES]
+_runs = to("run", "function", variant=LOOKED_FOR_WRITES)
 
 
-@rule("mutates-input", needs=("forward_runs",))
-def leaves_inputs(ev: Evidence) -> Verdict:
+def _of_classes(ev: Evidence) -> Iterable[Pair]:
+    return () if ev.exercise.is_function else _runs(ev)
+
+
+@rule("mutates-input", needs=("forward_runs",), of=_runs)
+def leaves_inputs(ev: Evidence, pair: Pair) -> Verdict:
     """The inputs are left as they were."""
-    if not ev.plain:
-        return NOT_ASKED
-    method = ev.exercise.name if ev.exercise.is_function else "forward"
-    for pair in _runs(ev):
-        changed = pair.answer.data.get("inputs_changed_in_forward") or ()
-        switched = ()
-        if ev.exercise.is_function:
-            changed = pair.answer.inputs_changed
-            switched = pair.answer.data.get("requires_grad_changed") or ()
+    data, method = pair.answer.data, "forward"
+    changed = data.get("inputs_changed_in_forward") or ()
+    # An argument that nobody differentiates may be a buffer, as a batch norm's running mean is.
+    buffers = ev.exercise.strictness.as_given and not {*changed} & {*pair.question.wants}
+    found = {"writes/buffer" if buffers else "writes/input": changed}
+    if ev.exercise.is_function:
+        method, switched = ev.exercise.name, data.get("requires_grad_changed")
+        found = {"writes/input": pair.answer.inputs_changed, "writes/requires-grad": switched}
+    for cause, changed in found.items():
         if changed:
-            # An argument that nobody differentiates may be a buffer, as a batch norm's running mean is.
-            buffers = ev.exercise.strictness.as_given and not set(changed) & set(
-                pair.question.wants
-            )
-            cause = "writes/buffer" if buffers else "writes/input"
             return _written(ev, "mutates-input", cause, pair, method, ev.argument(changed[0]))
-        if switched:
-            return _written(ev, "mutates-input", "writes/requires-grad", pair, method, ev.argument(switched[0]))  # fmt: skip
     return None
 
 
-@rule("mutates-saved", needs=("forward_runs", "output_is_connected"))
-def leaves_saved(ev: Evidence) -> Verdict:
+@rule("mutates-saved", needs=("output_is_connected",), of=_of_classes)
+def leaves_saved(ev: Evidence, pair: Pair) -> Verdict:
     """The saved tensors are left as they were."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in _runs(ev):
-        left = pair.answer.data.get("grad_left") or ()
-        assigned = ev.source.assigned("backward", "grad")
-        if left and (assigned or ev.exercise.may_use_autograd):
-            cause = "writes/grad-set" if assigned else "writes/grad-added"
-            found = fault("mutates-saved", cause, pair, argument=ev.argument(left[0]))
-            found.evidence |= at(assigned or ev.source.first_call("backward", "backward"))
-            return found
-        late = set(pair.answer.inputs_changed) - set(
-            pair.answer.data.get("inputs_changed_in_forward") or ()
-        )
-        if late:
-            return _written(ev, "mutates-saved", "writes/input-late", pair, "backward", ev.argument(min(late)))  # fmt: skip
-        if any(call.saved_changed for call in pair.answer.backward):
-            what = "writes/output" if _is_output(ev, pair) else "writes/saved"
-            return _written(ev, "mutates-saved", what, pair, "backward")
+    data = pair.answer.data
+    left, assigned = data.get("grad_left") or (), ev.source.assigned("backward", "grad")
+    if left and (assigned or ev.exercise.may_use_autograd):
+        cause = "writes/grad-set" if assigned else "writes/grad-added"
+        shown = at(assigned or ev.source.first_call("backward", "backward"))
+        return fault("mutates-saved", cause, pair, evidence=shown, argument=ev.argument(left[0]))
+    late = {*pair.answer.inputs_changed}.difference(data.get("inputs_changed_in_forward") or ())
+    if late:
+        return _written(ev, "mutates-saved", "writes/input-late", pair, "backward", ev.argument(min(late)))  # fmt: skip
+    if any(call.saved_changed for call in pair.answer.backward):
+        what = "writes/output" if _is_output(ev, pair) else "writes/saved"
+        return _written(ev, "mutates-saved", what, pair, "backward")
     return None
 
 
-@rule("mutates-upstream", needs=("forward_runs", "output_is_connected"))
-def leaves_upstream(ev: Evidence) -> Verdict:
+@rule("mutates-upstream", needs=("output_is_connected",), of=_of_classes)
+def leaves_upstream(ev: Evidence, pair: Pair) -> Verdict:
     """grad_output is left as it was."""
-    if not ev.plain or ev.exercise.is_function:
-        return NOT_ASKED
-    for pair in _runs(ev):
-        failure, answer = pair.answer.failure, pair.answer
-        expanded = failure is not None and failure.stage == "backward" and "single memory location" in failure.message  # fmt: skip
-        if answer.upstream_changed or any(c.upstream_changed for c in answer.backward) or expanded:
-            return _written(ev, "mutates-upstream", "writes/upstream", pair, "backward")
+    failure, answer = pair.answer.failure, pair.answer
+    expanded = failure is not None and failure.stage == "backward" and "single memory location" in failure.message  # fmt: skip
+    if answer.upstream_changed or any(c.upstream_changed for c in answer.backward) or expanded:
+        return _written(ev, "mutates-upstream", "writes/upstream", pair, "backward")
     return None
 
 
