@@ -37,6 +37,11 @@ def same_draws(question: Question) -> Iterator[None]:
         before.again()
 
 
+def as_tuple(output: Any) -> tuple[Any, ...]:
+    """What a function gave, one output or several."""
+    return tuple(output) if isinstance(output, tuple | list) else (output,)
+
+
 def paired(
     outputs: Sequence[Any], upstream: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], list[Tensor]]:

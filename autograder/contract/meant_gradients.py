@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import Draws
-from autograder.contract.measured import Measured, as_tuple, flat_of, is_differentiable
+from autograder.contract.differentiation import Draws, as_tuple
+from autograder.contract.measured import Measured, flat_of, is_differentiable
 
 STEPS, IDENTITY = "steps", "identity"
 _NODES = 33  # places on a line through the arguments

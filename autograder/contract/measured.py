@@ -16,7 +16,7 @@ from autograder.contract.differences import (
     slopes_at,
     unit_directions,
 )
-from autograder.contract.differentiation import Draws, gradients_of
+from autograder.contract.differentiation import Draws, as_tuple, gradients_of
 from autograder.observation.compare import coarse_dtype
 
 MOST = 1000  # elements of one argument that are moved, each with four calls of forward
@@ -228,10 +228,6 @@ class _Slopes(torch.autograd.Function):
 
 def is_differentiable(value: Any) -> bool:
     return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
-
-
-def as_tuple(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def flat_of(tensor: Tensor) -> Tensor:

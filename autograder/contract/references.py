@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import gradients_of, same_draws, second_order
+from autograder.contract.differentiation import as_tuple, gradients_of, same_draws, second_order
 from autograder.contract.exercise import Exercise
 from autograder.contract.functions import resolve
 from autograder.contract.measured import Measured
@@ -127,8 +127,7 @@ def run_reference(exercise: Exercise, question: Question) -> Forward:
             if not getattr(exercise.reference, "own", False):
                 raise
             output = ()  # the submission itself stops: it will be asked, and said so
-    single = not isinstance(output, tuple | list)
-    return Forward(args, question.wants, (output,) if single else tuple(output), single)
+    return Forward(args, question.wants, as_tuple(output), not isinstance(output, tuple | list))
 
 
 def expected_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:

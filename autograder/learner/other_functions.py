@@ -13,11 +13,10 @@ import torch
 from torch import Tensor
 
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
-from autograder.contract.differentiation import same_draws
+from autograder.contract.differentiation import as_tuple, same_draws
 from autograder.contract.drawing import is_small
 from autograder.contract.exercise import Exercise
 from autograder.contract.meant_gradients import IDENTITY, OwnGradient, nature
-from autograder.contract.measured import Measured, as_tuple
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import fault
 from autograder.judging.rules.problems import gradient_is_right
@@ -26,8 +25,7 @@ from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked
 from autograder.reporting.wording import said
 from autograder.running.containment import contained
-from autograder.running.submission import Submission
-from autograder.running.survey import out_of_place, survey
+from autograder.running.submission import Submission, out_of_place, survey
 
 # Of the seconds: who took longer for the questions takes too long for other versions.
 _FOR_EDITS = 0.2

@@ -168,8 +168,6 @@ class Answer:
     requires_grad: tuple[bool, ...] = ()
     custom: bool = False
     raw: tuple[Any, ...] | None = None
-    raw_count: int | None = None
-    expected_count: int | None = None
     gradients: tuple[Tensor | None, ...] | None = None
     second: tuple[Tensor | None, ...] | None = None
     backward: tuple[BackwardCall, ...] = ()
@@ -180,7 +178,6 @@ class Answer:
     backward_ops: tuple[str, ...] = ()
     returned_at: dict[str, int] = field(default_factory=dict)
     failure: Failure | None = None
-    interrupted: bool = False
     data: dict[str, Any] = field(default_factory=dict)
 
 

@@ -46,10 +46,8 @@ def probe(
         for question in questions:
             if stop():
                 break
-            answer = _ask(Asking(submission, question, scenarios))
-            observation.answers[question.id] = answer
+            observation.answers[question.id] = _ask(Asking(submission, question, scenarios))
             if seen.interrupted:
-                answer.interrupted = True
                 break
     if was_collecting:
         gc.enable()
@@ -200,9 +198,5 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
     if question.kind == "function":  # a Function that it applies has arguments of its own
         return
     single = [a for a in trace.applications if a.backwards]
-    if len(single) == 1 and single[0].backwards[0].returned is not None and single[0].inputs:
-        first = calls[0]
-        answer.raw_count = len(first.returned or ())
-        answer.expected_count = len(single[0].inputs)
-        if answer.expected_count == len(question.args):
-            answer.raw = first.returned
+    if len(single) == 1 and len(single[0].inputs) == len(question.args):
+        answer.raw = calls[0].returned

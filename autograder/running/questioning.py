@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+import torch.autograd.forward_ad as forward_ad
 from torch import Tensor
 
-from autograder.contract.differentiation import copied, paired, second_order
+from autograder.contract.differentiation import as_tuple, copied, gradients_of, second_order
 from autograder.contract.exercise import Sampler
 from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
-from autograder.running.func_questions import forward_mode, opcheck, vmap
 from autograder.running.function_classes import (
     classes_of,
     custom_nodes,
@@ -27,6 +27,7 @@ from autograder.running.submission import Submission, fresh_arguments, fresh_ups
 from autograder.running.watching import Watching, counted, repeated_line, work_of
 
 Gradients = tuple[Tensor | None, ...]
+BATCH = 3  # examples in the batch that vmap is given
 
 
 @dataclass
@@ -43,64 +44,53 @@ class Asking:
         """Ask; what the submission raises passes through."""
         PROCEDURES[self.question.kind](self, self.question, self.answer)
 
-    def call(self, args: Sequence[Any], output: Any) -> tuple[tuple[Any, ...], dict[int, Tensor]]:
-        """Take what forward gave into the answer; the outputs, and the arguments that want a gradient."""
-        answer = self.answer
+    def take(self, output: Any) -> tuple[Any, ...]:
+        """The outputs that forward gave, which go into the answer."""
+        answer, outputs = self.answer, as_tuple(output)
         answer.single = not isinstance(output, tuple | list)
         if isinstance(output, list):
             answer.data["returned_list"] = True
-        outputs = (output,) if answer.single else tuple(output)
-        answer.outputs = tuple(map(plain, outputs))
+        answer.outputs = tuple(map(_plain, outputs))
         answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)
         answer.custom = next(custom_nodes(outputs), None) is not None
-        return outputs, wanting(args)
+        return outputs
 
-    def forward(self) -> tuple[list[Any], tuple[Any, ...], dict[int, Tensor]]:
-        """Fresh arguments, the outputs for them, and those that want a gradient."""
+    def forward(self) -> tuple[list[Any], tuple[Any, ...]]:
+        """Fresh arguments, and the outputs for them."""
         args = fresh_arguments(self.question)
-        return args, *self.call(args, self.submission(*args))
+        return args, self.take(self.submission(*args))
 
-    def gradients(self, outputs: Sequence[Any], wanted: dict[int, Tensor]) -> Gradients:
-        """Copies of the gradients with the upstream gradients of the question."""
+    def gradients(
+        self, args: Sequence[Any], outputs: Sequence[Any], upstream: Sequence[Any] | None = None
+    ) -> Gradients:
+        """Copies of the gradients, with the upstream gradients of the question or others."""
         self.stage = "backward"
-        upstream = fresh_upstream(self.question, outputs)
-        return tuple(map(copied, gradients_of(outputs, upstream, wanted)))
+        given = fresh_upstream(self.question, outputs) if upstream is None else upstream
+        return tuple(map(copied, gradients_of(outputs, given, list(_wanting(args).values()))))
 
 
-def wanting(args: Sequence[Any]) -> dict[int, Tensor]:
+def _wanting(args: Sequence[Any]) -> dict[int, Tensor]:
     """The arguments that want a gradient, by position."""
     return {i: a for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad}
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """A detached copy of a tensor; a plain value as it is; anything else as its type's name."""
     if isinstance(value, Tensor):
         return copied(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return f"<{type(value).__name__}>"
-
-
-def gradients_of(
-    outputs: Sequence[Any], upstream: Sequence[Tensor | None], wanted: dict[int, Tensor]
-) -> Gradients:
-    """The gradients as torch gives them; None for each where there is nothing to differentiate."""
-    roots, grads = paired(outputs, upstream)
-    if not roots or not wanted:
-        return tuple(None for _ in wanted)
-    return torch.autograd.grad(roots, list(wanted.values()), grads, allow_unused=True)
+    known = value is None or isinstance(value, bool | int | float | str)
+    return value if known else f"<{type(value).__name__}>"
 
 
 def _run(ask: Asking, q: Question, answer: Answer) -> None:
     """Forward and backward as a training step does it; looks whether anything was written to."""
     args = fresh_arguments(q)
     before = list(map(moment, args))
-    outputs, wanted = ask.call(args, ask.submission(*args))
+    outputs = ask.take(ask.submission(*args))
     upstream = fresh_upstream(q, outputs)
     marks = list(map(moment, upstream))
     if upstream:
-        ask.stage = "backward"
-        answer.gradients = tuple(map(copied, gradients_of(outputs, upstream, wanted)))
+        answer.gradients = ask.gradients(args, outputs, upstream)
     answer.inputs_changed = tuple(changed(before, args))
     # The gradients were asked for without .backward(): whoever filled .grad did it in a backward.
     answer.data["grad_left"] = _grad_left(args)
@@ -128,15 +118,15 @@ def _second(ask: Asking, q: Question, answer: Answer) -> None:
 def _differentiated_twice(ask: Asking, classes: list[type]) -> tuple[Gradients, Gradients]:
     """The first and the second derivatives; notes in ``classes`` whose backward is differentiated."""
     q = ask.question
-    _, outputs, wanted = ask.forward()
+    args, outputs = ask.forward()
     classes += classes_of(outputs)
     upstream = fresh_upstream(q, outputs)
     for g in upstream:
         if g is not None:
             g.requires_grad_(True)
     ask.stage = "second"
-    mixed = bool(q.more.get("mixed"))
-    return second_order(outputs, upstream, list(wanted.values()), q.directions, mixed)
+    wanted = list(_wanting(args).values())
+    return second_order(outputs, upstream, wanted, q.directions, bool(q.more.get("mixed")))
 
 
 def _without(patches: list[tuple[type, str, Any]], ask: Asking) -> dict[str, Any]:
@@ -151,50 +141,46 @@ def _without(patches: list[tuple[type, str, Any]], ask: Asking) -> dict[str, Any
 
 def _needs(ask: Asking, q: Question, answer: Answer) -> None:
     """Backward when only the arguments in ``wants`` need a gradient, and how many operations it takes."""
-    _, outputs, wanted = ask.forward()
+    args, outputs = ask.forward()
     counting, ran = bool(q.more.get("counted")), Watching()
     with in_backward((ask.submission.classes or functions()) if counting else (), ran):
-        answer.gradients = ask.gradients(outputs, wanted)
+        answer.gradients = ask.gradients(args, outputs)
     if counting:
         answer.data["operations"] = work_of(ran.operations)
 
 
 def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
     """Several forwards, then two backwards: nothing may be shared between the calls."""
-    mine, other = fresh_arguments(q), fresh_arguments(q, q.more["args"])
-    outputs, wanted = ask.call(mine, ask.submission(*mine))
+    other = fresh_arguments(q, q.more["args"])
+    mine, outputs = ask.forward()
     held = list(map(moment, outputs))
-    aside = replace(ask, answer=Answer())
-    other_outputs, other_wanted = aside.call(other, ask.submission(*other))
+    other_outputs = as_tuple(ask.submission(*other))
     if q.more["unlike"] is not None:
         _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
     answer.data["overwritten"] = changed(held, outputs)
-    answer.gradients = ask.gradients(outputs, wanted)
-    answer.data["other"] = list(ask.gradients(other_outputs, other_wanted))
+    answer.gradients = ask.gradients(mine, outputs)
+    answer.data["other"] = list(ask.gradients(other, other_outputs))
 
 
 def _mutate(ask: Asking, q: Question, answer: Answer) -> None:
     """Write to an argument (or the output) after forward: backward must refuse or stay right."""
-    args, outputs, wanted = ask.forward()
+    args, outputs = ask.forward()
     target = q.more["target"]
     ask.stage = "mutate"
     with torch.no_grad():
         (outputs[0] if target == "output" else args[target]).mul_(3.0).add_(0.7)
-    answer.gradients = ask.gradients(outputs, wanted)
+    answer.gradients = ask.gradients(args, outputs)
 
 
 def _structure(ask: Asking, q: Question, answer: Answer) -> None:
     """Which operations run, and how many bytes stay alive between forward and backward."""
     args = fresh_arguments(q)
 
-    def forward() -> tuple[Any, ...]:
-        output = ask.submission(*args)
-        return tuple(output) if isinstance(output, tuple | list) else (output,)
-
     def backward(outputs: tuple[Any, ...]) -> None:
-        ask.stage = "backward"
-        found = gradients_of(outputs, fresh_upstream(q, outputs), wanting(args))
-        answer.gradients = tuple(map(copied, found))
+        answer.gradients = ask.gradients(args, outputs)
+
+    def forward() -> tuple[Any, ...]:
+        return as_tuple(ask.submission(*args))
 
     look_inside(answer, args, ask.submission.classes or tuple(functions()), forward, backward)
 
@@ -208,8 +194,8 @@ def _grown(ask: Asking, q: Question, answer: Answer) -> None:
         ask.stage = "forward"
         with counted(files) as forward:
             output = ask.submission(*ready)
-        outputs, wanted = ask.call(ready, output)
-        given = fresh_upstream(asked, outputs)
+        outputs = ask.take(output)
+        given, wanted = fresh_upstream(asked, outputs), list(_wanting(ready).values())
         ask.stage = "backward"
         with counted(files) as backward:
             found = gradients_of(outputs, given, wanted)
@@ -229,11 +215,12 @@ def _refusal(ask: Asking, q: Question, answer: Answer) -> None:
 def _gradcheck(ask: Asking, q: Question, answer: Answer) -> None:
     """torch's own gradcheck, or gradgradcheck, on the arguments of the question (float64)."""
     checker = torch.autograd.gradcheck if q.more["order"] == 1 else torch.autograd.gradgradcheck
-    args = dict(enumerate(fresh_arguments(q)))
-    wanted = wanting(list(args.values()))
+    args = fresh_arguments(q)
+    wanted = _wanting(args)
 
     def function(*tensors: Tensor) -> Any:
-        out = ask.submission(*(args | dict(zip(wanted, tensors, strict=True))).values())
+        moved = dict(enumerate(args)) | dict(zip(wanted, tensors, strict=True))
+        out = ask.submission(*moved.values())
         return out if isinstance(out, Tensor) else tuple(out)
 
     ask.stage = "gradcheck"
@@ -246,7 +233,7 @@ def _function(ask: Asking, q: Question, answer: Answer) -> None:
     ask.stage = "call"
     args = fresh_arguments(q)
     before = list(map(moment, args))
-    outputs, wanted = ask.call(args, ask.submission(*args))
+    outputs = ask.take(ask.submission(*args))
     tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
     # By value: a function may move its input and put it back (a Function may not: torch looks).
     answer.inputs_changed = tuple(i for i, a in tensors if differs(before[i], a))
@@ -258,6 +245,7 @@ def _function(ask: Asking, q: Question, answer: Answer) -> None:
         i for i, a in tensors if a.requires_grad != (i in q.wants)
     ]
     if q.upstream:
+        wanted = list(_wanting(args).values())
         found = gradients_of(outputs, fresh_upstream(q, outputs), wanted)
         answer.gradients = tuple(map(copied, found))
 
@@ -276,6 +264,50 @@ def _scenario(ask: Asking, q: Question, answer: Answer) -> None:
     answer.data = ask.scenarios[q.more["name"]].run(ask.submission, Sampler(q.more["seed"]))
 
 
+def _jvp(ask: Asking, q: Question, answer: Answer) -> None:
+    """The outputs' tangents, for the directions of the question as the arguments' tangents."""
+    ask.stage = "jvp"
+    args = [a.detach() if isinstance(a, Tensor) else a for a in fresh_arguments(q)]
+    with forward_ad.dual_level():
+        for place, direction in zip(q.wants, q.directions, strict=True):
+            assert direction is not None
+            args[place] = forward_ad.make_dual(args[place], direction)
+        outputs = as_tuple(ask.submission(*args))
+        tangents = [
+            forward_ad.unpack_dual(o).tangent if isinstance(o, Tensor) else None for o in outputs
+        ]
+    answer.data["tangents"] = [copied(t) for t in tangents]
+
+
+def _vmap(ask: Asking, q: Question, answer: Answer) -> None:
+    """A batch at once, with the batch in front and behind, and each example by itself."""
+    ask.stage = "vmap"
+    args = [a.detach() if isinstance(a, Tensor) else a for a in fresh_arguments(q)]
+    answer.data["together"], answer.data["alone"] = [], []
+    for place in q.wants:
+        examples = [args[place] * (1 - 0.1 * k) for k in range(BATCH)]
+        each = [ask.submission(*args[:place], x, *args[place + 1 :]) for x in examples]
+        alone = [torch.stack(parts) for parts in zip(*map(as_tuple, each), strict=True)]
+        for dim in (0, -1):
+            batched = [*args[:place], torch.stack(examples, dim), *args[place + 1 :]]
+            in_dims = tuple(dim if i == place else None for i in range(len(args)))
+            together = as_tuple(torch.func.vmap(ask.submission, in_dims=in_dims)(*batched))
+            answer.data["together"].append([copied(t) for t in together])
+            answer.data["alone"].append([copied(t) for t in alone])
+
+
+def _opcheck(ask: Asking, q: Question, answer: Answer) -> None:
+    """torch.library.opcheck: what each of its tests says, "SUCCESS" or the error."""
+    ask.stage = "opcheck"
+    found = torch.library.opcheck(
+        ask.submission.target, tuple(fresh_arguments(q)), raise_exception=False
+    )
+    answer.data["opcheck"] = {
+        name: said if isinstance(said, str) else f"{type(said).__name__}: {said}"[:400]
+        for name, said in found.items()
+    }
+
+
 PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
     "run": _run,
     "second": _second,
@@ -288,7 +320,7 @@ PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
     "gradcheck": _gradcheck,
     "function": _function,
     "scenario": _scenario,
-    "jvp": forward_mode,
-    "vmap": vmap,
-    "opcheck": opcheck,
+    "jvp": _jvp,
+    "vmap": _vmap,
+    "opcheck": _opcheck,
 }

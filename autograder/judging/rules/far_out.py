@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from autograder.contract.differentiation import as_tuple, gradients_of
 from autograder.contract.references import reference_arguments
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
@@ -70,12 +71,8 @@ def _torch_itself(ev: Evidence, pair: Pair) -> tuple[Tensor | None, ...]:
     ]  # fmt: skip
     with torch.enable_grad():
         made = ev.exercise.reference(*args)
-    outputs = made if isinstance(made, tuple | list) else (made,)
-    roots = [(o, g) for o, g in zip(outputs, question.upstream, strict=False) if g is not None]
     wanted = [args[i] for i in question.wants]
-    return torch.autograd.grad(
-        [o for o, _ in roots], wanted, [g for _, g in roots], allow_unused=True
-    )
+    return gradients_of(as_tuple(made), question.upstream, wanted)
 
 
 def _is_wrong_in_float64_too(ev: Evidence, pair: Pair, position: int, bad: Tensor) -> bool:
