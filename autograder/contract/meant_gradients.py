@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.differentiation import Draws, as_tuple
-from autograder.contract.measured import Measured, flat_of, is_differentiable
+from autograder.contract.measured import Measured, Run, flat_of, is_differentiable
 
 STEPS, IDENTITY = "steps", "identity"
 _NODES = 33  # places on a line through the arguments
@@ -225,8 +225,8 @@ class OwnGradient(Measured):
         super().__init__(own.call, own.eps, own.stop)
         self.right, self.linear = values, linear
 
-    def __call__(self, *args: Any) -> Any:
-        return _Own.apply(self, args, *args)
+    def run(self, args: tuple[Any, ...]) -> Run:
+        return _OwnRun(self, args)
 
     def linearised(
         self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
@@ -241,26 +241,15 @@ class OwnGradient(Measured):
         return tuple((f - n) / 3 for f, n in zip(far, near, strict=True))
 
 
-class _Own(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, own: OwnGradient, args: tuple[Any, ...], *leaves: Any) -> Any:
-        ctx.own, ctx.args = (
-            own,
-            tuple(a.detach().clone() if isinstance(a, Tensor) else a for a in args),
-        )
-        ctx.set_materialize_grads(False)
-        ctx.draws = Draws()
-        with torch.no_grad():
-            made = own.right(*ctx.args) if own.right is not None else own.values(ctx.args)
-        outputs = tuple(o.clone() if isinstance(o, Tensor) else o for o in as_tuple(made))
-        ctx.mark_non_differentiable(
-            *[o for o in outputs if isinstance(o, Tensor) and not is_differentiable(o)]
-        )
-        return outputs if isinstance(made, tuple | list) else outputs[0]
+class _OwnRun(Run):
+    measured: OwnGradient
 
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        ctx.draws.again()
-        wants = [i for i, needed in enumerate(ctx.needs_input_grad[2:]) if needed]
-        found = dict(zip(wants, ctx.own.linearised(ctx.args, wants, grads), strict=True))
-        return None, None, *(found.get(i) for i in range(len(ctx.args)))
+    def forward(self, wanted: Sequence[int]) -> list[Tensor]:
+        with torch.no_grad():
+            right = self.measured.right
+            made = self.fill(right(*self.args) if right else self.measured.values(self.args))
+        return [o for o in made if isinstance(o, Tensor) and not is_differentiable(o)]
+
+    def gradients(self, wanted: Sequence[int], grads: Sequence[Any]) -> Sequence[Tensor]:
+        self.draws.again()
+        return self.measured.linearised(self.args, wanted, grads)

@@ -41,10 +41,14 @@ class Measured:
         self.known: dict[Any, _Placed] = {}  # slopes, by the arguments and the one that was moved
 
     def __call__(self, *args: Any) -> Any:
-        run = _Run(self, args)
+        run = self.run(args)
         leaves = [a if is_differentiable(a) else None for a in args]
         made = _Slopes.apply(run, *leaves)
         return made[0] if run.single else made
+
+    def run(self, args: tuple[Any, ...]) -> Run:
+        """What one call is: its outputs, and its gradients when they are asked for."""
+        return Run(self, args)
 
     def values(self, args: Sequence[Any]) -> Any:
         """What forward gives for copies of the arguments."""
@@ -162,7 +166,7 @@ class _Placed:
         return whole, doubt
 
 
-class _Run:
+class Run:
     """One call of forward: its arguments, its outputs, and what was measured of it so far.
 
     errors  by position: how far a gradient may be off, in the shape of the argument
@@ -175,55 +179,65 @@ class _Run:
         self.outputs: tuple[Any, ...] = ()
         self.errors: dict[int, Tensor] = {}
 
-    def forward(self, wanted: Sequence[int]) -> tuple[list[Any], list[Tensor]]:
-        """The outputs, and those of them that carry no gradient."""
+    def forward(self, wanted: Sequence[int]) -> list[Tensor]:
+        """Fills the outputs; gives those of them that carry no gradient."""
         args = list(map(_copied, self.args))
         for i in wanted:
             args[i].requires_grad_(True)
         with torch.enable_grad():
             out = self.measured.call(*args)
-        self.single = not isinstance(out, tuple | list)
-        made = [(_copied(o), isinstance(o, Tensor) and o.requires_grad) for o in as_tuple(out)]
-        self.outputs = tuple(value for value, _ in made)
-        return list(self.outputs), [
-            v for v, tracked in made if isinstance(v, Tensor) and not tracked
-        ]
+        untracked = [isinstance(o, Tensor) and not o.requires_grad for o in as_tuple(out)]
+        return [o for o, without in zip(self.fill(out), untracked, strict=True) if without]
 
-    def gradient(self, position: int, grads: Sequence[Any]) -> Tensor:
-        """The measured gradient of one argument for some upstream gradients."""
+    def fill(self, out: Any) -> tuple[Any, ...]:
+        self.single = not isinstance(out, tuple | list)
+        self.outputs = tuple(map(_copied, as_tuple(out)))
+        return self.outputs
+
+    def gradients(self, wanted: Sequence[int], grads: Sequence[Any]) -> Sequence[Tensor]:
+        """The measured gradients of some arguments for some upstream gradients."""
+        given = [
+            torch.zeros_like(o) if g is None else g
+            for o, g in zip(self.outputs, grads, strict=True)
+            if is_differentiable(o)
+        ]
+        return [self._gradient(position, _all_flat(given)) for position in wanted]
+
+    def _gradient(self, position: int, weights: Tensor) -> Tensor:
         target = self.args[position]
 
         def values(flat: Tensor) -> Tensor:
             self.draws.again()
-            now = list(self.args)
-            now[position] = _unflat(flat, target)
+            now = [*self.args[:position], _unflat(flat, target), *self.args[position + 1 :]]
             return _all_flat(as_tuple(self.measured.values(now)))
 
         known, key = self.measured.known, (position, *map(_told_apart, self.args))
         if key not in known:
             known[key] = self.measured.slopes(values, target)
-        given = [torch.zeros_like(o) if g is None and is_differentiable(o) else g if is_differentiable(o) else None
-                 for o, g in zip(self.outputs, grads, strict=True)]  # fmt: skip
-        slope, error = known[key].weighted_into(_all_flat(given))
+        slope, error = known[key].weighted_into(weights)
         self.errors[position] = _errors_like(error, target)
         return _unflat(slope, target)
 
 
 class _Slopes(torch.autograd.Function):
-    """forward as it is, with a backward that measures. ``grad_fn.run`` knows the errors."""
+    """forward as it is, with the gradients of a run. ``grad_fn.run`` knows their errors."""
 
     @staticmethod
-    def forward(ctx: Any, run: _Run, *leaves: Any) -> Any:
+    def forward(ctx: Any, run: Run, *leaves: Any) -> Any:
         ctx.run = run
         ctx.set_materialize_grads(False)
-        made, untracked = run.forward([i for i, n in enumerate(ctx.needs_input_grad[1:]) if n])
-        ctx.mark_non_differentiable(*untracked)
-        return tuple(made)
+        ctx.mark_non_differentiable(*run.forward(_needed(ctx)))
+        return run.outputs
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        needed = ctx.needs_input_grad[1:]
-        return None, *(ctx.run.gradient(i, grads) if n else None for i, n in enumerate(needed))
+        wanted = _needed(ctx)
+        found = dict(zip(wanted, ctx.run.gradients(wanted, grads), strict=True))
+        return None, *map(found.get, range(len(ctx.run.args)))
+
+
+def _needed(ctx: Any) -> list[int]:
+    return [i for i, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
 
 
 def is_differentiable(value: Any) -> bool:

@@ -8,7 +8,7 @@ from autograder import evaluate
 from autograder.contract.drawing import TIMES, more_rows, rows_of
 from autograder.contract.plan import make_plan
 from autograder.exercises import all_exercises
-from autograder.observation.lookups import lookups
+from autograder.judging.rules.sizes import lookups
 from autograder.observation.source import Source
 from autograder.running.watching import counted
 from tests.mistakes.gallery import answers, load
@@ -63,7 +63,7 @@ def test_work_counts_operations_and_the_learners_lines_and_leaves_the_tracer_alo
 def test_lookups_are_comparisons_with_particular_sizes_and_tables_of_numbers():
     def found(line):
         source = f"def backward(ctx, g):\n    x, = ctx.saved_tensors\n    {line}\n    return g\n"
-        return [(k.line, k.of_sizes, k.sizes) for k in lookups(Source.parse(source))]
+        return [(k.place[0], k.of_sizes, k.sizes) for k in lookups(Source.parse(source))]
 
     assert found("y = 1 if x.shape == (2, 3) else 2") == [(3, True, {("shape", (2, 3))})]
     assert found("y = len(x) in (5, 12)") == [(3, True, {("size", 5), ("size", 12)})]

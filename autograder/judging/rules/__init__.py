@@ -27,7 +27,7 @@ from autograder.judging.rules.registry import (
 )
 
 ORDER: tuple[Rule, ...] = (
-    special.leaves_torch_alone,
+    writes.leaves_torch_alone,
     sizes.looks_nothing_up,
     runs.forward_runs,
     outputs.output_has_value,

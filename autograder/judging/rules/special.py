@@ -57,16 +57,6 @@ def _says_something(message: str, arguments: tuple[str, ...]) -> bool:
     return len(words) >= _WORDS or bool(_KINDS.search(message) or set(words) & set(arguments))
 
 
-@rule("shared-state")
-def leaves_torch_alone(ev: Evidence) -> Verdict:
-    """torch and its settings are left as they were."""
-    changed = ev.observation.facts.get("changed") or []
-    if not changed:
-        return None
-    shown = [str(each) for each in changed[:3]]
-    return fault("shared-state", "torch/changed", evidence={"changed": changed[:10]}, changed=shown)
-
-
 def scenario_rules(ev: Evidence) -> tuple[list[Rule], ...]:
     """A rule for each scenario of the exercise: those that come first, the causes, and the others."""
     groups: tuple[list[Rule], ...] = [], [], []

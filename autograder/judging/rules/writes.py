@@ -1,4 +1,4 @@
-"""What is written to: inputs, upstream gradients and saved tensors stay as they were."""
+"""What is written to: torch itself, inputs, upstream gradients and saved tensors stay as they were."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ _runs = to("run", "function", variant=LOOKED_FOR_WRITES)
 
 def _of_classes(ev: Evidence) -> Iterable[Pair]:
     return () if ev.exercise.is_function else _runs(ev)
+
+
+@rule("shared-state")
+def leaves_torch_alone(ev: Evidence) -> Verdict:
+    """torch and its settings are left as they were."""
+    changed = ev.observation.facts.get("changed") or []
+    if not changed:
+        return None
+    shown = [str(each) for each in changed[:3]]
+    return fault("shared-state", "torch/changed", evidence={"changed": changed[:10]}, changed=shown)
 
 
 @rule("mutates-input", needs=("forward_runs",), of=_runs)
