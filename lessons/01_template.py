@@ -132,7 +132,7 @@ class Sine(Function):
 # * **memory**: nothing is kept for backward but `x`
 # * **shapes, strides, dtypes**: tensors of any size, transposed, expanded and empty ones too; float64, float32 and bfloat16, and the dtype stays as it is
 # * **nothing else is touched**: no input, no `grad_output`, no saved tensor is written to, and two calls know nothing of each other
-# * **your own work**: backward is arithmetic of yours, without autograd in it and without a Python loop over rows or elements
+# * **your own work**: backward is arithmetic of yours, without autograd in it. It works on whole tensors, as forward does: no Python loop goes over rows or elements
 #
 # The last three are the same for every Function of this course. So are two more: every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`, and where an input is infinite but the right answer is not, yours is right there too. `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
 #
