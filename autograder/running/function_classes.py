@@ -140,17 +140,21 @@ def files_of(submission: Any) -> frozenset[str]:
     return frozenset(f for f in found if not f.startswith((TORCH, OWN)))
 
 
-def custom_nodes(outputs: Iterable[Any]) -> Iterator[Any]:
-    """The nodes with a hand-written backward in the graph of these outputs."""
+def nodes_behind(outputs: Iterable[Any]) -> Iterator[Any]:
+    """The nodes of the graph of these outputs, each once."""
     queue: list[Any] = [o.grad_fn for o in outputs if isinstance(o, Tensor)]
     visited: set[Any] = {None}
     while queue and len(visited) < MOST_NODES:
         node = queue.pop()
         if node not in visited:
             visited.add(node)
-            if hasattr(node, "_forward_cls"):
-                yield node
+            yield node
             queue += [n for n, _ in node.next_functions]
+
+
+def custom_nodes(outputs: Iterable[Any]) -> Iterator[Any]:
+    """Those with a hand-written backward."""
+    return (node for node in nodes_behind(outputs) if hasattr(node, "_forward_cls"))
 
 
 def classes_of(outputs: Iterable[Any]) -> tuple[type, ...]:

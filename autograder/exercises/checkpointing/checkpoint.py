@@ -10,15 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import (  # fmt: skip
-    Case,
-    Cause,
-    Exercise,
-    Sampler,
-    Scenario,
-    bytes_of,
-    sentences_beside,
-)
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
+
+from autograder.contract.exercise import bytes_of, sentences_beside  # isort: skip
 from autograder.contract.functions import resolve
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.exercises.second_losses import SENTENCES, second_losses
@@ -118,12 +112,7 @@ def judge_memory(data: dict[str, Any]) -> Cause | None:
 
 # ---- gradients through .backward() -------------------------------------------------------------------
 
-_NAMES_OF_GRADIENTS = (
-    "args[1]",
-    "a weight that fn captures",
-    "a module's weight",
-    "a frozen parameter",
-)
+_OF = ("args[1]", "a weight that fn captures", "a module's weight", "a frozen parameter")
 
 
 def _step(apply: Callable[..., Any], given: list[Tensor], create_graph: bool) -> list[Any]:
@@ -164,7 +153,7 @@ def judge_training(data: dict[str, Any]) -> Cause | None:
     """Every gradient arrives, each once; with create_graph=True as well, or it is refused."""
     right = _step(plain_call, data["given"], False)
     for how, found in (("", data["plain"]), ("create_graph=True", data["with_graph"] or right)):
-        pairs = list(zip(found, right, _NAMES_OF_GRADIENTS, strict=True))
+        pairs = list(zip(found, right, _OF, strict=True))
         facts = {"how": how, "graph": bool(how)}
         for got, wanted, name in pairs[1:3]:
             if got is None or not bool(got.any()):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenari
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.observation.compare import close, show
 from autograder.observation.observation import Named
-from autograder.running.function_classes import custom_nodes
+from autograder.running.function_classes import nodes_behind
 from autograder.running.watching import Storages
 
 
@@ -128,18 +128,6 @@ class _Watched(torch.nn.Module):
         return torch.sin(x * self.weight) + 0.5 * x
 
 
-def _nodes(output: Tensor) -> Iterator[Any]:
-    """The nodes behind an output, each once."""
-    queue: list[Any] = [output.grad_fn]
-    seen: set[Any] = set()
-    while queue and len(seen) < 2000:
-        node = queue.pop()
-        if node is not None and node not in seen:
-            seen.add(node)
-            yield node
-            queue += [following for following, _ in node.next_functions]
-
-
 def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """Several ways to cut: which layers leave a graph, run again, and in how many Checkpoints; what is kept."""
     cuts = []
@@ -154,7 +142,7 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             y = submission(layers, segments, leaf)
             kept = storages.alive(leaf, y)
         forward = log[:]
-        nodes = list(_nodes(y))
+        nodes = list(nodes_behind([y]))
         if y.requires_grad:
             (y * g).sum().backward()
         cuts.append({
@@ -162,7 +150,7 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             "recorded": [number for number, recorded in forward if recorded],
             "again": [number for number, _ in log[len(forward):]],
             "checkpoints": sum(hasattr(node, "_forward_cls") for node in nodes),
-            "custom": any(map(bool, custom_nodes([y]))), "graph": y.requires_grad,
+            "graph": y.requires_grad,
             "reached": any(getattr(node, "variable", None) is leaf for node in nodes),
             "kept": kept, "gradients": [leaf.grad, *(layer.weight.grad for layer in made)],
         })  # fmt: skip
@@ -173,10 +161,10 @@ def judge_checkpointed(data: dict[str, Any]) -> Cause | None:
     """No layer leaves a graph in forward; the last segment's neither."""
     for cut in data["cuts"]:
         recorded = sorted(set(cut["recorded"]))
-        if not recorded and (cut["custom"] or not cut["graph"]):
+        if not recorded and (cut["checkpoints"] or not cut["graph"]):
             continue
         facts = {**_words(cut), **_layers(recorded or [1])}
-        if len(recorded) == cut["count"] or not cut["custom"]:
+        if len(recorded) == cut["count"] or not cut["checkpoints"]:
             return Cause("experiment/no-checkpoint", facts)
         return Cause("experiment/outside", facts)
     return None

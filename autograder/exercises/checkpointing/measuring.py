@@ -74,3 +74,40 @@ class Watch:
 
     def _alive(self) -> list[tuple[StorageWeakRef, weakref.ref[Tensor]]]:
         return [each for each in self._seen if not each[0].expired()]
+
+
+class Stop(Exception):
+    """Ends a call, or a block, in the middle."""
+
+
+# ---- what a node gives back of the tensor that it saved ------------------------------------------
+
+ROUNDED, SAME = "it is rounded", "as it was"
+
+
+def saved_by(node: Any) -> Any:
+    """The tensor that a node has saved, as unpack gives it."""
+    for name in ("_saved_self", "_saved_other", "_saved_condition", "_saved_indices"):
+        saved = getattr(node, name, None)
+        if saved is not None:
+            return saved[0] if isinstance(saved, tuple | list) else saved
+    return None
+
+
+def what_comes_back(node: Any, right: Tensor) -> str:
+    """ "as it was", "it is rounded", or in what it differs from that."""
+    try:
+        back = saved_by(node)
+    except Exception as error:
+        return f"unpack stops with {type(error).__name__}"
+    if not isinstance(back, Tensor):
+        return f"it is a {type(back).__name__}"
+    if back.shape != right.shape:
+        return f"its shape is {tuple(back.shape)}"
+    if back.dtype != right.dtype:
+        return f"its dtype is {str(back.dtype).removeprefix('torch.')}"
+    if torch.equal(back, right):
+        return SAME
+    if right.dtype.is_floating_point and torch.equal(back, right.bfloat16().to(right.dtype)):
+        return ROUNDED
+    return "its values are others"

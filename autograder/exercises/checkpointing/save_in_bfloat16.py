@@ -11,7 +11,16 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
-from autograder.exercises.checkpointing.measuring import Watch, hooks_are_on, hooks_cleared
+from autograder.exercises.checkpointing.measuring import (
+    ROUNDED,
+    SAME,
+    Stop,
+    Watch,
+    hooks_are_on,
+    hooks_cleared,
+    saved_by,
+    what_comes_back,
+)
 from autograder.observation.compare import close
 from autograder.running.watching import Storages, Watching
 
@@ -43,7 +52,7 @@ def run_block(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             for again in (True, False):
                 torch.autograd.grad(y.sum(), leaf, retain_graph=again)
         except RuntimeError:
-            back = _what_comes_back(y.grad_fn, torch.sin(x))
+            back = what_comes_back(y.grad_fn, torch.sin(x))
             if not back.startswith("its shape"):
                 raise  # the error itself says more
     return {"kind": "", "hooks": on, "x": x, "y": y.detach().clone(), "back": back}
@@ -64,7 +73,6 @@ def judge_block(data: dict[str, Any]) -> Cause | None:
 
 # ---- what is kept of each kind of tensor, and what comes back ------------------------------------
 
-ROUNDED, SAME = "it is rounded", "as it was"
 _MAKERS: dict[str, dict[str, Callable[[Tensor], Tensor]]] = {
     "held": {  # all of x, a leaf: nothing is kept beside it
         "a parameter": lambda x: x,
@@ -121,40 +129,12 @@ def run_kinds(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         for name, use in _INDEXED.items():
             found["other"][name] = {"bytes": 0, "elements": 0}
             y = use(x)
-            saved.append((found["other"][name], _saved_by(y.grad_fn).clone(), y.grad_fn))
+            saved.append((found["other"][name], saved_by(y.grad_fn).clone(), y.grad_fn))
         address = _at_an_old_address(x)
     for when in ("back", "back again"):
         for seen, right, node in saved:
-            seen[when] = _what_comes_back(node, right)
+            seen[when] = what_comes_back(node, right)
     return {**found, "address": address, "hooks": hooks}
-
-
-def _saved_by(node: Any) -> Any:
-    """The tensor that a node has saved, as unpack gives it."""
-    for name in ("_saved_self", "_saved_other", "_saved_condition", "_saved_indices"):
-        saved = getattr(node, name, None)
-        if saved is not None:
-            return saved[0] if isinstance(saved, tuple | list) else saved
-    return None
-
-
-def _what_comes_back(node: Any, right: Tensor) -> str:
-    """ "as it was", "it is rounded", or in what it differs from that."""
-    try:
-        back = _saved_by(node)
-    except Exception as error:
-        return f"unpack stops with {type(error).__name__}"
-    if not isinstance(back, Tensor):
-        return f"it is a {type(back).__name__}"
-    if back.shape != right.shape:
-        return f"its shape is {tuple(back.shape)}"
-    if back.dtype != right.dtype:
-        return f"its dtype is {str(back.dtype).removeprefix('torch.')}"
-    if torch.equal(back, right):
-        return SAME
-    if right.dtype.is_floating_point and torch.equal(back, right.bfloat16().to(right.dtype)):
-        return ROUNDED
-    return "its values are others"
 
 
 class _Copies(Watching):
@@ -180,7 +160,7 @@ def _at_an_old_address(x: Tensor) -> str:
     if not copies.made or copies.made[-1].shape != z.shape:
         return SAME
     placed = copies.made[-1].detach().copy_(z)
-    return _what_comes_back(torch.sin(placed).grad_fn, placed.detach().clone())
+    return what_comes_back(torch.sin(placed).grad_fn, placed.detach().clone())
 
 
 def judge_bytes(data: dict[str, Any]) -> Cause | None:
@@ -227,10 +207,6 @@ def judge_back(data: dict[str, Any]) -> Cause | None:
 # ---- nothing outlasts the block --------------------------------------------------------------------
 
 
-class _Stop(Exception):
-    """Leaves a block in the middle."""
-
-
 def _settings() -> dict[str, Any]:
     return {
         "saved-tensor hooks": hooks_are_on(),
@@ -248,15 +224,14 @@ def run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         with hooks_cleared(), Storages() as storages:
             try:
                 with entered(submission):
-                    y = watch.over(
-                        torch.exp(torch.sin(s.normal(8, 8).float().requires_grad_(True)))
-                    )
+                    x = s.normal(8, 8).float().requires_grad_(True)
+                    y = watch.over(torch.exp(torch.sin(x)))
                     if stops:
-                        raise _Stop
+                        raise Stop
                 data["swallowed"] = stops
-            except _Stop:
+            except Stop:
                 pass
-            del y
+            del x, y
             changed = [name for name, value in _settings().items() if value != before[name]]
         data[when] = {"changed": changed, "left": watch.left, "bytes": storages.alive()}
     return data
@@ -296,9 +271,8 @@ def judge_release(data: dict[str, Any]) -> Cause | None:
     """A result that is dropped without backward frees its memory."""
     for name, seen in data.items():
         if seen["bytes"]:
-            code = {"itself": "holds-itself", "memory": "memory-held"}.get(
-                seen["left"], "copy-held"
-            )
+            codes = {"itself": "holds-itself", "memory": "memory-held"}
+            code = codes.get(seen["left"], "copy-held")
             return Cause(f"experiment/{code}", {"dtype": name, "bytes": seen["bytes"]})
     return None
 

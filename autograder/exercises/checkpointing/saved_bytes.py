@@ -11,16 +11,15 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
-from autograder.exercises.checkpointing.measuring import Watch, hooks_are_on, hooks_cleared
+from autograder.exercises.checkpointing.measuring import Stop, Watch, hooks_are_on, hooks_cleared
 from autograder.running.trace import storage_of
 
 
 def distinct_bytes(f: Callable[..., Any], *args: Any) -> int:
     """What is asked for: bytes of distinct storage that a pack hook is given during f(*args)."""
     found: dict[int, int] = {}
-    kept: list[
-        Tensor
-    ] = []  # alive until all is counted, so that no storage comes back under one key
+    # Alive until all is counted, so that no storage comes back under one key.
+    kept: list[Tensor] = []
 
     def pack(tensor: Tensor) -> Tensor:
         key, size = storage_of(tensor)
@@ -222,10 +221,6 @@ def judge_numbers(data: dict[str, Any]) -> Cause | None:
 # ---- nothing outlasts the call -------------------------------------------------------------------
 
 
-class _Stop(Exception):
-    """Ends f in the middle."""
-
-
 def run_left(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     """How many tensors and hooks are left of a call, and of one that stops with an error."""
     data: dict[str, Any] = {}
@@ -235,10 +230,10 @@ def run_left(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         def f(x: Tensor, watch: Watch = watch, stops: bool = stops) -> Tensor:
             y = watch.over(torch.exp(x))
             if stops:
-                raise _Stop
+                raise Stop
             return y
 
-        with hooks_cleared() as left, contextlib.suppress(_Stop):
+        with hooks_cleared() as left, contextlib.suppress(Stop):
             submission(f, s.normal(8, 8).requires_grad_(True))
         data |= {f"tensors{when}": watch.left, f"hooks{when}": left[0]}
     return data
