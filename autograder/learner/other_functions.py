@@ -17,6 +17,7 @@ from autograder.contract.differentiation import as_tuple, same_draws
 from autograder.contract.drawing import is_small
 from autograder.contract.exercise import Exercise
 from autograder.contract.meant_gradients import IDENTITY, OwnGradient, nature
+from autograder.contract.measured import Measured
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import fault
 from autograder.judging.rules.problems import gradient_is_right
