@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -54,17 +54,18 @@ def problem(ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64) -> Pro
 
 
 def _problems(ev: Evidence, pair: Pair, dtype: torch.dtype) -> Iterator[Problem]:
-    wants = pair.question.wants
+    wants, outputs = pair.question.wants, pair.answer.outputs or ()
     asked = pair.question.args[wants[0]].dtype if wants else dtype
-    for place, right in enumerate(pair.expected.outputs):
-        outputs = pair.answer.outputs or ()
-        if isinstance(right, Tensor) and place < len(outputs):
-            wanted = _as_precise(right.dtype, asked)
-            yield from _output(ev, pair, place, outputs[place], right, wanted, dtype)
+    for place, (got, right) in enumerate(zip(outputs, pair.expected.outputs, strict=False)):
+        if isinstance(right, Tensor):
+            facts, wanted = {"what": what_of(ev, pair, place)}, _as_precise(right.dtype, asked)
+            if not isinstance(got, Tensor):
+                yield Problem("output-count", {**facts, "mine": kind_of(got)}, place=place)
+            else:
+                found = Problem("output", facts, place=place)
+                yield from _of_tensors(ev, pair, found, got, right, wanted, dtype)
     for position in wants:
-        right = pair.right(position)
-        if right is not None:
-            yield from _gradient(ev, pair, position, right, dtype)
+        yield from _gradient(ev, pair, position, dtype)
 
 
 def _as_precise(dtype: torch.dtype, asked: torch.dtype) -> torch.dtype:
@@ -76,48 +77,48 @@ def _as_precise(dtype: torch.dtype, asked: torch.dtype) -> torch.dtype:
     return asked.to_complex() if dtype.is_complex else asked.to_real()
 
 
-def _output(
-    ev: Evidence, pair: Pair, place: int, got: Any, right: Tensor, wanted: torch.dtype, dtype: torch.dtype
-) -> Iterator[Problem]:  # fmt: skip
-    what = what_of(ev, pair, place)
-    if not isinstance(got, Tensor):
-        yield Problem("output-count", {"what": what, "mine": kind_of(got)}, place=place)
-    elif got.shape != right.shape:
-        yield Problem("output-shape", shapes(what, got, right), both(got, right), place)
-    elif got.dtype != wanted:
-        yield Problem("output-dtype", dtypes(what, got.dtype, wanted), place=place)
-    elif not close(got, right, dtype):
-        yield Problem("output-value", apart(ev, pair, what, got, right, dtype), both(got, right, dtype), place)  # fmt: skip
-
-
 def _gradient(
-    ev: Evidence, pair: Pair, position: int, right: Tensor, dtype: torch.dtype
+    ev: Evidence, pair: Pair, position: int, dtype: torch.dtype, wanted: torch.dtype | None = None
 ) -> Iterator[Problem]:
-    got, name = pair.raw(position), ev.argument(position)
-    what, wanted = f"the gradient for {name}", pair.question.args[position].dtype
-    code, facts, shown = "", {"argument": name, "what": what}, {}
-    if got is None and not bool(right.any()):
-        code = "gradient-none" if _should_be_zeros(ev, pair, position) else ""
+    got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
+    facts = {"argument": name, "what": f"the gradient for {name}"}
+    if right is None or (got is None and not bool(right.any())):
+        if right is not None and _should_be_zeros(ev, pair, position):
+            yield Problem("gradient-none", facts, position=position)
     elif not isinstance(got, Tensor):
-        code = "gradient-missing"
-    elif got.shape != right.shape:
-        code, shown = "gradient-shape", both(got, right)
-        facts |= shapes(what, got, right)
-    elif got.dtype != wanted and (got.dtype.is_floating_point or bool(got.any())):
-        code = "gradient-dtype"
-        facts |= dtypes(what, got.dtype, wanted)
+        yield Problem("gradient-missing", facts, position=position)
+    else:
+        found = Problem("gradient", facts, {"argument": name}, position=position)
+        wanted = wanted or pair.question.args[position].dtype
+        yield from _of_tensors(ev, pair, found, got, right, wanted, dtype)
+
+
+def _of_tensors(
+    ev: Evidence, pair: Pair, found: Problem, got: Tensor, right: Tensor, wanted: torch.dtype,
+    dtype: torch.dtype,
+) -> Iterator[Problem]:  # fmt: skip
+    """What is wrong with a tensor, as a problem of the kind that ``found`` is: its shape, its dtype or its numbers."""
+    what, evidence = found.facts["what"], found.evidence
+    if got.shape != right.shape:
+        aspect, facts, evidence = "shape", shapes(what, got, right), both(got, right)
+    elif got.dtype != wanted:
+        aspect, facts, evidence = "dtype", dtypes(what, got.dtype, wanted), {}
     elif not close(got, right, dtype):
-        code, shown = "gradient-value", {"argument": name, **both(got, right, dtype)}
-        facts |= apart(ev, pair, what, got, right, dtype, position)
-    if code:
-        yield Problem(code, facts, shown, position=position)
+        aspect, facts = "value", apart(ev, pair, what, got, right, dtype, found.position)
+        evidence = {**evidence, **both(got, right, dtype)}
+    else:
+        return
+    code = f"{found.code}-{aspect}"
+    yield replace(found, code=code, facts={**found.facts, **facts}, evidence=evidence)
 
 
 def gradient_problem(ev: Evidence, pair: Pair, position: int) -> Problem:
     """What is wrong with a gradient that is not right; without more, that it went through float32."""
-    name, right = ev.argument(position), pair.right(position)
+    got, name = pair.raw(position), ev.argument(position)
+    # Of whole numbers that are all 0 the dtype is not what is wrong first.
+    zeros = isinstance(got, Tensor) and not got.dtype.is_floating_point and not bool(got.any())
+    found = _gradient(ev, pair, position, torch.float64, got.dtype if zeros else None)
     known = Problem("gradient-value", {"argument": name, "what": f"the gradient for {name}"})
-    found = _gradient(ev, pair, position, right, torch.float64) if right is not None else iter(())
     return next(found, known)
 
 
