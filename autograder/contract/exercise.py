@@ -241,7 +241,6 @@ class Exercise:
     meta: bool = True
     float32: bool = True
     noncontiguous: bool = True
-    expanded: bool = True
     refusals: tuple[Refusal, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     mistakes: Path | str | None = None

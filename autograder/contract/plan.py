@@ -125,8 +125,7 @@ class _Planner(Asking):
         q = self.question(f"interleave:{i}", "interleave", i, case)
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main)}
         yield q
-        if self.exercise.expanded:
-            yield self.laid_out(main[0], "expanded")
+        yield self.laid_out(main[0], "expanded")
         if self.exercise.noncontiguous:
             yield self.laid_out(main[0], "consumer")
         for kind in self.exercise.also:
@@ -196,8 +195,7 @@ class _Planner(Asking):
             if exercise.noncontiguous and not again and (at[0] in chosen or flattens):
                 yield self.laid_out(at, "transposed")
             if at[0] in chosen:
-                if exercise.expanded:
-                    yield self.laid_out(at, "expanded")
+                yield self.laid_out(at, "expanded")
                 yield from self.second_order(at, pure=True)
 
     def variants(self, at: Numbered, first: bool) -> Iterator[Question]:
