@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,9 +24,8 @@ Values = Callable[[Tensor], Tensor]  # (n,) ↦ (m,), float64
 Stop = Callable[[], bool]
 
 _ROUNDING = 2.0**-53  # of one operation in float64
-_LOST = (
-    1e-4  # a measured error of this share of the slopes is worth a second try with a shorter step
-)
+# A measured error of this share of the slopes is worth a second try with a shorter step.
+_LOST = 1e-4
 _LONGEST = 0.2  # as a share of the number that is moved
 _SAFETY = 4.0  # noise is a standard deviation
 _COARSE = (
@@ -36,8 +36,7 @@ _COARSE = (
 _FINE = 1e-7  # how far apart noise is looked for: many roundings, and no curvature
 
 
-@dataclass(frozen=True)
-class Slopes:
+class Slopes(NamedTuple):
     """Of m outputs along k directions, each (k, m).
 
     near, far  central differences with the steps h and 2h
@@ -64,11 +63,6 @@ class Slopes:
         errors = ((self.near - self.far).abs() + self.kink.abs()).sum(1)
         shares = errors / self.near.abs().sum(1).clamp(min=1e-300)
         return torch.nan_to_num(shares, nan=math.inf)
-
-    def where(self, chosen: Tensor, other: Slopes) -> Slopes:
-        """These along the chosen directions, the other ones elsewhere."""
-        pairs = ((getattr(self, n), getattr(other, n)) for n in ("near", "far", "kink", "noise"))
-        return Slopes(*(torch.where(chosen[:, None], mine, its) for mine, its in pairs))
 
 
 @dataclass(frozen=True)
@@ -150,20 +144,11 @@ def slopes_at(
     short = (found.doubt > _LOST) & (size > 0) & (size < 1.0)
     if bool(short.any()):
         again = _walked(values, at, along[short], precision.step * size[short], precision, stop)
-        better = torch.zeros_like(short)
-        better[short] = again.doubt < found.doubt[short]
-        spread = _spread(again, short)
-        found = spread.where(better, found)
+        better = again.doubt < found.doubt[short]
+        places = short.nonzero().reshape(-1)[better]
+        for mine, its in zip(found, again, strict=True):
+            mine[places] = its[better]
     return found
-
-
-def _spread(some: Slopes, places: Tensor) -> Slopes:
-    def whole(rows: Tensor) -> Tensor:
-        made = rows.new_full((len(places), rows.shape[1]), math.nan)
-        made[places] = rows
-        return made
-
-    return Slopes(whole(some.near), whole(some.far), whole(some.kink), whole(some.noise))
 
 
 def _walked(

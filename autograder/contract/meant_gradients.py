@@ -20,13 +20,9 @@ from autograder.contract.measured import Measured, Run, flat_of, is_differentiab
 STEPS, IDENTITY = "steps", "identity"
 _NODES = 33  # places on a line through the arguments
 _TINY = 1e-7  # a move that no smooth function takes unnoticed
-_FLAT = (
-    0.6  # of all that an output moves on a line: more of it in jumps, and it is flat between them
-)
+_FLAT = 0.6  # of all that an output moves on a line: more of it in jumps, and it is flat in between
 _JUMP = 0.2  # of a move over a stretch that is left when the stretch is halved to nothing
-_ALIKE = (
-    0.5  # the cosine of what backward adds to the derivative and what forward's jumps add to it
-)
+_ALIKE = 0.5  # the cosine of what backward adds to the derivative and what forward's jumps add
 _BETWEEN = 20  # lines between an argument's own numbers that are tried
 _MOST = 64  # elements that are moved far
 
@@ -117,7 +113,7 @@ def _far_slope(
             moved = at.clone()
             moved.view(-1)[i] += sign * reach
             try:
-                made = as_tuple(measured.values([*args[:position], moved, *args[position + 1 :]]))
+                made = measured.moved(args, position, moved)
             except Exception:  # a probability ends at 0 and at 1
                 continue
             for output, before, g in zip(made, start, upstream, strict=False):
@@ -158,11 +154,8 @@ class _Line:
         self.places = [o.numel() for o in self.outputs(0.0)]
 
     def outputs(self, t: float) -> list[Tensor]:
-        moved = self.at + t * self.line
-        made = self.measured.values(
-            [*self.args[: self.position], moved, *self.args[self.position + 1 :]]
-        )
-        return [flat_of(o) for o in as_tuple(made) if is_differentiable(o)]
+        made = self.measured.moved(self.args, self.position, self.at + t * self.line)
+        return [flat_of(o) for o in made if is_differentiable(o)]
 
     def values(self, t: float) -> Tensor:
         return torch.cat(self.outputs(t))

@@ -55,13 +55,16 @@ class Measured:
         with torch.no_grad():
             return self.call(*map(_copied, args))
 
+    def moved(self, args: Sequence[Any], position: int, value: Tensor) -> tuple[Any, ...]:
+        """The outputs with another value of one argument."""
+        return as_tuple(self.values([*args[:position], value, *args[position + 1 :]]))
+
     def computes_in(self, args: Sequence[Any], position: int) -> torch.dtype:
         """The dtype that all outputs fit in, whatever dtype they have."""
         target = args[position]
 
         def values(flat: Tensor) -> Tensor:
-            now = [*args[:position], _unflat(flat, target), *args[position + 1 :]]
-            return _all_flat(as_tuple(self.values(now)))
+            return _all_flat(self.moved(args, position, _unflat(flat, target)))
 
         return precision_of(values, flat_of(target)).dtype
 
@@ -208,8 +211,7 @@ class Run:
 
         def values(flat: Tensor) -> Tensor:
             self.draws.again()
-            now = [*self.args[:position], _unflat(flat, target), *self.args[position + 1 :]]
-            return _all_flat(as_tuple(self.measured.values(now)))
+            return _all_flat(self.measured.moved(self.args, position, _unflat(flat, target)))
 
         known, key = self.measured.known, (position, *map(_told_apart, self.args))
         if key not in known:
