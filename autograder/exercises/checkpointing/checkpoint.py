@@ -16,7 +16,7 @@ from autograder.contract.exercise import bytes_of, sentences_beside  # isort: sk
 from autograder.contract.functions import resolve
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.exercises.second_losses import SENTENCES, second_losses
-from autograder.observation.compare import close, ratio, show
+from autograder.observation.compare import both, close, ratio
 from autograder.observation.observation import Named
 from autograder.running.watching import Storages
 
@@ -157,14 +157,15 @@ def judge_training(data: dict[str, Any]) -> Cause | None:
         facts = {"how": how, "graph": bool(how)}
         for got, wanted, name in pairs[1:3]:
             if got is None or not bool(got.any()):
-                shown = {"actual": "None" if got is None else show(got), "expected": show(wanted)}
                 at, rule = ("parameters", "grad", "backward"), "parameters-without-gradient"
-                return Cause("experiment/left-out", {**facts, "name": name}, shown, rule, at)
+                facts |= {"name": name}
+                return Cause("experiment/left-out", facts, both(got, wanted), rule, at)
         for got, wanted, name in pairs:
             if not (got is wanted is None or close(got, wanted)):
                 facts |= {"name": name, "ratio": ratio(got, wanted)}
-                shown = {"actual": show(got), "expected": show(wanted)}
-                return Cause("experiment/gradient-wrong", facts, shown, "gradient-value")
+                return Cause(
+                    "experiment/gradient-wrong", facts, both(got, wanted), "gradient-value"
+                )
     return None
 
 

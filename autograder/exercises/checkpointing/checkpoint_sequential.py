@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
-from autograder.observation.compare import close, show
+from autograder.observation.compare import both, close
 from autograder.observation.observation import Named
 from autograder.running.function_classes import nodes_behind
 from autograder.running.watching import Storages
@@ -186,10 +186,9 @@ def judge_gradients(data: dict[str, Any]) -> Cause | None:
         for place, (got, right) in enumerate(zip(cut["gradients"], _gradients(cut), strict=True)):
             if not close(got, right):
                 facts |= {"name": f"layer {place}'s parameter" if place else "x"}
-                evidence = {"actual": "None" if got is None else show(got), "expected": show(right)}
                 cut_off = got is None or not bool(got.any())
                 code = f"experiment/gradient-{'missing' if cut_off else 'wrong'}"
-                return Cause(code, facts, evidence, at=("detach", "no_grad"))
+                return Cause(code, facts, both(got, right), at=("detach", "no_grad"))
     return None
 
 

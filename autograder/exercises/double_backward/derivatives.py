@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Cause, Sampler, Scenario, sentences_beside
-from autograder.observation.compare import close, show
+from autograder.observation.compare import both, close, show
 from autograder.running.watching import Watching
 
 SENTENCES = sentences_beside(__file__)
@@ -56,8 +56,8 @@ def derivatives_up_to(order: int, reference: Callable[[Tensor], Tensor], words: 
                 return Cause("higher/stops", facts, {"original": data["error"][:300]})
             got = data["found"][place]
             if not close(got, expected) and not (got is None and expected is None):
-                shown = {"actual": "None" if got is None else show(got), "expected": show(expected)}
-                return Cause("higher/wrong", facts, {"inputs": {"x": show(data["x"])}, **shown})
+                shown = {"inputs": {"x": show(data["x"])}, **both(got, expected)}
+                return Cause("higher/wrong", facts, shown)
         return None
 
     needs = ("output_value", "gradients_agree", "second_derivatives")
