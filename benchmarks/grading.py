@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -92,13 +92,13 @@ def lesson_of(number: int) -> str:
 # ---- the three ways ------------------------------------------------------------------------
 
 
-def stock_seconds(course: Path, count: int) -> float:
+def stock_seconds(course: Path, count: int, lessons: Sequence[str] = LESSONS) -> float:
     """Seconds a submission of `nbgrader autograde` as it comes, for the first few submissions."""
-    copy = _copy(course, "stock", count)
+    copy = _copy(course, "stock", count, lessons)
     (copy / "nbgrader_config.py").write_text(STOCK)
     # An untouched or wrong notebook has failing cells, which nbgrader goes on after.
     began = time.perf_counter()
-    for lesson in LESSONS:
+    for lesson in lessons[:count]:
         demo.run(copy, "-m", "nbgrader", "autograde", lesson)
     seconds = (time.perf_counter() - began) / count
     _print("Stock nbgrader", f"{seconds:.2f} s a submission ({count} of them)")
@@ -246,14 +246,14 @@ def _files(course: Path, name: str) -> Any:
     )
 
 
-def _copy(course: Path, name: str, count: int) -> Path:
+def _copy(course: Path, name: str, count: int, lessons: Sequence[str] = LESSONS) -> Path:
     """The course with the first submissions only, not yet graded."""
     copy = course.parent / name
     shutil.rmtree(copy, ignore_errors=True)
     skip = shutil.ignore_patterns("submitted", "autograded", "grading", "lessons")
     shutil.copytree(course, copy, ignore=skip)
     for number in range(count):
-        folder = Path("submitted", student(number), lesson_of(number))
+        folder = Path("submitted", student(number), lessons[number % len(lessons)])
         shutil.copytree(course / folder, copy / folder)
     return copy
 

@@ -47,6 +47,12 @@ class ExecuteInBox(CoursePreprocessor):
         "look at in a submission. What such a package does with text and files is not read.",
     ).tag(config=True)
 
+    points_by_promise = Bool(
+        False,
+        help="Give an answer with right values and gradients that breaks another promise a share of the "
+        "points, as many promises as it keeps.",
+    ).tag(config=True)
+
     def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
         course = course_of(self)
         if course is None:
@@ -77,9 +83,11 @@ class ExecuteInBox(CoursePreprocessor):
 
 
 def how_to_grade(course: CourseDirectory, lesson: str, how: How) -> How:
-    """With the lesson's seed and what the class may import. Raises ValueError for what nobody can allow."""
-    allowed = tuple(ExecuteInBox(config=course.config).allowed_imports)
+    """With the lesson's seed and the class's settings. Raises ValueError for imports nobody can allow."""
+    settings = ExecuteInBox(config=course.config)
+    allowed, by_promise = tuple(settings.allowed_imports), settings.points_by_promise
     for path in allowed:
         if why := not_to_be_allowed(path):
             raise ValueError(f"nbgrader_config.py: ExecuteInBox.allowed_imports: {path!r} {why}.")
-    return replace(how, seed=Seeds(Path(course.root)).of(lesson), allowed=allowed)
+    seed = Seeds(Path(course.root)).of(lesson)
+    return replace(how, seed=seed, allowed=allowed, by_promise=by_promise)

@@ -84,7 +84,7 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
             return _failed(asked, "nothing-came")
         return _failed(asked, given.why, detail=given.detail)
     try:
-        observation = _opened(given)
+        observation = opened(given)
         kind = _kind(observation.facts.get("kind"))
     except Unreadable as error:
         return _failed(asked, "unreadable", str(error))
@@ -110,7 +110,7 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
 
 
 @lru_cache(maxsize=2)
-def _opened(data: bytes) -> Observation:
+def opened(data: bytes) -> Observation:
     """What the answers say: both graded cells of an exercise share one set."""
     observation: Observation = from_bytes(data, expect=Observation)
     return observation
@@ -185,13 +185,18 @@ def _put_back(data: Any, trusted: Any, given: tuple[str, ...]) -> None:
             _put_back(inner, value, given)
 
 
-def missing(asked: Asked, observation: Observation) -> str:
-    """What is missing in answers in which no rule found a mistake; "" where they are complete."""
+def missing(asked: Asked, observation: Observation, passed: bool = True) -> str:
+    """What is missing in answers; "" where they are complete.
+
+    passed  no rule found a mistake in them; else what stopped is what the rules spoke of
+    """
     trusted = experiments(asked)
     for question in asked.questions:
         answer = observation.answers.get(question.id)
         if answer is None:
             return f"{question.id} was not answered"
+        if not passed and (answer.failure is not None or question.kind in ("refusal", "gradcheck")):
+            continue
         for lack in _lacks(question, answer, asked, trusted):
             return f"{question.id}: {lack}"
     return ""

@@ -17,6 +17,7 @@ from nbformat.v4 import new_output
 from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
 from autograder.grading.box.job import NOT_REACHED
 from autograder.grading.judge import examination, judge, question
+from autograder.grading.kept_share import kept_share
 from autograder.grading.policy.concerns import read_slices
 from autograder.grading.result import Mark, part_of
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
@@ -36,6 +37,7 @@ class How:
     tests    graded cells that are no `check(…)` run too, in the submission's own process, which
              could forge what they find; without it, they wait for a person
     allowed  imports that the instructor allows the class, beside those of policy/language.py
+    by_promise  an answer that keeps some of its promises earns some of the points
     """
 
     seed: int = 0
@@ -44,6 +46,7 @@ class How:
     walls: Walls = field(default_factory=Walls)
     tests: bool = False
     allowed: tuple[str, ...] = ()
+    by_promise: bool = False
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -92,22 +95,21 @@ def mark(notebook: NotebookNode, lesson: Lesson, run: Callable[[Job], Outcome], 
     for graded in lesson.graded.values():
         cell = by_name[graded.grade_id]
         index, one = of_graded.get(graded.grade_id, (-1, None))
-        passed, report = None, None
+        share, report = None, None
         if one is None and not graded.is_solution:
             marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
         elif index in cut:
             show_that_it_waits(cell)
         elif one is not None and one.text:
-            passed = _show_test(cell, outcome.said.get(index), outcome.lost.get(index))
+            share = float(_show_test(cell, outcome.said.get(index), outcome.lost.get(index)))
         elif one is not None:
             given = outcome.answers.get(index) or outcome.lost.get(index)
-            questions = examination(graded.exercise, seed, devices).asked(graded.hidden)
-            report = judge(questions, given, one.slice.source, one.slice.stopped)
+            examined = examination(graded.exercise, seed, devices)
+            report = judge(examined.asked(graded.hidden), given, one.slice.source, one.slice.stopped)
             _show_report(cell, report, one.slice in held)
-            passed = report.passed
-        if one is not None and one.slice in held:
-            passed = None
-        marked.marks.append(_mark(graded, passed, report))
+            share = kept_share(examined, given, report) if how.by_promise else float(report.passed)
+        waits = one is not None and one.slice in held
+        marked.marks.append(_mark(graded, share, report, waits))
     if cut:
         names = {asked[i].exercise or asked[i].graded[0].grade_id: None for i in sorted(cut)}
         marked.reasons.append(
@@ -138,12 +140,15 @@ def _step(asked: Asked, seed: int, devices: tuple[str, ...]) -> Run | Check:
     return question(name, examination(asked.exercise, seed, devices), pieces)
 
 
-def _mark(graded: GradedCell, passed: bool | None, report: Report | None) -> Mark:
-    """passed None: a person grades the cell, as every one whose answer raises concerns."""
-    points = None if passed is None else graded.points * passed
+def _mark(graded: GradedCell, share: float | None, report: Report | None, waits: bool) -> Mark:
+    """share None: a person grades the cell; waits: a person looks first, as its answer raises concerns."""
+    found = None if share is None else graded.points * share
+    points = None if waits else found
     data: dict[str, Any] = {} if report is None else report.for_instructors()
     rule = report.findings[0].rule if report is not None and report.findings else ""
-    return Mark(graded.grade_id, points, graded.points, graded.exercise, graded.hidden, data, rule)
+    return Mark(
+        graded.grade_id, points, graded.points, graded.exercise, graded.hidden, data, rule, found
+    )
 
 
 # ---- what the notebook shows ---------------------------------------------------------------

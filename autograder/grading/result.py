@@ -21,6 +21,7 @@ class Mark:
     hidden      whether it is the cell whose numbers are hidden
     report      the full report as plain data (``Report.to_json``), evidence included: for instructors
     rule        the first finding's rule; "" where nothing was found
+    found       what its check found it to be worth, also where a person has to look first
     """
 
     grade_id: str
@@ -30,6 +31,7 @@ class Mark:
     hidden: bool = False
     report: dict[str, Any] = field(default_factory=dict)
     rule: str = ""
+    found: float | None = None
 
     @property
     def name(self) -> str:

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
 from autograder.grading import demo
 from autograder.grading.one_submission import How, Submission, close_boxes, grade
 from autograder.learner.lesson import read_files, read_lesson
 from tests.grading.walls import needs_walls
-from tests.mistakes.gallery import Answer, answers
+from tests.mistakes.gallery import filled_in
 from tests.nbgrader.classroom import STOCK_CONFIG, shared_folder
 
 EVERY = bool(os.environ.get("AUTOGRADER_ALL_LESSONS"))
@@ -28,28 +26,6 @@ LESSONS = (
 )  # fmt: skip
 STUDENTS = ("first", "second")
 SEED = 4711
-
-
-def filled_in(released: NotebookNode, lesson: str, turn: int) -> NotebookNode:
-    """The released notebook with another answer of the gallery in each solution cell."""
-    notebook = nbformat.from_dict(released)
-    gallery: dict[str, list[Answer]] = {}
-    for answer in answers():
-        if answer.lesson == lesson:
-            gallery.setdefault(answer.exercise, []).append(answer)
-    place = 0
-    for cell in notebook.cells:
-        if not cell.metadata.get("nbgrader", {}).get("solution"):
-            continue
-        for name, known in gallery.items():
-            if f"class {name}(" in cell.source or f"def {name}(" in cell.source:
-                # right and wrong ones in turns, further on in each notebook
-                wanted = [a for a in known if a.right == ((place + turn) % 2 == 0)]
-                cell.source = wanted[(7 * turn + place) % len(wanted)].source
-                place += 1
-                break
-    assert place > 2, "the solution cells were not found"
-    return notebook
 
 
 @pytest.fixture(scope="session")
