@@ -95,12 +95,17 @@ def add_commands(commands: Any) -> None:
 
     option = add(
         "export", _export, "write the gradebook's scores for another program",
-        more="csv: as `nbgrader export` has them. canvas: a table for Canvas's gradebook. "
-        "gradescope: LESSON/STUDENT/results.json.",
+        more="csv: as `nbgrader export` has them. canvas: a table for Canvas's gradebook, or with --into "
+        "Canvas's own, filled in. moodle: its offline grading worksheet, filled in. gradescope: "
+        "LESSON/STUDENT/results.json.",
     )  # fmt: skip
     option("--format", choices=FORMATS, default=CSV)
     option("--lesson", help="only this lesson")
-    where = "where to (default: grades.csv, canvas.csv or the folder gradescope/ of the course)"
+    own = (
+        "the table that Canvas or Moodle exported: it is filled in, its ids, columns and order kept"
+    )
+    option("--into", type=Path, metavar="FILE", help=own)
+    where = "where to (default: grades.csv, canvas.csv, moodle.csv or the folder gradescope/)"
     option("--output", "-o", type=Path, metavar="PATH", help=where)
     option("--partial", action="store_true", help="leave out what is not final")
 
@@ -139,9 +144,13 @@ def _status(options: argparse.Namespace, course: CourseDirectory) -> int:
 
 
 def _export(options: argparse.Namespace, course: CourseDirectory) -> int:
-    done = export(course, options.format, options.lesson, options.output, options.partial)
+    done = export(
+        course, options.format, options.lesson, options.output, options.partial, options.into
+    )
     many = f" ({done.files} files)" if options.format == GRADESCOPE else ""
     print(f"Written: {done.path}{many}")
+    for remark in done.remarks:
+        print(remark, file=sys.stderr)
     for found, words in (
         (done.left_out, "Left out, as they are not final"),
         (done.misplaced, "Not in it, as nobody looks for a notebook there"),

@@ -23,6 +23,7 @@ def configure(c: Config) -> None:
     """Switch on every plug-in of this course in nbgrader's configuration `c`."""
     configure_authoring(c)
     configure_running(c)
+    configure_collecting(c)
     configure_autograding(c)
     configure_pages(c)
 
@@ -67,6 +68,12 @@ def configure_running(c: Config) -> None:
     c.Execute.skip_cells_with_tag = "no-cell-has-this-tag"
     # Kernels warn of unencrypted ports on this very machine: noise in a table of scores.
     c.Execute.extra_arguments = ["--IPKernelApp.log_level=40"]
+
+
+def configure_collecting(c: Config) -> None:
+    """zip_collect takes nobody's work for somebody else's."""
+    c.ZipCollectApp.extractor_plugin = "autograder.grading.archives.OwnMembers"
+    c.ZipCollectApp.collector_plugin = "autograder.grading.archives.OwnNames"
 
 
 def configure_autograding(c: Config) -> None:

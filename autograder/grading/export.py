@@ -1,4 +1,4 @@
-"""Tables of scores for other programs: nbgrader's own columns, Canvas's and Gradescope's."""
+"""Scores for other programs: nbgrader's own columns, Canvas's, Moodle's and Gradescope's."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ from autograder.grading.scores import (
 )
 from autograder.grading.troubles import Trouble
 from autograder.grading.words import the_names
+from autograder.grading.worksheets import NotItsTable, fill_canvas, fill_moodle
 from autograder.learner.lesson import NoLesson
 
-CSV, CANVAS, GRADESCOPE = "csv", "canvas", "gradescope"
-FORMATS = (CSV, CANVAS, GRADESCOPE)
+CSV, CANVAS, MOODLE, GRADESCOPE = "csv", "canvas", "moodle", "gradescope"
+FORMATS = (CSV, CANVAS, MOODLE, GRADESCOPE)
 
 
 class NotFinal(Trouble):
@@ -47,12 +48,14 @@ class Exported:
     """What was written, and which submissions are not in it because they are not final.
 
     misplaced  notebooks that nobody looks for: their students may have handed something in
+    remarks    what else a person has to know, of a table that was filled in
     """
 
     path: Path
     files: int
     left_out: tuple[Standing, ...]
     misplaced: tuple[Misplaced, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def export(
@@ -61,15 +64,23 @@ def export(
     lesson: str | None = None,
     output: Path | None = None,
     partial: bool = False,
+    into: Path | None = None,
 ) -> Exported:
     """Write the scores as they stand in the gradebook, a person's corrections included.
 
-    kind     CSV or CANVAS (a file), or GRADESCOPE (a folder with LESSON/STUDENT/results.json)
+    kind     CSV, CANVAS or MOODLE (a file), or GRADESCOPE (a folder with LESSON/STUDENT/results.json)
     lesson   None: all lessons the gradebook knows
     partial  leave out what is not final (not graded, changed since, waits for a person)
+    into     the table that Canvas or Moodle wrote, which is filled in (and not changed itself)
     Raises NotFinal if something is not final and `partial` is not set, NoLesson for a name that the
-    gradebook does not know, CannotWrite where there is no gradebook.
+    gradebook does not know, CannotWrite where there is no gradebook, NotItsTable for a wrong `into`.
     """
+    if kind == MOODLE if into is None else kind not in (CANVAS, MOODLE):
+        raise NotItsTable(
+            "Moodle's own worksheet is filled in (--into FILE), or Canvas's own gradebook; nothing else."
+        )
+    if kind == MOODLE and lesson is None:
+        raise NotItsTable("A worksheet of Moodle is of one assignment: say which with --lesson.")
     with reading(course) as connection:
         every = read_lessons(connection)
         lessons = [one for one in every if lesson in (None, one.name)]
@@ -96,6 +107,15 @@ def export(
             text = json.dumps(results(score, records.read(student, name), said), indent=1)
             replace_file(place / "results.json", text.encode("ascii"))
         return Exported(folder, len(scores), look.not_final, lost)
+    if into is not None:
+        points = {key: one.points for key, one in scores.items()}
+        if kind == MOODLE:
+            filled = fill_moodle(into.read_bytes(), students, lessons[0], points)
+        else:
+            filled = fill_canvas(into.read_bytes(), students, lessons, points)
+        path = output or Path(course.root, f"{kind}.csv")
+        replace_file(path, filled.text.encode("utf-8"))
+        return Exported(path, 1, look.not_final, lost, tuple(filled.remarks))
     if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
         there = {name for _, name in scores} | {one.lesson for one in look.not_final}
         lessons = [one for one in lessons if one.name in there]
