@@ -209,17 +209,22 @@ def _cluster(workers: int) -> Iterator[str]:
 
 
 class Memory:
-    """The most memory (proportional share, bytes) this process and what it started had in use."""
+    """The most memory (proportional share, bytes) that what this process started had in use.
+
+    processor  seconds of processors that it used so far, that of what has ended included
+    """
 
     def __init__(self) -> None:
-        self.most, self._next = 0, 0.0
+        self.most, self.processor, self._next = 0, 0.0, 0.0
 
     def look(self) -> None:
         """Look, at most once a second: reading it takes a while."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 1
-        self.most = max(self.most, sum(map(_share, _descendants(os.getpid()))))
+        there = list(_descendants(os.getpid()))
+        self.most = max(self.most, sum(map(_share, there)))
+        self.processor = max(self.processor, sum(map(_used, there)))
 
 
 def _descendants(pid: int) -> Iterator[int]:
@@ -230,6 +235,15 @@ def _descendants(pid: int) -> Iterator[int]:
     for child in map(int, children):
         yield child
         yield from _descendants(child)
+
+
+def _used(pid: int) -> float:
+    """Seconds of processors, its own and of the children that it has waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def _share(pid: int) -> int:

@@ -96,7 +96,9 @@ def run(course: Path, step: str, jobs: int) -> Step:
             time.sleep(0.02)
     if process.returncode:
         raise SystemExit(f"autograder {step}:\n{(course / 'whole-class.log').read_text()[-2000:]}")
-    done = Step(time.perf_counter() - began, processor() - before, watch.most)
+    # Grading's workers are nobody's to wait for: of them only what was seen of them is known.
+    used = max(processor() - before, watch.processor)
+    done = Step(time.perf_counter() - began, used, watch.most)
     print(
         f"  {step}: {done.seconds:.1f} s, {done.processor:.1f} of a processor, {done.memory / 2**30:.2f} GiB",
         flush=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import stat
 import zipfile
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from nbgrader.apps.zipcollectapp import ZipCollectApp
 
+from autograder.grading.archives import OwnMembers
 from tests.grading.gradebooks import CONFIG, LESSON, make_course
 
 SETTINGS = CONFIG + "from autograder.grading.config import configure\nconfigure(c)\n"
@@ -171,3 +173,18 @@ def test_a_damaged_archive_is_named_and_the_others_are_collected(
     archive(course, [(f"bob_{LESSON}.ipynb", "good")])
     (course / "downloaded" / LESSON / "archive" / "broken.zip").write_bytes(b"PK\x03\x04 no more")
     assert collect(course, monkeypatch) == {of("bob"): "good"}
+
+
+def test_what_is_left_out_is_named_with_the_reason(
+    course: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = archive(course, [*BAD["a link"], *BAD["from the root"], *BAD["an archive within"]])
+    log = logging.getLogger("test")
+    with caplog.at_level(logging.WARNING, "test"):
+        OwnMembers(log=log).extract(str(path.parent), str(tmp_path / "out"))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Left out: all.zip: ada_{LESSON}.ipynb is a link or a device.",
+        f"Left out: all.zip: /tmp/ada_{LESSON}.ipynb leads out of its place.",
+        f"Left out: all.zip: {MALLORY}ada_{LESSON}.zip is no notebook.",
+    ]
+    assert not list((tmp_path / "out").rglob("*.ipynb"))
