@@ -105,7 +105,9 @@ def mark(notebook: NotebookNode, lesson: Lesson, run: Callable[[Job], Outcome], 
         elif one is not None:
             given = outcome.answers.get(index) or outcome.lost.get(index)
             examined = examination(graded.exercise, seed, devices)
-            report = judge(examined.asked(graded.hidden), given, one.slice.source, one.slice.stopped)
+            report = judge(
+                examined.asked(graded.hidden), given, one.slice.source, one.slice.stopped
+            )
             _show_report(cell, report, one.slice in held)
             share = kept_share(examined, given, report) if how.by_promise else float(report.passed)
         waits = one is not None and one.slice in held
