@@ -167,6 +167,23 @@ check(MySigmoid, hidden=True)
 # **A limit worth knowing.** In float32 $y$ rounds to 1 from about $x = 17$ on, so $y(1-y)$ is 0 there, while the true slope at 17 is $4\cdot10^{-8}$.
 # `torch.sigmoid` has the same limit.
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### Try it against torch
+
+# %% [markdown]
+# A comparison means something only with the **same** input.
+
+# %% nbgrader={"grade": false, "grade_id": "try-my-sigmoid", "locked": false, "schema_version": 3, "solution": false, "task": false}
+my_sigmoid = MySigmoid.apply  # the usual short name for a Function
+
+x = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+upstream = torch.randn(4, 3, dtype=torch.float64)
+(mine,) = torch.autograd.grad(my_sigmoid(x), x, upstream)
+(theirs,) = torch.autograd.grad(torch.sigmoid(x), x, upstream)
+print("largest difference, forward: ", (my_sigmoid(x) - torch.sigmoid(x)).abs().max().item())
+print("largest difference, backward:", (mine - theirs).abs().max().item())
+print("gradcheck", gradcheck(my_sigmoid, x), "  gradgradcheck", gradgradcheck(my_sigmoid, x))
+
 # %% [markdown]
 # ### See it run
 #

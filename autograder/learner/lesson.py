@@ -148,17 +148,20 @@ def check_in(source: str) -> tuple[str, bool]:
         statements = ast.parse(source).body
     except SyntaxError:
         return "", False
-    if len(statements) != 1 or not isinstance(statements[0], ast.Expr):
-        return "", False
-    call = statements[0].value
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        return "", False
-    if call.func.id != "check" or len(call.args) != 1 or not isinstance(call.args[0], ast.Name):
-        return "", False
-    given = {k.arg: k.value.value for k in call.keywords if isinstance(k.value, ast.Constant)}
-    if len(given) != len(call.keywords) or not set(given) <= {"hidden"}:
-        return "", False
-    return call.args[0].id, bool(given.get("hidden", False))
+    match statements:
+        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Name(name)], []))]:
+            return name, False
+        case [
+            ast.Expr(
+                ast.Call(
+                    ast.Name("check"),
+                    [ast.Name(name)],
+                    [ast.keyword("hidden", ast.Constant(hidden))],
+                )
+            )
+        ]:
+            return name, bool(hidden)
+    return "", False
 
 
 def roles_of(notebook: NotebookNode) -> dict[str, NotebookNode]:

@@ -218,7 +218,7 @@ def by_text(
         if name not in roles:
             continue
         if roles[name].get("solution"):
-            defined[name] = frozenset(_DEFINED.findall(_released(cell)))
+            defined[name] = frozenset(_DEFINED.findall(_released(cell.source)))
         else:
             texts[_text(cell)] = name
             seen[_text(cell)] += 1
@@ -236,36 +236,26 @@ def by_text(
     return found
 
 
-def _released(cell: NotebookNode) -> str:
-    return _without_removed(str(cell.source))
-
-
-def _without_removed(text: str) -> str:
+def _released(text: str) -> str:
     """The text without what stands between BEGIN and END of one kind, which a release leaves out."""
-    if "### BEGIN" not in text:
-        return text
-    lines = text.split("\n")
-    marks = [_MARK.fullmatch(line) for line in lines]
-    ends: dict[str, list[int]] = {}
-    for place in range(len(lines) - 1, -1, -1):
-        if (mark := marks[place]) and mark[1] == "END":
-            ends.setdefault(mark[2], []).append(place)
-    kept, place = [], 0
-    while place < len(lines):
-        mark, end = marks[place], None
-        if mark and mark[1] == "BEGIN" and not mark[3]:
-            later = ends.get(mark[2], [])
-            while later and later[-1] < place:
-                later.pop()
-            end = later[-1] if later else None
-        if end is None:
-            kept.append(lines[place])
-        place = place + 1 if end is None else end + 1
-    return "\n".join(kept)
+    kept: list[str] = []
+    removed: list[str] = []  # since a BEGIN; they come back where no END of its kind follows
+    kind = ""
+    for line in text.split("\n"):
+        mark = _MARK.fullmatch(line)
+        if kind:
+            removed.append(line)
+            if mark and (mark[1], mark[2]) == ("END", kind):
+                removed, kind = [], ""
+        elif mark and mark[1] == "BEGIN" and not mark[3]:
+            removed, kind = [line], mark[2]
+        else:
+            kept.append(line)
+    return "\n".join(kept + removed)
 
 
 def _text(cell: NotebookNode) -> tuple[str, str]:
-    return cell.cell_type, _released(cell).strip()
+    return cell.cell_type, _released(cell.source).strip()
 
 
 @dataclass(frozen=True)
@@ -305,7 +295,7 @@ def _ids(data: bytes) -> frozenset[str]:
 
 
 def _long(texts: Iterable[str]) -> frozenset[str]:
-    released = (_without_removed(text).strip() for text in texts)
+    released = (_released(text).strip() for text in texts)
     return frozenset(text for text in released if len(text) >= SHORTEST)
 
 
