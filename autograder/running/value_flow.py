@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from autograder.observation.observation import Answer, Question
@@ -22,8 +22,9 @@ class Value:
     line   the learner's line that called it, or whose derivative it is part of; None: nobody knows
     text   of that line
     given  the values of other operations that it was computed from
-    op     the operation: "mul", "bitwise_and"; "" for what a run ends with
-    mask   whether it is made of True and False
+    op     the operation: "mul", "bitwise_and", "sum[]" over an empty list of dimensions; "" for what
+           a run ends with
+    dtype  "float64"; "bool" for a mask
     """
 
     numbers: Array
@@ -31,7 +32,22 @@ class Value:
     given: tuple[Value, ...]
     text: str = ""
     op: str = ""
-    mask: bool = False
+    dtype: str = ""
+
+    @property
+    def mask(self) -> bool:
+        """Whether it is made of True and False."""
+        return self.dtype == "bool"
+
+    @property
+    def code(self) -> str:
+        """What its line computes: the right side of an assignment, what is returned."""
+        try:
+            (statement,) = ast.parse(self.text).body
+        except (SyntaxError, ValueError):
+            return self.text
+        value = getattr(statement, "value", None)
+        return self.text if value is None else ast.unparse(value)
 
 
 @dataclass(frozen=True)
@@ -64,8 +80,8 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
                     operation.line,
                     given,
                     text,
-                    operation.name,
-                    made.dtype == torch.bool,
+                    operation.name + "[]" * ([] in operation.call[1][1:2]),
+                    str(made.dtype).removeprefix("torch."),
                 )
     results: dict[tuple[str, int], Value] = {}
     gradients = zip(question.wants, answer.gradients or (), strict=False)

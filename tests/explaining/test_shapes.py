@@ -3,8 +3,11 @@
 import pytest
 import torch
 
+from autograder import evaluate
 from autograder.explaining.causes.sums import Sum, wrong_dimensions
+from autograder.explaining.edits import nothing_tried
 from tests.explaining.tiny import CUBE, MATRICES, PRODUCT, RELU, ROWS, told
+from tests.mistakes.gallery import load
 
 
 def sums(made):
@@ -32,7 +35,6 @@ def stretched(whole, shape):
         (stretched, "sum/stretched-only"),
         (lambda w, s: w.sum(), "sum/everything"),
         (lambda w, s: w.sum(0), "sum/always-first"),
-        (lambda w, s: stretched(leading(w, s), s) if w.dim() > len(s) else w.sum(), "sum/empty-dims"),
     ],
 )  # fmt: skip
 def test_which_dimensions_were_summed(made, cause):
@@ -139,3 +141,17 @@ def test_a_shape_that_is_wrong_in_batches_only():
     finding = told(asked, "x @ w", "g @ w.mT, x.mT @ g")
     assert finding.rule == "fails-batch-dims"
     assert finding.cause.startswith(("shape/", "sum/"))
+
+
+def test_a_sum_over_no_dimension_is_seen_in_the_run():
+    code = """
+def unbroadcast(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad.sum(0)
+    dims = [i for i, n in enumerate(shape) if n == 1 and grad.shape[i] > 1]
+    grad = grad.sum(dims, keepdim=True)
+    return grad
+"""
+    with nothing_tried():
+        finding = evaluate(load(code, "unbroadcast"), exercise="unbroadcast", seed=1).findings[0]
+    assert (finding.cause, finding.evidence["line"]) == ("sum/empty-dims", 6), finding

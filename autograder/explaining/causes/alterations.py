@@ -131,17 +131,18 @@ _MEASURES: dict[str, Callable[[Tensor, Tensor], float]] = {
 
 def _sizes(result: Result, factors: list[float]) -> str:
     """The size, its inverse or the inverse of its root that is the factor in every case."""
-    both = [
-        (next(a for a in s.pair.question.args if isinstance(a, Tensor)), s.pair.expected.outputs[0])
-        for s in result.every
-    ]
-    if not all(isinstance(y, Tensor) for _, y in both):
+    outputs = [s.pair.expected.outputs[0] for s in result.every]
+    if not all(isinstance(y, Tensor) for y in outputs):
         return ""
-    for words, measure in _MEASURES.items():
-        sizes = [float(measure(x, y)) for x, y in both]
-        for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
-            if all(s and abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):  # fmt: skip
-                return form
+    for position, name in enumerate(result.ev.exercise.argument_names):
+        args = [s.pair.question.args[position : position + 1] for s in result.every]
+        tensors = [a[0] for a in args if a and isinstance(a[0], Tensor)]
+        for words, measure in _MEASURES.items() if len(tensors) == len(args) else ():
+            words = words if position == 0 else f"{words} of {name}"
+            sizes = [float(measure(x, y)) for x, y in zip(tensors, outputs, strict=True)]
+            for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
+                if all(s and abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):  # fmt: skip
+                    return form
     return ""
 
 

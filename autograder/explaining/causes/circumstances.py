@@ -6,7 +6,7 @@ from torch import Tensor
 
 from autograder.explaining.causes.arguments import number_for_dim, number_made, through_a_function
 from autograder.explaining.causes.arithmetic import first_odd, what_happened
-from autograder.explaining.causes.dtype_sources import dtype_in_case
+from autograder.explaining.causes.dtype_sources import of_result
 from autograder.explaining.causes.points import at_point
 from autograder.explaining.causes.results import Reason, Result, Seen
 from autograder.explaining.causes.shapes import done_to_the_shape
@@ -64,8 +64,8 @@ CAUSES = {
     "empty/wrong": _ANY,
     "grown/wrong": _ANY,
     "device/wrong": _ANY,
-    "float32/wrong": (refining(dtype_in_case, _odd),),
-    "bfloat16/wrong": (refining(dtype_in_case, _odd),),
+    "float32/wrong": (refining(of_result, _odd),),
+    "bfloat16/wrong": (refining(of_result, _odd),),
     "unstable": (refining(_far_out),),
     "count/other": (refining(number_for_dim),),
     "count/number": (refining(number_made),),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -34,6 +33,16 @@ def masked(result: Result) -> Reason | None:
     return _reason(_of_mask(result, found), found) if found.value.mask else None
 
 
+def over_no_dimension(result: Result) -> Reason | None:
+    """A reduction over an empty list of dimensions, which adds up everything."""
+    found = departure_of(result)
+    empty = [v for v in found.mine if v.op.endswith("[]") and v.line is not None] if found is not None else []  # fmt: skip
+    if not empty:
+        return None
+    place = empty[0].line or 0, empty[0].text
+    return Reason("sum/empty-dims", {"what": result.ev.argument(0), "line": place[0]}, place)
+
+
 def departed(result: Result) -> Reason | None:
     """How the first wrong value differs from what right answers have there."""
     found = departure_of(result)
@@ -43,7 +52,7 @@ def departed(result: Result) -> Reason | None:
 
 
 def _reason(told: tuple[str, dict[str, Any]] | None, found: Departure) -> Reason | None:
-    facts = {"line": found.line, "code": _code_in(found.text)}
+    facts = {"line": found.line, "code": found.value.code}
     return told and Reason(told[0], {**facts, **told[1]}, (found.line, found.text))
 
 
@@ -54,16 +63,6 @@ def first_wrong(result: Result) -> Reason | None:
         return None
     reason = _reason(("departs/first", {}), found)
     return reason and replace(reason, symptom=True)
-
-
-def _code_in(text: str) -> str:
-    """What a line computes: the right side of an assignment, what is returned."""
-    try:
-        (statement,) = ast.parse(text).body
-    except (SyntaxError, ValueError):
-        return text
-    value = getattr(statement, "value", None)
-    return text if value is None else ast.unparse(value)
 
 
 def _told(result: Result, found: Departure) -> tuple[str, dict[str, Any]] | None:

@@ -61,7 +61,9 @@ def constant(ev: Evidence, finding: Finding) -> Finding | None:
     )  # in one case alone it may be by chance
     if like.startswith("output"):
         returned = ev.source.returned("forward", {})
-        return _as(finding, "second/copy-of-output", returned, names=names)
+        handed_on = returned is not None and returned[1].removeprefix("return ").isidentifier()
+        place = made_at(ev.source, first) if handed_on else returned
+        return _as(finding, "second/copy-of-output", place, names=names)
     if like.startswith("input"):
         own = ev.argument(int(like[6:-1]))
         return _as(finding, "second/copy-of-input", made_at(ev.source, first), names=names, own=own)

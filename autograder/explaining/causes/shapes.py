@@ -76,19 +76,6 @@ def _only_leading_are_summed(result: Result) -> bool:
     return any(s.summed for s in found) and all(s.summed == s.telling(s.leading) for s in found)
 
 
-def moved(result: Result) -> Reason | None:
-    """The right numbers, with the dimension dim in another place."""
-    names = result.ev.exercise.argument_names
-    if "dim" not in names or result.place != 0:
-        return None
-    dim = names.index("dim")
-    for place in (-1, 0):
-        if result.all(lambda s, p=place: close(s.got, s.right.movedim(s.pair.question.args[dim], p)), wrong_only=True):  # type: ignore[misc]  # fmt: skip
-            rule = "gradient-transposed" if result.kind == "gradient" else ""
-            return Reason("shape/moved", {"last": place == -1, "place": place}, rule=rule)
-    return None
-
-
 def of_another_argument(result: Result) -> Reason | None:
     """What came is the gradient of another argument, or has the shape of one."""
     if result.kind != "gradient":
@@ -142,17 +129,6 @@ def _is_reduction(
     return made.numel() == seen.got.numel() and close(seen.got.reshape(made.shape), made)
 
 
-def unchanged(result: Result) -> Reason | None:
-    """The first argument comes back as it is, where in other cases something was done to it."""
-    if result.kind != "output":
-        return None
-    same = [s for s in result.every if close(s.got, s.pair.question.args[0])]
-    if not all(s in same for s in result.wrong) or len(same) == len(result.every):
-        return None
-    counts = all(s.right is not None and s.got.numel() == s.right.numel() for s in result.wrong)
-    return Reason("shape/unchanged", {"name": result.ev.argument(0), "as_many": counts})
-
-
 SHAPES = (
-    unchanged, moved, done_to_the_shape, of_another_argument, summed_otherwise, reduced,
+    done_to_the_shape, of_another_argument, summed_otherwise, reduced,
 )  # fmt: skip

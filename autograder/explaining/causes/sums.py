@@ -88,9 +88,6 @@ _POSSIBLE: tuple[tuple[str, Callable[[Sum], Dims]], ...] = (
     ("first-only", lambda s: s.stretched | (s.leading & {0})),
     ("everything", lambda s: s.everything),
     ("always-first", lambda s: frozenset({0})),
-    ("empty-dims", lambda s: s.leading or s.everything),
-    ("empty-dims", lambda s: (s.leading or s.everything) | s.stretched),
-    ("empty-dims", lambda s: (s.leading | s.stretched) or s.everything),
 )  # fmt: skip
 
 

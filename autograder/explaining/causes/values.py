@@ -12,7 +12,7 @@ import torch
 from autograder.explaining.causes import alterations, on_the_way, points, regions, upstream
 from autograder.explaining.causes.arguments import missing_gradient, other_order
 from autograder.explaining.causes.arithmetic import what_happened
-from autograder.explaining.causes.dtype_sources import two_dtypes, with_dtype_source
+from autograder.explaining.causes.dtype_sources import of_result, two_dtypes
 from autograder.explaining.causes.other_questions import other_arguments, other_upstream
 from autograder.explaining.causes.precision import few_digits, kept_in_half
 from autograder.explaining.causes.results import Reason, Result, refined, result_of, with_line
@@ -93,7 +93,7 @@ def _draws(result: Result) -> Reason | None:
 
 
 VALUES: Sequence[_Reason] = (
-    kept_in_half, _draws, points.for_the_whole, upstream.ignored, upstream.passed_on, alterations.one_number,
+    kept_in_half, on_the_way.over_no_dimension, _draws, points.for_the_whole, upstream.ignored, upstream.passed_on, alterations.one_number,
     alterations.turned, alterations.scaled, alterations.transposed, upstream.not_linear, other_upstream,
     other_arguments, alterations.scaled_somehow, summed_otherwise, alterations.altered,
     on_the_way.departed, regions.in_one_region, regions.in_cases_of_a_kind, on_the_way.first_wrong,
@@ -120,10 +120,10 @@ EARLY = {
 }
 CAUSES = {
     "forward/wrong": (refining(_odd), asking(*VALUES)),
-    "forward/shape": (asking(*SHAPES),),
-    "forward/dtype": (refining(with_dtype_source),),
+    "forward/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
+    "forward/dtype": (refining(of_result),),
     "gradient/wrong": (refining(_odd), asking(*VALUES)),
-    "gradient/shape": (asking(*SHAPES),),
-    "gradient/dtype": (refining(with_dtype_source),),
+    "gradient/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
+    "gradient/dtype": (refining(of_result),),
     "gradient/missing": (refining(missing_gradient),),
 }

@@ -109,22 +109,3 @@ def arguments(place: Place) -> Iterator[Edit]:
     for i in range(len(node.args)):
         given = node.args[:i] + node.args[i + 1 :]
         yield place.replaced(ast.Call(node.func, given, node.keywords), 2)
-
-
-def keywords(place: Place) -> Iterator[Edit]:
-    """One keyword argument less."""
-    node = place.node
-    if isinstance(node, ast.Call):
-        for i in range(len(node.keywords)):
-            rest = node.keywords[:i] + node.keywords[i + 1 :]
-            yield place.replaced(ast.Call(node.func, node.args, rest), 2)
-
-
-def keeps_dimension(place: Place) -> Iterator[Edit]:
-    """A reduction that keeps its dimension, with size 1."""
-    node = place.node
-    if not isinstance(node, ast.Call) or called(node) not in REDUCTIONS:
-        return
-    if (node.args or node.keywords) and all(k.arg != "keepdim" for k in node.keywords):
-        more = [*node.keywords, ast.keyword("keepdim", ast.Constant(True))]
-        yield place.replaced(ast.Call(node.func, node.args, more), 1)

@@ -20,12 +20,11 @@ from autograder.explaining.edits.tree_edits import Edit, Place, Tree, places
 
 KINDS: tuple[Callable[[Place], Iterator[Edit]], ...] = (
     rewrites.rewritten, value_edits.other_number,
-    call_edits.other_call, call_edits.without_call, call_edits.arguments, call_edits.keywords,
-    call_edits.keeps_dimension,
-    name_edits.exchanged, name_edits.other_name, name_edits.other_attribute,
+    call_edits.other_call, call_edits.without_call, call_edits.arguments,
+    name_edits.exchanged, name_edits.other_name,
     missing_parts.keyword, missing_parts.factor,
     statement_edits.without_statement, statement_edits.without_decorator,
-    statement_edits.without_with, statement_edits.augmented, statement_edits.copied_before,
+    statement_edits.augmented,
 )  # fmt: skip
 
 

@@ -29,6 +29,27 @@ def words_of(edit: Edit) -> str:
     return f"with `{after}` in place of `{before}`"
 
 
+def about(edit: Edit) -> str:
+    """The code of what kind of thing is wrong there, which does not say how it is right."""
+    old, new = edit.node, edit.changes[0][1]
+    if edit.places:
+        return about(edit.places[0])
+    if edit.words.startswith("without") or not isinstance(new, ast.AST):
+        return "too-much"
+    if isinstance(old, ast.Compare):
+        return "comparison"
+    if isinstance(old, ast.Constant):
+        return "number"
+    if isinstance(old, ast.Name) and isinstance(new, ast.Name):
+        return "name"
+    before, after = ast.unparse(old), ast.unparse(new)
+    if before in after:
+        return "too-little"
+    if after in before:
+        return "too-much"
+    return "order" if sorted(before) == sorted(after) else "operation"
+
+
 def code_of(edit: Edit) -> str:
     """The smallest part of the code around the edit that can be recognised."""
     return _text(_quoted(edit))

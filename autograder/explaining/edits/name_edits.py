@@ -71,18 +71,6 @@ def known_names(function: ast.FunctionDef, line: int) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in _ALWAYS_FIRST and name != "_"]
 
 
-def other_attribute(place: Place) -> Iterator[Edit]:
-    """Another attribute that was put on ctx."""
-    node = place.node
-    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-        kept = kept_on_ctx(place)
-        if (text := ast.unparse(node)) in kept:
-            for other in kept:
-                if other != text:
-                    name = other.partition(".")[2]
-                    yield place.replaced(ast.Attribute(node.value, name, ast.Load()), 2)
-
-
 def kept_on_ctx(place: Place) -> list[str]:
     """What the code around a place puts on ctx, as backward reads it: "ctx.scale"."""
     put = [

@@ -10,10 +10,10 @@ from typing import Any
 
 from autograder.explaining.edits.edit_kinds import edits
 from autograder.explaining.edits.edit_trials import Check, Trials
-from autograder.explaining.edits.edit_words import code_of, words_of
+from autograder.explaining.edits.edit_words import about, code_of, words_of
 from autograder.explaining.edits.joint_edits import together
 from autograder.explaining.edits.tree_edits import Edit
-from autograder.judging.finding import Finding
+from autograder.judging.finding import Clause, Finding
 from autograder.observation.observation import Observation
 from autograder.running.containment import contained
 
@@ -29,6 +29,7 @@ class Mend:
     line, source  the number of its line in the learner's file or cell, and the line's text
     code          the smallest part of the code around it that can be recognised
     words         the edit: "with `if` in place of `elif`"
+    about         the code of what kind of thing it changes
     artefact      it may only hide the fault
     """
 
@@ -36,6 +37,7 @@ class Mend:
     source: str
     code: str
     words: str
+    about: str
     artefact: bool = False
 
 
@@ -68,7 +70,8 @@ def _placed(finding: Finding, found: list[Mend]) -> Finding:
     told = {"edit": {**vars(first), "others": [vars(each) for each in others]}}
     if len(found) >= MOST_PLACES or any(each.artefact for each in found):
         return replace(finding, evidence={**finding.evidence, **told})
-    facts: dict[str, Any] = {"line": first.line, "code": first.code}
+    kind = Clause(f"about/{first.about}")
+    facts: dict[str, Any] = {"line": first.line, "code": first.code, "about": kind}
     facts |= {name: finding.evidence.get(name) for name in ("argument", "case")}
     if others:
         facts |= {"other_line": others[0].line, "other_code": others[0].code}
@@ -116,7 +119,7 @@ def mending(
                 edit = _simplest(edit, alternatives, trials)
                 text = trials.original.text_of(edit.line)
                 found[edit.line] = Mend(
-                    edit.line, text, code_of(edit), words_of(edit), edit.artefact
+                    edit.line, text, code_of(edit), words_of(edit), about(edit), edit.artefact
                 )
     return sorted(found.values(), key=lambda mend: mend.artefact)
 
@@ -138,7 +141,7 @@ def likeliest_first(found: list[Edit], finding: Finding) -> list[Edit]:
 
     def rank(edit: Edit) -> int:
         elsewhere = edit.line != finding.evidence.get("line")
-        return edit.rank + 2 * (after and edit.function == "forward") + 2 * elsewhere
+        return edit.rank + 2 * (after and edit.function == "forward") + elsewhere
 
     return sorted(found, key=rank)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from autograder.explaining.edits.tree_edits import COUNTED, Edit, Place, Slot, method, named
+from autograder.explaining.edits.tree_edits import COUNTED, Edit, Place, Slot, named
 from autograder.observation.syntax import called
 
 _NEEDED = ("staticmethod", "classmethod")
@@ -80,13 +80,6 @@ def without_decorator(place: Place) -> Iterator[Edit]:
             yield Edit(((Slot(node, "decorator_list"), rest),), decorator, 0, f"without `@{text}`")
 
 
-def without_with(place: Place) -> Iterator[Edit]:
-    """The statements of a `with` without it."""
-    if _body(place) is not None and isinstance(place.node, ast.With):
-        words = f"without `with {ast.unparse(place.node.items[0])}:`"
-        yield _instead(place, place.node.body, 0, words)
-
-
 def augmented(place: Place) -> Iterator[Edit]:
     """x = x + y for x += y, which writes into x; x += y for x = y in a loop."""
     node = place.node
@@ -102,22 +95,3 @@ def augmented(place: Place) -> Iterator[Edit]:
         and any(isinstance(n, ast.For | ast.While) for n in place.above)
     ):
         yield place.replaced(ast.AugAssign(node.targets[0], ast.Add(), node.value), 2)
-
-
-def copied_before(place: Place) -> Iterator[Edit]:
-    """A copy of what a statement writes into, before it."""
-    node = place.node
-    if _body(place) is None or not isinstance(
-        node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return
-    ):
-        return
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    targets = [node.target] if isinstance(node, ast.AugAssign) else targets
-    written = [t.value for t in targets if isinstance(t, ast.Subscript)]
-    written += targets if isinstance(node, ast.AugAssign) else []
-    calls = [n.func for n in ast.walk(node) if isinstance(n, ast.Call)]
-    written += [f.value for f in calls if isinstance(f, ast.Attribute) and f.attr.endswith("_")]
-    for name in dict.fromkeys(n.id for n in written if isinstance(n, ast.Name)):
-        copy = ast.Assign([ast.Name(name, ast.Store())], method(named(name), "clone"))
-        words = f"with `{name} = {name}.clone()` before it"
-        yield _instead(place, [copy, node], 1, words)
