@@ -43,11 +43,13 @@ class Value:
     def code(self) -> str:
         """What its line computes: the right side of an assignment, what is returned."""
         try:
-            (statement,) = ast.parse(self.text).body
+            (statement,) = ast.parse(self.text.removeprefix("return ")).body
         except (SyntaxError, ValueError):
             return self.text
         value = getattr(statement, "value", None)
-        return self.text if value is None else ast.unparse(value)
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        parts = [p for p in parts if p is not None and not isinstance(p, ast.Constant)]
+        return ast.unparse(parts[0]) if len(parts) == 1 else self.text
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ Nothing here knows whose result it is: an output, a gradient or a second derivat
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 
 import torch
@@ -15,7 +14,6 @@ from autograder.explaining.causes import relations
 from autograder.explaining.causes.regions import cases_apart
 from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen, at_hand
 from autograder.observation.compare import close, number, ratio
-from autograder.observation.syntax import called
 
 _RULES = {"zero": "gradient-zero", "sign": "gradient-sign", "scale": "gradient-scale", "transposed": "gradient-transposed"}  # fmt: skip
 
@@ -29,9 +27,6 @@ def _cause(result: Result, code: str, rule: str = "", **facts: object) -> Reason
 def one_number(result: Result) -> Reason | None:
     """0, or another number, whatever the arguments are."""
     if result.all(lambda s: _vanishes(s), wrong_only=True):
-        if (line := _rounded_down(result)) is not None:
-            rule = _cause(result, "", "zero").rule
-            return Reason("value/zero-rounded", line=line, rule=rule, symptom=True)
         cancels = any(bool(s.got.any()) for s in result.wrong)
         found = _cause(result, "zero-cancels" if cancels else "zero", "zero")
         return Reason(found.code, rule=found.rule, symptom=not cancels)
@@ -47,14 +42,6 @@ def _vanishes(seen: Seen) -> bool:
     if not isinstance(seen.got, Tensor) or not seen.got.numel() or seen.right is None:
         return False
     return float(seen.got.abs().max()) <= 1e-13 * float(seen.right.abs().max())
-
-
-def _rounded_down(result: Result) -> tuple[int, str] | None:
-    """The line of the one // that its method has."""
-    node = result.ev.source.methods.get(result.method)
-    parts = ast.walk(node) if node is not None else ()
-    found = [n for n in parts if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv)]
-    return result.ev.source.line_of(found[0]) if len(found) == 1 else None
 
 
 def turned(result: Result) -> Reason | None:
@@ -84,10 +71,6 @@ def scaled(result: Result) -> Reason | None:
         return None
     facts: dict[str, object] = {"ratio": factors[0]}
     if max(factors) - min(factors) <= 1e-6 * abs(factors[0]):
-        if (power := _power_of_product(result, factors[0])) is not None:
-            line, code, exponent = power
-            cause = _cause(result, "scale-power", "scale", base=code, exponent=exponent, **facts)
-            return Reason(cause.code, cause.facts, line, cause.rule)
         facts["named"] = _named(result, factors) or relations.constant(factors[0])
         return _cause(result, "scale", "scale", **facts)
     if source := _sizes(result, factors) or _named(result, factors):
@@ -144,41 +127,6 @@ def _sizes(result: Result, factors: list[float]) -> str:
                 if all(s and abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):  # fmt: skip
                     return form
     return ""
-
-
-def _power_of_product(result: Result, ratio: float) -> tuple[tuple[int, str], str, float] | None:
-    """(line, the base, the exponent) of a power that holds a factor, where this makes the ratio."""
-    source = result.ev.source
-    node = source.methods.get(result.method)
-    for part in ast.walk(node) if node is not None else ():
-        base, exponent = _power(part)
-        if not isinstance(base, ast.BinOp) or not isinstance(base.op, ast.Mult | ast.Div):
-            continue
-        for side in (base.right,) if isinstance(base.op, ast.Div) else (base.left, base.right):
-            value = side.value if isinstance(side, ast.Constant) else None
-            if not isinstance(value, int | float) or not value:
-                continue
-            factor = 1 / value if isinstance(base.op, ast.Div) else value
-            if abs(factor ** (exponent - 1) - ratio) <= 1e-6 * abs(ratio):
-                return source.line_of(part), ast.unparse(base), exponent
-    return None
-
-
-def _power(node: ast.AST) -> tuple[ast.AST | None, float]:
-    """(base, exponent) of a power with a number for its exponent, however it is written."""
-    base: ast.AST | None = None
-    exponent: ast.AST | None = None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-        base, exponent = node.left, node.right
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        of_torch = isinstance(node.func.value, ast.Name) and node.func.value.id == "torch"
-        given = [*([] if of_torch else [node.func.value]), *node.args]
-        if called(node) == "square" and given:
-            return given[0], 2.0
-        if called(node) == "pow" and len(given) == 2:
-            base, exponent = given
-    value = exponent.value if isinstance(exponent, ast.Constant) else None
-    return (base, float(value)) if isinstance(value, int | float) else (None, 1.0)
 
 
 # ---- terms and functions -------------------------------------------------------------------------

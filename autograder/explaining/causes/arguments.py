@@ -30,17 +30,6 @@ def other_order(ev: Evidence, finding: Finding) -> Reason | None:
     return Reason("argument/order", facts, ev.source.line_of(node))
 
 
-def number_for_dim(ev: Evidence, finding: Finding) -> Reason | None:
-    """torch.max(x, 0), which takes the number for a dimension and gives two tensors."""
-    node = ev.source.methods.get("forward")
-    for call in ast.walk(node) if node is not None and finding.facts.get("mine") == 2 else ():
-        if called(call) in ("max", "min") and call.args:  # type: ignore[attr-defined]
-            last = call.args[-1]  # type: ignore[attr-defined]
-            if isinstance(last, ast.Constant) and last.value == 0:
-                return Reason("argument/dimension", {"call": ast.unparse(call)[:40]}, ev.source.line_of(call))  # fmt: skip
-    return None
-
-
 def number_made(ev: Evidence, finding: Finding) -> Reason | None:
     """Which call makes a Python number of the result, or the line that returns one."""
     for name in ("item", "float", "tolist"):

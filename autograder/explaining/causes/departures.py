@@ -1,8 +1,7 @@
 """Where a wrong value was made: the first operation on its way whose numbers no right answer has.
 
-A run that was found wrong is repeated with every operation recorded, and so are those of the reference,
-of the exercise's right answers and of known mistakes that have this result right. From the wrong result
-the way goes back through operations, names, helper functions and saved tensors alike.
+A run that was found wrong is repeated with every operation recorded, and so are those of the reference
+and of the exercise's right answers. From the wrong result the way goes back through operations, names, helper functions and saved tensors alike.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from autograder.running.value_flow import Flow, Value, flow_of
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 _MOST = 8  # right answers of an exercise whose numbers are looked at
-_MOST_MISTAKES = 16  # known mistakes whose numbers are, where they have this result right
 Place = tuple[str, int]  # ("output", 0), ("gradient", 1)
 
 
@@ -81,18 +79,17 @@ class RightNumbers:
             self.given.add(numbers)
         for numbers in (*given, *(v.numbers for v in self.values)):
             self.toward.add(numbers)
-        sure = (v for f in flows[: _MOST + 1] for v in f.values)
-        for numbers in (*given, *(v.numbers for v in (*self.values, *sure))):
+        for numbers in (*given, *(v.numbers for f in flows for v in f.values)):
             self.every.add(numbers)
 
 
 def _flows(ev: Evidence, question: Question) -> list[Flow]:
-    """The runs of the reference, of right answers and of known mistakes, in this order."""
+    """The runs of the reference and of right answers."""
     known = _known.setdefault(ev.references, {})
     if question.id not in known:
         scenarios = {s.name: s for s in ev.exercise.scenarios}
         right = known_answers(ev.exercise, right=True)[:_MOST]
-        answers = map(loaded, (*right, *known_answers(ev.exercise)[:_MOST_MISTAKES]))
+        answers = map(loaded, right)
         with contained():
             known[question.id] = [
                 _of_reference(ev, question),

@@ -28,7 +28,7 @@ def made_in(values: Iterable[Value], dtype: str, x: str) -> dict[str, Any] | Non
 
 
 def _reason(code: str, facts: dict[str, Any] | None) -> Reason | None:
-    return facts and Reason(code, facts, (int(facts["line"]), str(facts["source"])))
+    return None if facts is None else Reason(code, facts, (int(facts["line"]), str(facts["source"])))  # fmt: skip
 
 
 def of_result(ev: Evidence, finding: Finding) -> Reason | None:
@@ -42,7 +42,11 @@ def of_result(ev: Evidence, finding: Finding) -> Reason | None:
     place = ("output", int(finding.facts.get("place") or 0)) if output else ("gradient", finding.position or 0)  # fmt: skip
     end = ev.flow(finding.pair.question).results.get(place)
     x = ev.argument(0) if output else "grad_output"
-    return end and _reason(finding.cause, made_in(ancestors(end), str(facts.get("mine")), x))
+    return (
+        None
+        if end is None
+        else _reason(finding.cause, made_in(ancestors(end), str(facts.get("mine")), x))
+    )
 
 
 def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:

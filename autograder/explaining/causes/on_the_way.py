@@ -30,7 +30,9 @@ def masked(result: Result) -> Reason | None:
     if everywhere and result.all(lambda s: close(s.got, s.pair.question.upstream[0])):
         last = everywhere[-1]
         found = replace(found, line=last.line or 0, text=last.text, value=last)
-    return _reason(_of_mask(result, found), found) if found.value.mask else None
+    reason = _reason(_of_mask(result, found), found) if found.value.mask else None
+    nothing = result.all(lambda s: not bool(s.got.any()), wrong_only=True)
+    return replace(reason, rule="gradient-zero") if reason is not None and nothing else reason
 
 
 def over_no_dimension(result: Result) -> Reason | None:

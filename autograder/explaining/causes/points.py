@@ -27,8 +27,6 @@ def at_point(ev: Evidence, finding: Finding) -> Reason | None:
     got, right, x = pair.raw(i), pair.right(i), pair.question.args[i]
     if not isinstance(got, Tensor) or right is None or got.shape != right.shape:
         return None
-    if (whole := _gives_up(ev, got, right)) is not None:
-        return whole
     shares = _shares(pair, got, right)
     if shares is None:
         return None
@@ -53,14 +51,6 @@ def _shares(pair: Pair, got: Tensor, right: Tensor) -> tuple[str, str] | None:
         return None
     mine, asked = (_SHARES.get(each.pop()) for each in both)
     return (mine, asked) if mine is not None and asked is not None else None
-
-
-def _gives_up(ev: Evidence, got: Tensor, right: Tensor) -> Reason | None:
-    """One special element that makes the whole gradient 0, as an `if` decides for the whole tensor."""
-    if got.numel() < 2 or bool(got.any()) or not bool(right.any()):
-        return None
-    place = condition_on_all(ev.source, "backward", ("any", "all"))
-    return None if place is None else Reason("special/whole", line=place)
 
 
 def for_the_whole(result: Result) -> Reason | None:

@@ -80,20 +80,8 @@ def _odd(ev: Evidence, finding: Finding) -> Reason | None:
     return None
 
 
-_RANDOM = ("rand", "randn", "rand_like", "randn_like", "uniform_", "normal_", "exponential_", "bernoulli", "dropout")  # fmt: skip
-
-
-def _draws(result: Result) -> Reason | None:
-    """An output for which the learner's own code draws random numbers."""
-    if result.kind != "output":
-        return None
-    mentions = (result.ev.source.first_mention(result.method, name) for name in _RANDOM)
-    line = next((m for m in mentions if m), None)
-    return line and Reason("value/draws", line=line)
-
-
 VALUES: Sequence[_Reason] = (
-    kept_in_half, on_the_way.over_no_dimension, _draws, points.for_the_whole, upstream.ignored, upstream.passed_on, alterations.one_number,
+    kept_in_half, on_the_way.over_no_dimension, points.for_the_whole, upstream.ignored, upstream.passed_on, alterations.one_number,
     alterations.turned, alterations.scaled, alterations.transposed, upstream.not_linear, other_upstream,
     other_arguments, alterations.scaled_somehow, summed_otherwise, alterations.altered,
     on_the_way.departed, regions.in_one_region, regions.in_cases_of_a_kind, on_the_way.first_wrong,

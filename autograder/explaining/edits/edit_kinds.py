@@ -31,6 +31,5 @@ KINDS: tuple[Callable[[Place], Iterator[Edit]], ...] = (
 def edits(tree: Tree) -> list[Edit]:
     """All edits of a tree: by rank, and with the same rank in the order of the code."""
     found = [edit for place in places(tree) for kind in KINDS for edit in kind(place)]
-    found += joint_edits.kept_for_nothing(tree)
     found += joint_edits.everywhere(found)
     return sorted(found, key=lambda edit: edit.rank)

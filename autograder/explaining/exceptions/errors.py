@@ -24,9 +24,7 @@ _ASKED: tuple[Callable[[Evidence, Finding, Failure], Told | None], ...] = (
     lines.whole_tuple,
     lines.optional,
     lines.gradient_of_nothing,
-    lines.divides_numbers,
     tensors.met,
-    lines.names_call,
 )
 
 

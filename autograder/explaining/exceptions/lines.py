@@ -145,36 +145,6 @@ def _keeps_graph(call: ast.AST) -> bool:
     return any(k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False") for k in keywords)  # fmt: skip
 
 
-def divides_numbers(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
-    """1 / x.shape[dim]: a division of plain numbers, by 0."""
-    if failure.kind != "ZeroDivisionError":
-        return None
-    found = [ast.unparse(n) for n in statements(ev, failure) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div | ast.FloorDiv | ast.Mod)]  # fmt: skip
-    return "stops/divides", {"written": found[0] if len(found) == 1 and len(found[0]) <= 40 else ""}
-
-
-def names_call(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
-    """The call of this line that names a dimension or an equation which the tensor has not got."""
-    calls = [n for n in statements(ev, failure) if isinstance(n, ast.Call)]
-    if found := re.search(r"range of \[(-\d+), (\d+)\], but got (-?\d+)\)", failure.words):
-        count, got = int(found[2]) + 1, int(found[3])
-        for call in calls:
-            values = [ast.unparse(v) for v in (*call.args, *(k.value for k in call.keywords))]
-            if str(got) in values:
-                written = f"{called(call)}({', '.join(map(ast.unparse, (*call.args, *call.keywords)))})"  # fmt: skip
-                return "stops/names-dimension", {
-                    "written": written[:50],
-                    "got": got,
-                    "count": count,
-                }
-    for call in calls:
-        found = re.search(r"equation \((\d+)\).* dimensions \((\d+)\) for operand (\d+)", failure.words)  # fmt: skip
-        if found and called(call) == "einsum" and int(found[3]) < len(call.args) - 1:
-            facts = {"equation": ast.unparse(call.args[0]), "operand": ast.unparse(call.args[int(found[3]) + 1])[:30]}  # fmt: skip
-            return "stops/einsum", {**facts, "named": int(found[1]), "count": int(found[2])}
-    return None
-
-
 def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """The learner's own raise or assert."""
     if not failure.raised_by_learner:
