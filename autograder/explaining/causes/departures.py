@@ -151,11 +151,21 @@ class Departure:
     instead: Value | None = None
 
 
+_found: WeakKeyDictionary[Evidence, dict[tuple[str, Place], Departure | None]] = WeakKeyDictionary()
+
+
 def departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
     """Where a result of a run goes wrong; None where no run tells.
 
     method  whose work the result is
     """
+    found = _found.setdefault(ev, {})
+    if (question.id, place) not in found:
+        found[question.id, place] = _departure(ev, question, place, method)
+    return found[question.id, place]
+
+
+def _departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
     end = ev.flow(question).results.get(place) if ev.flow is not None else None
     if end is None:
         return None

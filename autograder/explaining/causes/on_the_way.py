@@ -22,16 +22,18 @@ _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum"
 
 
 def masked(result: Result) -> Reason | None:
-    """A mask that is not the right one: the first wrong value, or what lets all of grad_output through."""
-    found = departure_of(result) if result.kind == "gradient" else None
-    if found is None:
+    """What lets all of grad_output through, or nothing: a mask that is the same everywhere."""
+    if result.kind != "gradient":
         return None
-    everywhere = [v for v in found.mine if v.line is not None and doubtful(v) == 1]
-    if everywhere and result.all(lambda s: close(s.got, s.pair.question.upstream[0])):
-        last = everywhere[-1]
-        found = replace(found, line=last.line or 0, text=last.text, value=last)
-    reason = _reason(_of_mask(result, found), found) if found.value.mask else None
+    passes = result.all(lambda s: close(s.got, s.pair.question.upstream[0]))
     nothing = result.all(lambda s: not bool(s.got.any()), wrong_only=True)
+    found = departure_of(result) if passes or nothing else None
+    alike = [v for v in found.mine if v.line is not None and doubtful(v) == 1] if found is not None else []  # fmt: skip
+    if found is None or not alike:
+        return None
+    last = alike[-1]
+    found = replace(found, line=last.line or 0, text=last.text, value=last)
+    reason = _reason(_of_mask(result, found), found)
     return replace(reason, rule="gradient-zero") if reason is not None and nothing else reason
 
 
@@ -50,7 +52,8 @@ def departed(result: Result) -> Reason | None:
     found = departure_of(result)
     if found is None:
         return None
-    return None if found.value.mask else _reason(_told(result, found), found)
+    told = _of_mask(result, found) if found.value.mask else _told(result, found)
+    return _reason(told, found)
 
 
 def _reason(told: tuple[str, dict[str, Any]] | None, found: Departure) -> Reason | None:

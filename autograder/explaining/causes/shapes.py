@@ -76,6 +76,19 @@ def _only_leading_are_summed(result: Result) -> bool:
     return any(s.summed for s in found) and all(s.summed == s.telling(s.leading) for s in found)
 
 
+def moved(result: Result) -> Reason | None:
+    """The right numbers, with the dimension dim in another place."""
+    names = result.ev.exercise.argument_names
+    if "dim" not in names or result.place != 0:
+        return None
+    dim = names.index("dim")
+    for place in (-1, 0):
+        if result.all(lambda s, p=place: close(s.got, s.right.movedim(s.pair.question.args[dim], p)), wrong_only=True):  # type: ignore[misc]  # fmt: skip
+            rule = "gradient-transposed" if result.kind == "gradient" else ""
+            return Reason("shape/moved", {"last": place == -1, "place": place}, rule=rule)
+    return None
+
+
 def of_another_argument(result: Result) -> Reason | None:
     """What came is the gradient of another argument, or has the shape of one."""
     if result.kind != "gradient":
@@ -130,5 +143,5 @@ def _is_reduction(
 
 
 SHAPES = (
-    done_to_the_shape, of_another_argument, summed_otherwise, reduced,
+    moved, done_to_the_shape, of_another_argument, summed_otherwise, reduced,
 )  # fmt: skip
