@@ -47,8 +47,8 @@ class Value:
         except (SyntaxError, ValueError):
             return self.text
         value = getattr(statement, "value", None)
-        parts = value.elts if isinstance(value, ast.Tuple) else [value]
-        parts = [p for p in parts if p is not None and not isinstance(p, ast.Constant)]
+        elements = value.elts if isinstance(value, ast.Tuple) else [value]
+        parts = [p for p in elements if isinstance(p, ast.AST) and not isinstance(p, ast.Constant)]
         return ast.unparse(parts[0]) if len(parts) == 1 else self.text
 
 

@@ -58,7 +58,8 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
     for j in {j for p in pairs for j in p.question.wants if j != i}:
         both = [p for p in pairs if j in p.question.wants]
         if both and all(close(p.raw(i), p.right(j)) and close(p.raw(j), p.right(i)) for p in both):
-            return Reason("gradient/swapped", {"other": ev.argument(j)}, rule="gradient-swapped")
+            line = ev.source.returned(one.method, pairs[0].answer.returned_at)
+            return Reason("gradient/swapped", {"other": ev.argument(j)}, line, "gradient-swapped")
     return None
 
 

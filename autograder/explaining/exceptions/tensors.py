@@ -10,13 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.references import reference_arguments
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
-from autograder.observation.compare import shape_words
+from autograder.observation.compare import close, shape_words
 from autograder.observation.observation import Failure, Operand
 
 Shape = tuple[int, ...]
 Told = tuple[str, dict[str, Any]]
+_PRODUCT = r"@|matmul|\bmm\(|\bdot\(|\bmv\(|bmm"
 _WORDS = {"select": "index"}  # as a learner calls it
 # What takes tensors of so many dimensions only.
 _DIMENSIONS = {"mm": 2, "addmm": 2, "t": 2, "bmm": 3, "baddbmm": 3, "mv": 2, "addmv": 2}
@@ -138,6 +140,8 @@ def _with_its_line(operand: Operand, failure: Failure) -> str:
 def _of_matrices(ev: Evidence, pair: Pair, failure: Failure) -> Told | None:
     """A matrix product of shapes that do not fit, or of tensors that are no matrices."""
     name, shapes = failure.operation, [o.shape for o in failure.operands]
+    if re.search(_PRODUCT, failure.source) and shapes and _by_elements(ev, pair):
+        return "stops/product-for-elements", {"name": ev.exercise.name}
     added = name in ("addmm", "addmv", "baddbmm")  # the first tensor is added
     odd = [s for s in shapes[added:] if len(s) != _DIMENSIONS.get(name, len(s))]
     if odd and re.search("matri|dimensions|3D|2D|tensors", failure.words):
@@ -153,3 +157,24 @@ def _of_matrices(ev: Evidence, pair: Pair, failure: Failure) -> Told | None:
     fitting = [words for words, good in (("the first", a == c), ("the second", b == d)) if good]
     return "stops/transposed", {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d),
                                 "turn": " or ".join(fitting)}  # fmt: skip
+
+
+def _by_elements(ev: Evidence, pair: Pair) -> bool:
+    """Whether every element of the output comes from one element of each argument: tried on two."""
+    args, outputs = reference_arguments(pair.question), pair.expected.outputs
+    if len(outputs) != 1 or not isinstance(outputs[0], Tensor) or outputs[0].numel() == 0:
+        return False
+    whole = outputs[0].detach()
+    for place in (0, whole.numel() - 1):
+        try:
+            single = [
+                a.detach().expand(whole.shape).reshape(-1)[place] if isinstance(a, Tensor) else a
+                for a in args
+            ]
+            with torch.no_grad():
+                made = ev.exercise.reference(*single)
+        except Exception:  # another call need not make sense for this reference
+            return False
+        if not isinstance(made, Tensor) or not close(made, whole.reshape(-1)[place]):
+            return False
+    return True
