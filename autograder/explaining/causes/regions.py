@@ -45,12 +45,6 @@ def in_some_cases(result: Result) -> Reason | None:
     return Reason("value/cases", cases_apart(result), symptom=True)
 
 
-def in_cases_of_a_kind(result: Result) -> Reason | None:
-    """The same where a property tells them apart."""
-    found = in_some_cases(result)
-    return found if found is not None and "right_when" in found.facts else None
-
-
 _Property = tuple[str, Callable[[Pair], bool]]
 
 

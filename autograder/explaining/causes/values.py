@@ -85,8 +85,7 @@ VALUES: Sequence[_Reason] = (
     kept_in_half, on_the_way.over_no_dimension, points.for_the_whole, upstream.ignored, upstream.passed_on, alterations.one_number,
     alterations.turned, alterations.scaled, alterations.transposed, upstream.not_linear, other_upstream,
     other_arguments, alterations.scaled_somehow, summed_otherwise, alterations.altered,
-    on_the_way.departed, regions.in_one_region, regions.in_cases_of_a_kind, on_the_way.first_wrong,
-    regions.in_some_cases,
+    on_the_way.departed, regions.in_one_region, regions.in_some_cases, on_the_way.first_wrong,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
