@@ -3,39 +3,24 @@
 Autograd computes everything: the weights forward, and backward the gradients at the output, at the
 weights and at the scores. The softmax couples a row, so the gradient at a score also depends on
 the other keys' gradients; the mask makes weight and gradient of a score zero together.
+
+A learner's own attention shows the same without being opened: with keys √n·1 its queries are the
+scores, and with values 1 its output is the weights. So its gradient at the queries is that at the scores.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.contract.friendly_error import refusal
+from widgets.attention_head import Head, OwnAttention, run_head, two_digits
+from widgets.attention_tiles import sweep_of_tiles
 from widgets.explorer import Exploration, Explorer, Frame, Grid, Sweep, short
-from widgets.wording import number
+from widgets.wording import number, stopped
 
 MOST = 12  # queries and keys that fit on a screen
-
-
-@dataclass(frozen=True)
-class Head:
-    """One head run forward and backward. All have shape (queries, keys) but `name`.
-
-    scores           q kᵀ / √d, before the mask
-    allowed          True where the query may look at the key
-    weights          softmax over the allowed keys; 0 in a row that allows none
-    weight_gradient  ∂L/∂weights
-    score_gradient   ∂L/∂scores; an additive mask of this shape would get the same
-    """
-
-    name: str
-    scores: Tensor
-    allowed: Tensor
-    weights: Tensor
-    weight_gradient: Tensor
-    score_gradient: Tensor
 
 
 def attention_map(
@@ -45,6 +30,7 @@ def attention_map(
     mask: Tensor | None = None,
     grad_output: Tensor | None = None,
     tokens: Sequence[str] | None = None,
+    by: Any = None,
 ) -> Explorer:
     """Slide the query: attention weights, mask and their gradients for one head.
 
@@ -56,12 +42,16 @@ def attention_map(
         grad_output: the upstream gradient, (queries, d_v); by default that of half the sum of the
             squared output, which is the output itself.
         tokens: names of the keys, and of the queries where they are as many; by default "0", "1", …
+        by: an attention of your own, such as `LeanAttention` or `FlashAttention`: a Function class or
+            a function of q, k, v and whatever it calls mask, scale, causal or block_size. Weights and
+            gradients are then its own. With a block_size the tiles can be walked through, too. What it
+            raises is shown.
 
     Raises:
         ValueError: for shapes that do not fit together or are too large, or for a mask that is not
             boolean.
     """
-    return Explorer(exploration_of_attention(q, k, v, mask, grad_output, tokens))
+    return Explorer(exploration_of_attention(q, k, v, mask, grad_output, tokens, by))
 
 
 def exploration_of_attention(
@@ -71,6 +61,7 @@ def exploration_of_attention(
     mask: Tensor | None = None,
     grad_output: Tensor | None = None,
     tokens: Sequence[str] | None = None,
+    by: Any = None,
 ) -> Exploration:
     """One sweep for each mask; its frames are queries."""
     if q is None and k is None and v is None:
@@ -86,27 +77,24 @@ def exploration_of_attention(
     if len(columns) != keys:
         raise refusal(f"There are {len(columns)} tokens for {keys} keys.")
     rows = columns if queries == keys else tuple(map(str, range(queries)))
-    heads = [run_head(name, q, k, v, allowed, grad_output) for name, allowed in masks.items()]
-    title = "Attention weights and their gradients, one head"
-    return Exploration(title, "Mask", "Query", tuple(_sweep(head, rows, columns) for head in heads))
-
-
-def run_head(
-    name: str, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, grad_output: Tensor | None = None
-) -> Head:
-    """Forward and backward of softmax(q kᵀ / √d + mask) v, in float64."""
-    q, k, v = (one.detach().double().cpu() for one in (q, k, v))
-    allowed = allowed.detach().cpu()
-    scores = (q @ k.T / math.sqrt(q.shape[1])).requires_grad_()
-    with torch.enable_grad():
-        # −inf in a row that allows nothing gives NaN, so such a row is left open and zeroed after.
-        open_rows = allowed | ~allowed.any(1, keepdim=True)
-        weights = scores.masked_fill(~open_rows, -math.inf).softmax(1)
-        weights = weights.masked_fill(~allowed, 0.0)
-        output = weights @ v
-    upstream = output.detach() if grad_output is None else grad_output.detach().double().cpu()
-    of_weights, of_scores = torch.autograd.grad(output, (weights, scores), upstream)
-    return Head(name, scores.detach(), allowed, weights.detach(), of_weights, of_scores)
+    right = [run_head(name, q, k, v, allowed, grad_output) for name, allowed in masks.items()]
+    if by is None:
+        sweeps = [_sweep(head, rows, columns) for head in right]
+        title = "Attention weights and their gradients, one head"
+        return Exploration(title, "Mask", "Query", tuple(sweeps))
+    own = OwnAttention(by)
+    sweeps = []
+    for head in right:
+        try:
+            mine = own.head(head)
+        except Exception as error:
+            sweeps.append(_stopped(head, own.name, error, len(rows)))
+        else:
+            sweeps.append(_sweep(mine, rows, columns, head))
+            if own.in_tiles:
+                sweeps.append(sweep_of_tiles(own, head, q, k, v, (rows, columns)))
+    title = f"Attention weights and their gradients, one head, by your `{own.name}`"
+    return Exploration(title, "Mask", "Place", tuple(sweeps))
 
 
 def _refuse_what_does_not_fit(
@@ -126,12 +114,20 @@ def _refuse_what_does_not_fit(
         raise refusal(f"grad_output has the output's shape ({len(q)}, {v.shape[1]}).")
 
 
-def _sweep(head: Head, rows: tuple[str, ...], columns: tuple[str, ...]) -> Sweep:
+def _stopped(head: Head, name: str, error: Exception, queries: int) -> Sweep:
+    """Where the learner's attention stops: why, at every place of the slider."""
+    words = f"{name} {stopped(error, name)}".replace("{", "(")
+    error.__traceback__ = None
+    return Sweep(head.name, tuple(Frame(f"query {i}", ()) for i in range(queries)), words)
+
+
+def _sweep(
+    head: Head, rows: tuple[str, ...], columns: tuple[str, ...], right: Head | None = None
+) -> Sweep:
     def grid(title: str, values: Tensor, closed: str) -> Grid:
         texts = tuple(
             tuple(
-                _two_digits(value) if ok else closed
-                for value, ok in zip(line, allowed, strict=True)
+                two_digits(value) if ok else closed for value, ok in zip(line, allowed, strict=True)
             )
             for line, allowed in zip(values.tolist(), head.allowed.tolist(), strict=True)
         )
@@ -141,7 +137,7 @@ def _sweep(head: Head, rows: tuple[str, ...], columns: tuple[str, ...]) -> Sweep
     cells = len(columns)
     return Sweep(
         name=head.name,
-        frames=tuple(_frame(head, i, rows[i], columns) for i in range(len(rows))),
+        frames=tuple(_frame(head, i, rows[i], columns, right) for i in range(len(rows))),
         status="{0}",
         head=(
             "key",
@@ -162,15 +158,26 @@ def _sweep(head: Head, rows: tuple[str, ...], columns: tuple[str, ...]) -> Sweep
     )
 
 
-def _two_digits(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
-
-
-def _frame(head: Head, i: int, query: str, columns: tuple[str, ...]) -> Frame:
+def _frame(head: Head, i: int, query: str, columns: tuple[str, ...], right: Head | None) -> Frame:
     parts = (head.scores, head.weights, head.weight_gradient, head.score_gradient)
     numbers = [number(short(value) + 0.0) for part in parts for value in part[i].tolist()]
     allowed = ["✓ yes" if ok else "✕ no" for ok in head.allowed[i].tolist()]
-    return Frame(f"query {query}", (_told(head, i, columns), *allowed, *numbers), row=i)
+    told = _told(head, i, columns) + (_wrong(head, right, i, columns) if right else "")
+    return Frame(f"query {query}", (told, *allowed, *numbers), row=i)
+
+
+def _wrong(head: Head, right: Head, i: int, columns: tuple[str, ...]) -> str:
+    """ " ✗ The weight of key 2 is 0.5 here, and 0.25 in softmax attention." for the first that differs."""
+    for what, mine, wanted in (
+        ("weight of", head.weights[i], right.weights[i]),
+        ("gradient at the score of", head.score_gradient[i], right.score_gradient[i]),
+    ):
+        close = torch.isclose(mine, wanted, rtol=1e-6, atol=1e-9)
+        if not close.all():
+            j = int((~close).nonzero()[0])
+            got, want = (number(short(one[j].item())) for one in (mine, wanted))
+            return f" ✗ The {what} key {columns[j]} is {got} here, and {want} in softmax attention."
+    return ""
 
 
 def _told(head: Head, i: int, columns: tuple[str, ...]) -> str:

@@ -36,7 +36,6 @@ PLACES = torch.arange(-40, 41, dtype=torch.float64) / 10
 START = 50  # x = 1
 NUDGE = 1e-3  # far above what float32 rounds off, far below what bends a curve
 AGREES = 0.01  # relative; the slope from nudging is good to about four digits
-LOWEST, HIGHEST = -20.0, 20.0  # what diagrams show at most, else exp flattens everything
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,7 @@ def _panels(runs: Sequence[Run]) -> tuple[Panel, ...]:
             "x",
             "value",
             ends,
-            _range(y for _, y in values),
+            spanned([y for _, y in values]),
             (Curve("forward", pieces(values)),),
         ),
         Panel(
@@ -179,17 +178,13 @@ def _panels(runs: Sequence[Run]) -> tuple[Panel, ...]:
             "x",
             "gradient",
             ends,
-            _range([y for _, y in gradients] + [y for _, y in slopes]),
+            spanned([y for _, y in gradients] + [y for _, y in slopes]),
             (
                 Curve("slope of the curve", pieces(slopes), 2),
                 Curve("what backward returns", pieces(gradients), 1),
             ),
         ),
     )
-
-
-def _range(values: Any) -> tuple[float, float]:
-    return spanned([min(HIGHEST, max(LOWEST, v)) for v in values if v == v])
 
 
 def _frame(run: Run, saves: int) -> Frame:

@@ -5,17 +5,18 @@ place of the slider. The browser only moves between frames, so no step waits for
 """
 
 import base64
-import html
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import traitlets
 
 from autograder.reporting import markup
+from widgets.figure import image_tag
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.steps import plain
 
 Point = tuple[float, float]
+WIDTH = 760  # of the picture that stands in, in CSS pixels
 TOLD = 5  # frames of a sweep that the text tells, spread evenly
 
 
@@ -63,6 +64,7 @@ class Frame:
     lines   (panel, x0, y0, x1, y1): a thin straight line, as a tangent
     curves  (panel, Curve): drawn here besides the panel's own
     row     which row of the grids
+    grids   shown here besides the sweep's own
     """
 
     place: str
@@ -71,6 +73,7 @@ class Frame:
     lines: tuple[tuple[int, float, float, float, float], ...] = ()
     curves: tuple[tuple[int, Curve], ...] = ()
     row: int = -1
+    grids: tuple[Grid, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,13 +163,12 @@ class Explorer(LiveWidget):
         sweep = self.exploration.sweeps[self.chosen]
         position = min(self.position, len(sweep.frames) - 1)
         encoded = base64.b64encode(picture(sweep, position)).decode()
-        alt = html.escape(plain(f"{self.title}. {sweep.said(position)}"))
+        alt = plain(f"{self.title}. {sweep.said(position)}")
         items = "".join(f"<li>{markup.as_html(told)}</li>" for told in self.exploration.told())
+        image = image_tag(f"image/png;base64,{encoded}", alt, WIDTH)
         return {
             "text/plain": str(self),
-            "text/html": f"<p>{markup.as_html(self.title)}</p>"
-            f'<img src="data:image/png;base64,{encoded}" alt="{alt}" '
-            f'style="background:#fff;border-radius:6px;height:auto;max-width:100%"><ol>{items}</ol>',
+            "text/html": f"<p>{markup.as_html(self.title)}</p>{image}<ol>{items}</ol>",
             "image/png": encoded,
         }
 

@@ -19,12 +19,13 @@ DOTS_PER_INCH = 110
 
 def picture(sweep: Sweep, position: int) -> bytes:
     """A PNG of the diagrams and grids; the same bytes for the same frame."""
-    count = max(1, len(sweep.panels) + len(sweep.grids))
+    grids = (*sweep.grids, *sweep.frames[position].grids)
+    count = max(1, len(sweep.panels) + len(grids))
     figure = Figure(figsize=(4.2 * count, 3.4), dpi=DOTS_PER_INCH, layout="constrained")
     places = list(figure.subplots(1, count, squeeze=False)[0])
     for index, panel in enumerate(sweep.panels):
         _draw_panel(places.pop(0), panel, sweep, position, index)
-    for grid in sweep.grids:
+    for grid in grids:
         _draw_grid(places.pop(0), grid, sweep.frames[position].row)
     for unused in places:
         unused.axis("off")

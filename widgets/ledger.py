@@ -70,6 +70,20 @@ class Ledger:
             own = size(e.counted) if e.counted else "nothing"
             yield e.keeper, e.held_as, e.what, shape, e.dtype, size(e.bytes), own, e.until
 
+    def tray(self, most: int) -> str:
+        """A card with a bar for each entry, as long as its extra bytes; `most` fills the card."""
+        bars = "".join(
+            f"<li><strong>{html.escape(e.keeper)}</strong> {html.escape(e.held_as)}, "
+            f"{html.escape(e.what)}: {size(e.counted) if e.counted else 'nothing extra'}"
+            f'<div style="width:{100 * e.counted / max(1, most):.1f}%;height:0.7em;'
+            f'background:#56b4e9;border-left:2px solid currentColor"></div></li>'
+            for e in self.entries
+        )
+        return (
+            '<div style="flex:1 1 20em;border:1px solid currentColor;border-radius:6px;padding:0 1em">'
+            f"<p>{html.escape(self.summary)}</p><ul>{bars}</ul></div>"
+        )
+
     def __repr__(self) -> str:
         rows = [HEAD, *self._rows()]
         widths = [max(len(row[i]) for row in rows) for i in range(len(HEAD))]
@@ -96,19 +110,41 @@ class Ledger:
         )
 
 
+@dataclass(frozen=True)
+class Ledgers:
+    """Several ledgers side by side: what is kept is drawn on one scale, and the tables follow."""
+
+    every: tuple[Ledger, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.every))
+
+    def _repr_html_(self) -> str:
+        most = max((e.counted for one in self.every for e in one.entries), default=0)
+        trays = "".join(one.tray(most) for one in self.every)
+        tables = "".join(one._repr_html_() for one in self.every)
+        return (
+            f'<div style="display:flex;flex-wrap:wrap;gap:1em">{trays}</div>'
+            f"<details><summary>Shapes, dtypes, and until when</summary>{tables}</details>"
+        )
+
+
 HEAD = ("kept by", "as", "is", "shape", "dtype", "size", "extra", "until")
 
 
-def saved_ledger(fn: Any, *inputs: Any) -> Ledger:
+def saved_ledger(fn: Any, *inputs: Any) -> Any:
     """A table of what fn(*inputs) keeps for backward.
 
     Args:
-        fn: a Function class, its apply, or any function of tensors.
+        fn: a Function class, its apply, or any function of tensors; or a list of them, which are
+            then shown side by side, their bytes on one scale.
         inputs: its arguments; they are copied. Where no tensor requires a gradient, all
             floating-point ones do.
 
     What fn raises is said in the ledger.
     """
+    if isinstance(fn, list | tuple):
+        return Ledgers(tuple(saved_ledger(one, *inputs) for one in fn))
     function, name = callable_and_name(fn)
     names = parameters(function)
     try:

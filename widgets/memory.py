@@ -206,8 +206,18 @@ def _sweep(count: int, measured: dict[int, Timeline]) -> Sweep:
             ("operations forward, loss included", str(plain.turn), "{4}"),
             ("operations backward, recomputed ones included", str(plain.steps_back), "{3}"),
         ),
-        panels=(panel,),
+        panels=(panel, _valley(measured, (low, high))),
         start=list(measured).index(least),
+    )
+
+
+def _valley(measured: dict[int, Timeline], up: tuple[float, float]) -> Panel:
+    """The peak over the number of segments; 0 is without checkpointing."""
+    points = tuple((float(n), round(t.peak / KIB, 1)) for n, t in sorted(measured.items()))
+    across = (-0.5, max(measured) + 0.5)
+    curve = Curve("the peak", (points,), 2)
+    return Panel(
+        "The peak over the number of segments", "segments (0: none)", "KiB", across, up, (curve,)
     )
 
 
@@ -234,7 +244,10 @@ def _frame(
             f"{100 * timeline.peak / max(1, plain.peak):.0f} %",
             str(timeline.steps_back - plain.steps_back),
         ),
-        marks=((0, 0, peak + 1.0, timeline.peak / KIB),),
+        marks=(
+            (0, 0, peak + 1.0, timeline.peak / KIB),
+            (1, 0, float(segments), timeline.peak / KIB),
+        ),
         lines=((0, turn, up[0], turn, up[1]),),
         curves=((0, _curve(f"here: {place} (● the peak, | where backward begins)", timeline, 0)),),
     )

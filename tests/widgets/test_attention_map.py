@@ -4,9 +4,11 @@ import math
 
 import pytest
 import torch
+from torch.autograd import Function
 from torch.nn.functional import scaled_dot_product_attention
 
-from widgets.attention import attention_map, run_head
+from widgets.attention import attention_map
+from widgets.attention_head import run_head
 from widgets.explorer import filled
 
 
@@ -95,3 +97,103 @@ def test_what_does_not_fit_is_refused(change, problem):
     arguments = dict(zip("qkv", three(), strict=True)) | change
     with pytest.raises(ValueError, match=problem):
         attention_map(**arguments)
+
+
+class MyAttention(Function):
+    """With a mask and a scale, as LeanAttention has them."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx, q, k, v, mask, scale):
+        scores = q @ k.transpose(-1, -2) * scale
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(-1)
+        ctx.save_for_backward(q, k, v, weights)
+        ctx.scale = scale
+        return weights @ v
+
+    @classmethod
+    def backward(cls, ctx, grad_output):
+        q, k, v, weights = ctx.saved_tensors
+        by_weights = grad_output @ v.transpose(-1, -2)
+        by_scores = (
+            weights * (by_weights - (by_weights * weights).sum(-1, keepdim=True)) * ctx.scale
+        )
+        by_scores = by_scores * cls.factor
+        return (
+            by_scores @ k,
+            by_scores.transpose(-1, -2) @ q,
+            weights.transpose(-1, -2) @ grad_output,
+            None,
+            None,
+        )
+
+
+class InTiles(MyAttention):
+    """Called as FlashAttention is."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, causal, block_size):
+        mask = torch.ones(q.shape[-2], k.shape[-2]).tril().bool() if causal else None
+        return MyAttention.forward(ctx, q, k, v, mask, q.shape[-1] ** -0.5)
+
+
+@pytest.mark.parametrize("own", [MyAttention, MyAttention.apply, InTiles])
+def test_a_learners_attention_shows_its_own_weights_and_gradients(own):
+    plain, mine = attention_map(), attention_map(by=own)
+    sweeps = [sweep for sweep in mine.exploration.sweeps if "tile" not in sweep.name]
+    for right, got in zip(plain.exploration.sweeps, sweeps, strict=True):
+        assert [grid.texts for grid in got.grids] == [grid.texts for grid in right.grids]
+        assert [frame.words for frame in got.frames] == [frame.words for frame in right.frames]
+    assert "by your" in mine.title
+
+
+def test_a_wrong_gradient_is_its_own_and_said():
+    class Doubled(MyAttention):
+        factor = 2.0
+
+    [first, *_] = attention_map(by=Doubled).exploration.sweeps
+    told = first.said(0)
+    assert "✗ The gradient at the score of key 0 is " in told
+    got, wanted = told.split("✗")[1].split(" is ")[1].split(" here, and ")
+    assert float(got) == pytest.approx(2 * float(wanted.split(" ")[0]), rel=1e-3)
+
+
+def test_tiles_fill_the_weights_and_end_with_the_output():
+    q, k, v = (
+        torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(i))
+        for i in range(3)
+    )
+    sweep = attention_map(q, k, v, by=InTiles).exploration.sweeps[1]
+    assert sweep.name == "no mask, tile by tile"
+    assert [frame.place for frame in sweep.frames][:4] == [
+        "tile (0, 0)",
+        "tile (0, 1)",
+        "tile (0, 2)",
+        "tile (1, 0)",
+    ]
+    seen, kept = sweep.frames[0].grids
+    assert sum(text != "·" for row in seen.texts for text in row) == 4
+    assert kept.texts[2] == ("·", "·", "·", "·")
+    seen, kept = sweep.frames[-1].grids
+    scores = q @ k.T / 2
+    assert torch.allclose(
+        torch.tensor(seen.values, dtype=torch.float64), scores.softmax(1), atol=1e-3
+    )
+    output = scores.softmax(1) @ v
+    top = scores.max(1).values
+    right = torch.stack([top, (scores - top[:, None]).exp().sum(1), *output.T[:2]], 1)
+    assert torch.allclose(torch.tensor(kept.values, dtype=torch.float64), right, atol=1e-3)
+    assert all(sweep.said(i) for i in range(9))
+
+
+def test_an_attention_that_is_not_written_says_so():
+    class LeanAttention(Function):
+        @staticmethod
+        def forward(ctx, q, k, v, mask, scale):
+            raise NotImplementedError()
+
+    said = attention_map(by=LeanAttention).exploration.sweeps[0].said(0)
+    assert said.startswith("no mask, query 0: LeanAttention is not written yet")

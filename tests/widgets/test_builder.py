@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch.autograd import Function
 
 from tests.widgets.functions import MySigmoid, Stub
 from widgets.builder import PLACES, function_builder, run_at
@@ -114,3 +115,22 @@ def test_the_code_of_a_class_in_a_notebook_is_found():
 
 def test_code_that_python_does_not_have_is_left_out():
     assert function_builder(torch.sigmoid).exploration.sweeps[0].code == ""
+
+
+def test_every_curve_and_mark_is_inside_of_its_diagram():
+    class Hundred(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output * 100
+
+    for sweep in function_builder(Hundred, "Exponential", "Cube").exploration.sweeps:
+        for index, panel in enumerate(sweep.panels):
+            marks = [mark[2:] for frame in sweep.frames for mark in frame.marks if mark[0] == index]
+            points = [point for curve in panel.curves for piece in curve.pieces for point in piece]
+            for x, y in (*marks, *points):
+                assert panel.x[0] <= x <= panel.x[1]
+                assert panel.y[0] <= y <= panel.y[1]

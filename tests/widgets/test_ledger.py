@@ -5,6 +5,7 @@ import importlib
 import pytest
 import torch
 from bs4 import BeautifulSoup
+from torch.autograd import Function
 
 from tests.widgets.functions import Largest, MySigmoid, Scaled, Square, Stub
 from widgets.ledger import BACKWARD, COLLECTOR, GRAPH, saved_ledger
@@ -132,3 +133,34 @@ def test_a_modules_parameters_are_kept_by_the_module_anyway():
         "Sequential keeps 96 bytes for backward, besides its inputs and parameters."
     )
     assert ledger.entries[0].what == "input 1"
+
+
+def test_two_choices_stand_side_by_side_on_one_scale():
+    """Between two linear layers the output is held by the next one anyway; the input is not."""
+    first, second = (torch.randn(8, 8, requires_grad=True) for _ in range(2))
+
+    class FromInput(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.sigmoid(x)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            y = torch.sigmoid(ctx.saved_tensors[0])
+            return grad_output * y * (1 - y)
+
+    def output_kept(x):
+        return torch.sigmoid(x @ first) @ second
+
+    def input_kept(x):
+        return FromInput.apply(x @ first) @ second
+
+    x = torch.randn(4, 8)
+    both = saved_ledger([output_kept, input_kept], x)
+    assert [one.total for one in both.every] == [128, 256]
+    assert repr(both) == f"{saved_ledger(output_kept, x)}\n\n{saved_ledger(input_kept, x)}"
+    page = BeautifulSoup(both._repr_html_(), "html.parser")
+    assert len(page.find_all("table")) == 2
+    widths = [bar["style"].split("%")[0] for bar in page.select("li > div")]
+    assert {"width:0.0", "width:100.0"} == set(widths)

@@ -117,3 +117,13 @@ def test_a_checkpoint_of_ones_own_is_measured_and_what_it_raises_is_said():
     said = str(memory_timeline(blocks(), X, by=checkpoint_sequential))
     assert "checkpoint_sequential is not written yet" in said
     assert "no checkpoints" in said
+
+
+def test_the_peak_stands_over_the_number_of_segments():
+    [sweep] = memory_timeline().exploration.sweeps
+    [curve] = sweep.panels[1].curves
+    assert [n for n, _ in curve.pieces[0]] == [0, 1, 2, 3, 4, 6, 12]
+    for (n, peak), frame in zip(curve.pieces[0], sweep.frames, strict=True):
+        [(_, _, across, up)] = [mark for mark in frame.marks if mark[0] == 1]
+        assert across == n
+        assert up == pytest.approx(peak, abs=0.1)

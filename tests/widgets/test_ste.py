@@ -77,3 +77,14 @@ def test_only_places_there_are_can_be_set():
     view = ste_explorer()
     view.position, view.chosen = 10_000, 17
     assert (view.position, view.chosen) == (120, 2)
+
+
+def test_the_clipped_gradient_is_that_of_the_lesson_everywhere():
+    """FakeQuantize of lesson 04 on the same grid: also between 1.5 and 1.75, and at the ties."""
+    [quantise] = [step for step in STEPS if step.name == "quantise"]
+    exercise = find("FakeQuantize")
+    x = torch.linspace(-3, 3, 2401, dtype=torch.float64, requires_grad=True)
+    value = exercise.reference(x, SCALE, 0, QMIN, QMAX)
+    (right,) = torch.autograd.grad(value.sum(), x)
+    assert torch.equal(quantise.call(x.detach()), value.detach())
+    assert torch.equal(gradients(quantise, x.detach())[2], right)

@@ -123,6 +123,16 @@ function makeGrid(grid) {
   return { node: element("figure", {}, element("figcaption", {}, grid.title), svg), show };
 }
 
+// Grids that change from place to place.
+function makeChanging(sweep) {
+  const node = element("div", { class: "bbh-figures" });
+  const show = ({ grids }) => node.replaceChildren(...grids.map((grid) => makeGrid(grid)).map((made) => {
+    made.show({ row: -1 });
+    return made.node;
+  }));
+  return sweep.frames.some(({ grids }) => grids.length) ? [{ node, show }] : [];
+}
+
 function makeTable(sweep) {
   if (!sweep.rows.length) return { node: "", show() {} };
   const top = element("tr", {}, ...sweep.head.map((cell) => element("th", { scope: "col" }, cell)));
@@ -165,11 +175,11 @@ function render({ model, el }) {
     select.replaceChildren(...sweeps().map(({ name }, i) => element("option", { value: i }, name)));
     select.value = chosen;
     slider.max = sweep.frames.length - 1;
-    const parts = [...sweep.panels.map(makePanel), ...sweep.grids.map(makeGrid)];
+    const parts = [...sweep.panels.map(makePanel), ...sweep.grids.map(makeGrid), ...makeChanging(sweep)];
     const table = makeTable(sweep);
     figures.replaceChildren(...parts.map(({ node }) => node));
     details.replaceChildren(table.node);
-    if (sweep.code) details.append(element("p", { class: "bbh-title" }, "The code"), element("pre", { tabindex: "0", role: "group", "aria-label": `Code of ${sweep.name}`, ...KEEP_KEYS }, element("code", {}, sweep.code)));
+    if (sweep.code) details.append(element("div", { class: "bbh-code" }, element("p", { class: "bbh-title" }, "The code"), element("pre", { tabindex: "0", role: "group", "aria-label": `Code of ${sweep.name}`, ...KEEP_KEYS }, element("code", {}, sweep.code))));
     built = { sweep, parts: [...parts, table] };
     draw();
   };
