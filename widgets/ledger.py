@@ -125,7 +125,8 @@ class Ledgers:
         tables = "".join(one._repr_html_() for one in self.every)
         return (
             f'<div style="display:flex;flex-wrap:wrap;gap:1em">{trays}</div>'
-            f"<details><summary>Shapes, dtypes, and until when</summary>{tables}</details>"
+            '<details><summary data-lm-suppress-shortcuts="true">Shapes, dtypes, and until when'
+            f"</summary>{tables}</details>"
         )
 
 
