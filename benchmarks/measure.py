@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
+import re
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.profiler import profile
 
+_MARKS = re.compile(r"<!-- counted -->.*<!-- end -->", re.DOTALL)
 ROUND_S = 0.01  # each candidate runs at least this long in a round
 
 
@@ -149,3 +154,11 @@ def _timed(one: Pass, repeats: int) -> float:
 def _wait(one: Pass) -> None:
     if one.device.type == "cuda":
         torch.cuda.synchronize()
+
+
+def write_counted(page: Path, tables: str) -> None:
+    """Put tables between the marks of a page of docs, under when and on what they were counted."""
+    version = torch.__version__.partition("+")[0]
+    when = f"Counted {date.today():%d %B %Y} on torch {version}, Python {platform.python_version()}, {os.cpu_count()} cores."
+    made = f"<!-- counted -->\n{when}\n\n{tables}\n<!-- end -->"
+    page.write_text(_MARKS.sub(lambda _: made, page.read_text(encoding="utf-8")), encoding="utf-8")

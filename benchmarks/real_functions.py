@@ -13,9 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import os
-import platform
-import re
 import subprocess
 import sys
 import time
@@ -23,15 +20,14 @@ import tomllib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 
-import torch  # noqa: E402
 
 from autograder import evaluate  # noqa: E402
+from benchmarks.measure import write_counted  # noqa: E402
 from benchmarks.real_world import derivatives, surrogates  # noqa: E402, F401
 from benchmarks.real_world.entry import ENTRIES, Entry, verified  # noqa: E402
 
@@ -122,14 +118,6 @@ def tables(rows: list[Row]) -> Iterable[str]:
         yield f"| {package} | {r.entry.truth} | {r.entry.how} | {said}{mark} | {r.seconds:.1f} |"
 
 
-def write(page: Path, rows: list[Row]) -> None:
-    """Put the tables between the page's two marks."""
-    text = page.read_text(encoding="utf-8")
-    when = f"Counted {date.today():%d %B %Y} on torch {torch.__version__.partition('+')[0]}, Python {platform.python_version()}, {os.cpu_count()} cores.\n\n"
-    made = "<!-- counted -->\n" + when + "\n".join(tables(rows)) + "\n<!-- end -->"
-    page.write_text(re.sub(r"<!-- counted -->.*<!-- end -->", lambda _: made, text, flags=re.DOTALL), encoding="utf-8")  # fmt: skip
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "real_functions")
@@ -153,7 +141,7 @@ def main() -> int:
             print(f"{entry.truth:9} {entry.where}: {row.outcome} {row.rules[:2]}{lie}\n          {row.headline}")  # fmt: skip
     print("\n".join(tables(rows)))
     if options.write:
-        write(options.write, rows)
+        write_counted(options.write, "\n".join(tables(rows)))
     return 1 if untrue else 0
 
 

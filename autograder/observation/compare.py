@@ -131,17 +131,23 @@ def ratio(actual: Any, expected: Any) -> float | None:
 
 def first_difference(
     actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64
-) -> tuple[tuple[int, ...], float, float] | None:
-    """(index, actual, expected) of the largest difference; None where there is none."""
+) -> tuple[tuple[int, ...], Any, Any] | None:
+    """(index, actual, expected) of the largest difference, as plain numbers; None where there is none."""
     wrong = mismatch(actual, expected, dtype)
     if not bool(wrong.any()):
         return None
-    gap = (actual.to(torch.float64) - expected.to(torch.float64)).abs()
+    plain = torch.complex128 if actual.is_complex() else torch.float64
+    gap = (actual.to(plain) - expected.to(plain)).abs()
     gap = torch.where(wrong, torch.nan_to_num(gap, nan=torch.inf, posinf=torch.inf), -1.0)
     flat = int(gap.reshape(-1).argmax())
     index = tuple(map(int, numpy.unravel_index(flat, gap.shape)))  # torch's own loads sympy
     right = as_far_as(actual.dtype, expected)
-    return index, float(actual.reshape(-1)[flat]), float(right.reshape(-1)[flat])
+    return index, plain_number(actual.reshape(-1)[flat]), plain_number(right.reshape(-1)[flat])
+
+
+def plain_number(element: Tensor) -> Any:
+    """One element as a float, or as a complex number."""
+    return complex(element) if element.is_complex() else float(element)
 
 
 def as_far_as(dtype: torch.dtype, expected: Tensor) -> Tensor:
@@ -169,7 +175,7 @@ def show(value: Any, limit: int = SHOWN, digits: int = 4) -> str:
             else ""
         )
         return f"[{text}]{shape}"
-    if isinstance(value, float):
+    if isinstance(value, float | complex):
         return number(value, digits)
     if isinstance(value, Named):
         return f"{value.name}({', '.join(map(number, value.settings))})"

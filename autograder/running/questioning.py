@@ -87,6 +87,8 @@ def _run(ask: Asking, q: Question, answer: Answer) -> None:
     args = fresh_arguments(q)
     before = list(map(moment, args))
     outputs = ask.take(ask.submission(*args))
+    if not ask.submission.classes:  # a custom op: of a class the trace tells
+        answer.data["inputs_changed_in_forward"] = list(changed(before, args))
     upstream = fresh_upstream(q, outputs)
     marks = list(map(moment, upstream))
     if upstream:

@@ -86,7 +86,6 @@ SPACE = SimpleNamespace(_scaler=None, zero_point=0.0, scale=0.25, qmin=-4, qmax=
 surrogate("nni.compression.base.apply_method:ClampRound", x(SPACE), one)
 surrogate("nni.compression.base.apply_method:_StraightThrough", x((normal(3, 4, seed=2) > 0).double()), one)  # fmt: skip
 surrogate("torchao.quantization.quant_primitives:_Round", x(), one)
-surrogate("torchao.sparsity.supermask:GetSubnet", x(torch.zeros(3, 4), torch.ones(3, 4), 0.4), one)
 surrogate("torchao.prototype.quantization.module_swap.quantizers:RoundStraightThrough", x(), one)
 surrogate("sinabs.activation.quantize:Quantize", x(), one)
 surrogate("rockpool.nn.modules.torch.lif_torch:ThresholdSubtract", x(1.0, 0.5), lambda x, t, w: (x >= t - w).to(x))  # fmt: skip

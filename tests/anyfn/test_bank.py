@@ -26,6 +26,7 @@ def test_what_is_said_of_it(entry: Entry):
     if entry.verdict == "wrong":
         assert not report.passed
         assert report.findings[0].rule in entry.rules, str(report)
+        assert "defect" not in report.findings[0].evidence, str(report)
     else:
         assert report.passed, str(report)
         assert noted == (entry.verdict == "surrogate" and "surrogate" not in entry.terms)

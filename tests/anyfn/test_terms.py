@@ -218,3 +218,15 @@ def test_pytest_collects_them_where_it_is_asked_to(file):
 def test_torch_is_imported_only_then():
     code = "import sys, pytest_backward; assert 'torch' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_custom_op_that_writes_unsaid_is_said_to_do_so_in_forward():
+    @torch.library.custom_op("tests::clipped", mutates_args=())
+    def clipped(x: torch.Tensor) -> torch.Tensor:
+        x.clamp_(-1, 1)
+        return x.clone()
+
+    clipped.register_fake(torch.empty_like)
+    clipped.register_autograd(lambda ctx, g: g)
+    found = evaluate(clipped, inputs=(3 * normal(4),), seed=1).findings[0]
+    assert (found.rule, found.cause) == ("mutates-input", "writes/input")

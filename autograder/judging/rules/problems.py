@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +19,7 @@ from autograder.observation.compare import (
     digits_apart,
     first_difference,
     mismatch,
+    plain_number,
     shape_words,
     show,
     single_inside,
@@ -189,14 +190,14 @@ def apart(
     """Where two tensors of one shape differ most, and both numbers there; of ``bad`` elements the first."""
     if bad is not None and bool(bad.any()):
         index = tuple(map(int, bad.nonzero()[0]))
-        mine, wanted = float(got[index]), float(right[index])
+        mine, wanted = plain_number(got[index]), plain_number(right[index])
     else:
         difference = first_difference(got, right, dtype)
         if difference is None:
             return {"what": what}
         index, mine, wanted = difference
     said = digits_apart(mine, wanted)
-    facts = {"what": what, "mine": said[0], "right": said[1], "odd": not math.isfinite(mine) and math.isfinite(wanted)}  # fmt: skip
+    facts = {"what": what, "mine": said[0], "right": said[1], "odd": not cmath.isfinite(mine) and cmath.isfinite(wanted)}  # fmt: skip
     return {**facts, "at": _at(ev, pair, position, index, got)}
 
 
@@ -210,8 +211,8 @@ def _at(ev: Evidence, pair: Pair, position: int | None, index: tuple[int, ...], 
     if not isinstance(value, Tensor) or value.shape != of.shape or position is None or not index:
         return ""
     alone = all(isinstance(o, Tensor) and o.shape == value.shape for o in pair.expected.outputs)
-    name, number = ev.argument(position), float(value[index])
-    if (alone and len(wants) <= 1) or not math.isfinite(number):
+    name, number = ev.argument(position), plain_number(value[index])
+    if (alone and len(wants) <= 1) or not cmath.isfinite(number):
         return f"{name} = {show(number)}"
     return f"{name}[{', '.join(map(str, index))}]"
 
