@@ -74,7 +74,7 @@ class Writer:
 
     def check(self, lesson: str) -> None:
         """Raise CannotWrite if the gradebook does not know a lesson: better before grading it."""
-        self.read(lambda connection: self._known_lesson(connection, lesson))
+        self.read(lambda connection: self._known_lesson(Session(connection), lesson))
 
     def write(self, result: Result, submitted: Path, accepted: Acceptance | None = None) -> Result:
         """Put one result into the gradebook and autograded/, and remember that it was graded.
@@ -91,7 +91,6 @@ class Writer:
         before = self.records.last(student, lesson)
         accepted = accepted or self.records.acceptance(found)
         result = with_verdicts(found) if accepted else found
-        _check_points(result)
         unchanged = before is not None and before.result.content == found.content
         try:
             source = Path(self.course.format_path(self.course.source_directory, ".", lesson))
@@ -182,8 +181,7 @@ class Writer:
                 f"{type(error).__name__}: {error}. Mend it, then grade again."
             ) from error
 
-    def _known_lesson(self, connection: Connection | Session, name: str) -> Any:
-        session = connection if isinstance(connection, Session) else Session(connection)
+    def _known_lesson(self, session: Session, name: str) -> Any:
         lesson = rows.find_lesson(session, name)
         if lesson is None or all(notebook.name != name for notebook in lesson.notebooks):
             raise CannotWrite(
@@ -199,21 +197,27 @@ def _enter(
     course: CourseDirectory, result: Result, notebook: Any, submitted: Any, unchanged: bool
 ) -> None:
     """Points and comments of the lesson's own notebook."""
-    maxima = {mark.grade_id: mark.max_points for mark in result.marks}
-    known = rows.points_of(notebook)
-    expected = {name: known[name] for name in maxima if name in known}
-    if maxima != expected or not {cell.name for cell in notebook.grade_cells} <= set(maxima):
+    graded = [*notebook.grade_cells, *notebook.task_cells]
+    known = {cell.name: cell.max_score for cell in graded}
+    marks = {mark.grade_id: mark for mark in result.marks}
+    if any(known.get(name) != mark.max_points for name, mark in marks.items()) or any(
+        cell.name not in marks for cell in notebook.grade_cells
+    ):
         raise CannotWrite(
             f"The gradebook has another version of {result.lesson}. {how_to_prepare(course)}"
         )
-    points = {mark.grade_id: mark.points for mark in result.marks} if result.notebook else {}
-    graded = [*notebook.grade_cells, *notebook.task_cells]
-    given = {
-        cell.id: points.get(cell.name)
-        for cell in graded
-        if cell.name in points or not result.notebook
-    }
-    rows.give_points(submitted, given, unchanged)
+    for mark in result.marks:
+        if not 0 <= (mark.points or 0.0) <= mark.max_points:
+            words = f"{mark.points} of {mark.max_points} points"
+            raise ValueError(f"{mark.grade_id} cannot get {words}")
+    points = {name: mark.points for name, mark in marks.items()}
+    if not result.notebook:  # nobody has read it
+        points = dict.fromkeys(known)
+    rows.give_points(
+        submitted,
+        {cell.id: points[cell.name] for cell in graded if cell.name in points},
+        unchanged,
+    )
     texts: dict[str, str | None] = {cell.id: None for cell in notebook.task_cells}
     for cell in notebook.solution_cells:
         untouched = bool(result.notebook) and cell.name not in result.answered
@@ -229,14 +233,6 @@ def _with_time(result: Result, submitted: Path) -> tuple[Result, datetime | None
         reason = f"Whether it was handed in late cannot be said: {error}."
         reasons = dict.fromkeys((*result.reasons, reason))
         return replace(result, reasons=tuple(reasons)), None
-
-
-def _check_points(result: Result) -> None:
-    for mark in result.marks:
-        if mark.points is not None and not 0 <= mark.points <= mark.max_points:
-            raise ValueError(
-                f"{mark.grade_id} cannot get {mark.points} of {mark.max_points} points"
-            )
 
 
 def _late_penalties(converter: Autograde) -> AssignLatePenalties | None:

@@ -25,11 +25,6 @@ def find_lesson(session: Session, name: str) -> Any:
     return session.scalar(found.options(cells, points))
 
 
-def points_of(notebook: Any) -> dict[str, float]:
-    """The points of a notebook's cells, by name; those graded by hand only included."""
-    return {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
-
-
 def find_or_add_student(session: Session, student: str, add: bool) -> bool:
     """Whether the gradebook knows the student (now)."""
     if session.get(api.Student, student) is not None:

@@ -34,7 +34,6 @@ _ROOTS = (
     "autograder.grading.box.inside.cells",
     "autograder.grading.box.inside.inert",
     "autograder.grading.box.inside.walls",
-    "autograder.grading.box.inside.walls",
 )
 # Rooms and modules that know what is right. A bundle that would need one is not made.
 SECRET = tuple(
