@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
 
-from autograder.grading.class_overview import WAITS, standings
+from autograder.grading.class_overview import GRADED, WAITS, Standing, standings
 from autograder.grading.execute import how_to_grade
 from autograder.grading.flow import Flow, Place, Task
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.marking import How
-from autograder.grading.result import Result, with_part
 from autograder.grading.scores import Score, read_scores
 from autograder.grading.troubles import NameTrouble
 
@@ -50,7 +49,6 @@ class Tally:
     waited  how many of those that have not changed wait for a person
     waiting  who else does; left_out: those whose name no gradebook can hold
     late    how many of the others were handed in late
-    score   what stands in the gradebook of the last one
     """
 
     total: int = 0
@@ -58,7 +56,6 @@ class Tally:
     waited: int = 0
     done: int = 0
     late: int = 0
-    score: Score | None = None
     waiting: list[tuple[str, str, str]] = field(default_factory=list)  # student, lesson, why
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
@@ -67,24 +64,18 @@ class Tally:
     def seconds(self) -> float:
         return time.monotonic() - self.began
 
-    def last_waits(self, result: Result) -> bool:
-        """Whether the last one waits for a person: as the gradebook has it, and so `status`."""
-        return result.needs_person if self.score is None else self.score.waits
-
-    def add(self, result: Result, score: Score | None) -> None:
+    def add(self, one: Standing) -> None:
         """One more is graded."""
         self.done += 1
-        self.score = score
-        self.late += bool(score and score.late)
-        if self.last_waits(result):
-            why = result.reasons[0] if result.reasons else "a cell is graded by hand"
-            self.waiting.append((result.student, with_part(result.lesson, result.part), why))
+        self.late += bool(one.late)
+        if one.state == WAITS:
+            self.waiting.append((one.student, one.title, one.reasons[0]))
 
 
 def grade_all(
-    course: CourseDirectory, order: Order, told: Callable[[Tally, Result | None], None]
+    course: CourseDirectory, order: Order, told: Callable[[Tally, Standing | None], None]
 ) -> Tally:
-    """Grade what an order names. ``told`` hears of the beginning and of every result.
+    """Grade what an order names. ``told`` hears of the beginning, and how it stands with each result.
 
     Raises Busy, NoLesson, NoCluster, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
@@ -96,16 +87,18 @@ def grade_all(
                 writer.check(lesson)
             told(tally, None)
             for task, graded in flow:
+                student, lesson = graded.student, graded.lesson
                 try:
-                    result = writer.write(graded, task.handed_in.folder)
+                    writer.write(graded, task.handed_in.folder)
                 except NameTrouble as error:  # the others have other names
-                    tally.left_out.append((graded.student, graded.lesson, str(error)))
+                    tally.left_out.append((student, lesson, str(error)))
                     continue
-                score = writer.read(partial(score_of, student=result.student, lesson=result.lesson))
-                if score is not None and score.waits:
-                    result = replace(result, reasons=score.why_waiting(result.reasons))
-                tally.add(result, score)
-                told(tally, replace(result, notebook=""))
+                score = writer.read(partial(score_of, student=student, lesson=lesson))
+                state = WAITS if score and score.waits else GRADED
+                record = writer.records.read(student, lesson)
+                one = Standing(student, lesson, state, score, record)
+                tally.add(one)
+                told(tally, one)
     return tally
 
 

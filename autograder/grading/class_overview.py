@@ -22,7 +22,7 @@ from autograder.grading.handed_in import (
 from autograder.grading.kept_files import read_timestamp
 from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Record, Records, Seeds
-from autograder.grading.result import part_of, with_part
+from autograder.grading.result import part_of
 from autograder.grading.scores import Score, in_days, read_scores, read_students
 from autograder.grading.words import counted, listed, printable
 
@@ -63,7 +63,7 @@ class Standing:
     @property
     def title(self) -> str:
         """The lesson's name, with the exercises that wait where it is not all of it."""
-        return with_part(self.lesson, self.part)
+        return f"{self.lesson} ({', '.join(self.part)})" if self.part else self.lesson
 
     @property
     def part(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.batch import Order, Tally, grade_all
 from autograder.grading.box import Limits, Walls
-from autograder.grading.class_overview import Overview
+from autograder.grading.class_overview import WAITS, Overview, Standing
 from autograder.grading.class_overview import in_words as standing_in_words
 from autograder.grading.course import prepare
 from autograder.grading.database import NONE_YET, is_there
@@ -22,7 +22,6 @@ from autograder.grading.flow import Place
 from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
 from autograder.grading.marking import How
 from autograder.grading.processes import refuse_without_gpu
-from autograder.grading.result import Result
 from autograder.grading.troubles import Trouble
 from autograder.grading.words import counted, printable
 from autograder.learner.lesson import NoLesson
@@ -81,10 +80,10 @@ def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
     try:
         with _told_to_end() as has_been_told:
 
-            def told(tally: Tally, result: Result | None) -> None:
+            def told(tally: Tally, one: Standing | None) -> None:
                 nonlocal last
                 last = tally
-                show(tally, result)
+                show(tally, one)
                 # Raised in a callback or a finaliser of some library it would have been swallowed.
                 if has_been_told():
                     raise KeyboardInterrupt
@@ -174,19 +173,21 @@ class Json:
     def __init__(self, out: TextIO):
         self._out = out
 
-    def __call__(self, tally: Tally, result: Result | None) -> None:
-        if result is None:
+    def __call__(self, tally: Tally, one: Standing | None) -> None:
+        if one is None:
             line: dict[str, Any] = {
                 "to_grade": tally.total, "unchanged": tally.unchanged, "waiting": tally.waited,
             }  # fmt: skip
         else:
-            kept = tally.score
+            assert one.score is not None
+            assert one.record is not None
+            result = one.record.result
             line = {
-                "student": result.student, "lesson": result.lesson,
-                "score": kept.points if kept else result.score, "automatic": result.score,
-                "seconds_late": kept.late.total_seconds() if kept else 0.0,
-                "max_score": result.max_score, "needs_person": tally.last_waits(result),
-                "reasons": list(result.reasons), "seconds": result.seconds,
+                "student": one.student, "lesson": one.lesson, "score": one.score.points,
+                "automatic": sum(cell.automatic or 0.0 for cell in one.score.cells),
+                "seconds_late": one.late.total_seconds(), "max_score": one.score.max_points,
+                "needs_person": one.state == WAITS,
+                "reasons": list(one.reasons or one.record.reasons), "seconds": result.seconds,
                 "rules": {m.grade_id: m.rule for m in result.marks if m.rule},
             }  # fmt: skip
         print(json.dumps(line, ensure_ascii=False), file=self._out, flush=True)
@@ -202,7 +203,7 @@ class Bar:
         self._out, self._said = out, 0
         self._first = 0.0  # seconds until the first result: workers have to get ready
 
-    def __call__(self, tally: Tally, result: Result | None) -> None:
+    def __call__(self, tally: Tally, one: Standing | None) -> None:
         if not tally.total:
             return
         text = f"{tally.done}/{tally.total}  {self._speed(tally)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, is_dataclass
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -76,11 +76,6 @@ class Result:
     copied: bool = False
 
     @property
-    def part(self) -> tuple[str, ...]:
-        """The exercises (or cells) that wait, where others have their points; else empty."""
-        return part_of(mark.waits for mark in self.marks)
-
-    @property
     def score(self) -> float:
         """Points of the cells that were graded automatically."""
         return sum(mark.points or 0.0 for mark in self.marks)
@@ -122,8 +117,3 @@ def part_of(cells: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
     every = tuple(cells)
     waiting = tuple(dict.fromkeys(name for name, waits in every if waits))
     return waiting if not all(waits for _, waits in every) else ()
-
-
-def with_part(lesson: str, part: Sequence[str]) -> str:
-    """A lesson of which a part waits: "02_sigmoid (MySigmoid)"."""
-    return f"{lesson} ({', '.join(part)})" if part else lesson

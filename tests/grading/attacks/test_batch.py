@@ -99,7 +99,9 @@ def test_a_batch_among_attackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     course = open_course(tmp_path)
     results: list[Result] = []
     order = Order((NAME,), place=Place(workers=2), how=How(limits=LIMITS))
-    tally = grade_all(course, order, lambda _, one: results.append(one) if one else None)
+    tally = grade_all(
+        course, order, lambda _, one: results.append(one.record.result) if one else None
+    )
 
     assert tally.done == tally.total == len(honest) + len(hostile)
     scores = {one.student: one.score for one in results}
