@@ -22,9 +22,10 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.references import References
 from autograder.exercises import find
 from autograder.grading.box import Check, Lost
+from autograder.grading.result import from_plain
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Answer, Observation, Question
-from autograder.observation.packing import Unreadable, from_bytes, to_bytes, writable
+from autograder.observation.packing import from_bytes, to_bytes, writable
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
@@ -85,12 +86,13 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
         return _failed(asked, given.why, detail=given.detail)
     try:
         observation = opened(given)
-        kind = _kind(observation.facts.get("kind"))
-    except Unreadable as error:
+        told = observation.facts.get("kind")
+        kind = None if told is None else from_plain(Kind, told)
+    except (ValueError, TypeError, KeyError) as error:
         return _failed(asked, "unreadable", str(error))
     if kind is None:
-        told = writable(str(observation.facts.get("stopped", "")))[:400]
-        return _failed(asked, "not-there", stopped=stopped or told)
+        said = writable(str(observation.facts.get("stopped", "")))[:400]
+        return _failed(asked, "not-there", stopped=stopped or said)
     refused = wrong_kind(kind, asked.exercise)
     if refused is not None:
         return _without_values(asked, refused)
@@ -114,18 +116,6 @@ def opened(data: bytes) -> Observation:
     """What the answers say: both graded cells of an exercise share one set."""
     observation: Observation = from_bytes(data, expect=Observation)
     return observation
-
-
-def _kind(given: Any) -> Kind | None:
-    if given is None:
-        return None
-    try:
-        kind = Kind(**given)
-    except TypeError as error:
-        raise Unreadable("not a kind of submission") from error
-    if not (isinstance(kind.what, str) and isinstance(kind.type_name, str)):
-        raise Unreadable("not a kind of submission")
-    return kind
 
 
 def _failed(asked: Asked, why: str, original: str = "", **facts: Any) -> Report:

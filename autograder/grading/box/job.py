@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, astuple, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
+from autograder.grading.result import from_plain
 from autograder.observation.packing import writable
 from autograder.running.program import Piece
 
@@ -73,13 +74,10 @@ class Said:
         if len(data) > _LONGEST_CHARACTER * (limit + _BESIDES):
             raise ValueError(f"{len(data)} bytes are more than a cell says")
         try:
-            given = json.loads(data)
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error
-        names = [f.name for f in fields(cls)]
-        if not isinstance(given, dict) or not all(isinstance(given.get(n, ""), str) for n in names):
-            raise ValueError("not what a cell says")
-        return cls(**{n: writable(given.get(n, "")[: limit + 20]) for n in names})
+            given = astuple(from_plain(cls, json.loads(data)))
+        except (TypeError, KeyError, RecursionError) as error:
+            raise ValueError("not what a cell says") from error
+        return cls(*(writable(text[: limit + 20]) for text in given))
 
 
 @dataclass(frozen=True)
