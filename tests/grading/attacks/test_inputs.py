@@ -14,7 +14,7 @@ from autograder.grading.handed_in import HandedIn
 from autograder.learner.submitted_notebook import LARGEST
 from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded
 from tests.grading.attacks.inputs import HARD, ODD, UNREADABLE, Hard, right
-from tests.grading.attacks.lesson import FULL, NAME, as_file
+from tests.grading.attacks.lesson import EACH, FULL, NAME, as_file
 from tests.grading.walls import needs_walls
 
 pytestmark = needs_walls
@@ -68,7 +68,7 @@ def test_odd_files_are_odd():
 @pytest.mark.parametrize("hard", HARD, ids=lambda hard: hard.name)
 def test_what_is_hard_to_read_is_given_up_in_time(hard: Hard):
     result = graded(hard.file())
-    assert result.score == FULL or (result.needs_person and result.score == 0)
+    assert result.score == FULL or (result.needs_person and result.score in (0, FULL - EACH))
     assert sum(result.seconds[phase] for phase in ("read", "judge", "write")) < SECONDS
     assert_can_be_kept(everything_in(result))
     assert_neighbour_unharmed()
