@@ -151,9 +151,9 @@ ATTACKS: tuple[ScoreAttack, ...] = (
                 "    object.__setattr__(find(name), 'cases', ())\n    object.__setattr__(find(name), 'scenarios', ())"),
     ScoreAttack("the plan", before="import autograder.reporting.verdict as v\nv.make_plan = lambda *given, **more: []"),
     ScoreAttack("gc finds the verdict", before="import gc\n" + _PASSING + "for found in gc.get_objects():\n"
-                "    if type(found) is dict and 'verdict' in found and 'CheckFailed' in found:\n        found['verdict'] = fine"),
+                "    if type(found) is dict and 'verdict' in found and 'OneCheck' in found:\n        found['verdict'] = fine"),
     ScoreAttack("a destructor", before=_PASSING + "class Last:\n    def __del__(self):\n"
-                "        evaluate = check.__globals__['evaluate']\n        evaluate.__globals__['verdict'] = fine\n\nlast = Last()\ndel last"),
+                "        check.__globals__['OneCheck'].verdict.__globals__['verdict'] = fine\n\nlast = Last()\ndel last"),
     # ---- torch
     ScoreAttack("comparing tensors", before=_NO_GRADCHECK + _GIVES_TRUE.format(name="__le__")),
     ScoreAttack("any", before=_NO_GRADCHECK + "torch.Tensor.any = lambda self, *given: torch.zeros((), dtype=torch.bool)"),
@@ -187,7 +187,7 @@ ATTACKS: tuple[ScoreAttack, ...] = (
     ScoreAttack("a result file and the end", after="import json, os\nwith open('marks.json', 'w') as file:\n"
                 "    json.dump({'square': 515.0}, file)\nos._exit(0)"),
     ScoreAttack("a thread that rewrites the marks", before="import json, threading, time\n"
-                "def forge():\n    while True:\n        time.sleep(0.001)\n        check.__globals__['evaluate'].__globals__['verdict'] = fine\n" + _PASSING +
+                "def forge():\n    while True:\n        time.sleep(0.001)\n        check.__globals__['OneCheck'].verdict.__globals__['verdict'] = fine\n" + _PASSING +
                 "threading.Thread(target=forge, daemon=True).start()\ntime.sleep(0.01)"),
     ScoreAttack("frames", answers={name: text.replace("return", "import sys\n        deep = sys._getframe()\n"
                 "        while deep:\n            if 'verdict' in deep.f_globals:\n"
