@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.learner.statements import Statement, statements_of
+from autograder.learner.statements import Statement, reads, statements_of
 from autograder.running.program import plain, syntax_stop
 
 LONGEST = 60_000  # characters of a cell that are read; the longest answer we know has 4 000
@@ -83,3 +83,22 @@ def count_magics(text: str) -> int:
         or line.rstrip().endswith("?")
         or _ASSIGNED.search(line)
     )
+
+
+def seems_to_define(exercise: str, cell: str) -> bool:
+    """Whether a cell has a line that looks as if it defined an exercise; cheap, and not certain."""
+    if exercise not in cell:
+        return False
+    name = re.escape(exercise)
+    pattern = rf"^[ \t]*((class|def)[ \t]+{name}\b|{name}[ \t]*=)"
+    return re.search(pattern, cell, re.MULTILINE) is not None
+
+
+def free_names(source: str) -> frozenset[str]:
+    """The names that a piece of code reads and does not bind itself."""
+    try:
+        tree = ast.parse(as_python(source) if len(source) <= LONGEST else "")
+        made = {name for one in statements_of(tree.body) for name in one.binds}
+        return frozenset(name for node in tree.body for name, _ in reads(node)) - made
+    except NO_PYTHON:
+        return frozenset()

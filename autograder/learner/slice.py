@@ -7,7 +7,6 @@ Plots, prints, installs, magics, other exercises and whatever goes wrong in them
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,15 +17,15 @@ from autograder.exercises import is_exercise
 from autograder.learner.cell_text import (
     LONGEST,
     MOST_MAGICS,
-    NO_PYTHON,
     WHOLE_LIMIT,
     CellText,
-    as_python,
     cell_text,
     count_magics,
+    free_names,
+    seems_to_define,
 )
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
-from autograder.learner.statements import Statement, is_builtin, reads, statements_of
+from autograder.learner.statements import Statement, is_builtin
 from autograder.observation.source import Source
 from autograder.running.program import Piece
 
@@ -209,7 +208,7 @@ class _Stream:
                 if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == exercise:
                     source = definition_of(node, cell.read.text)
         for cell in self.cells:
-            if exercise in unbound and _seems_to_define(exercise, cell.read.text):
+            if exercise in unbound and seems_to_define(exercise, cell.read.text):
                 stopped = cell.read.stop or stopped
         return Slice(
             tuple(Piece(c.name, c.read.text, tuple(o.place for o in s)) for c, s in picked.items()),
@@ -292,22 +291,3 @@ def definition_of(node: ast.ClassDef | ast.FunctionDef, text: str) -> Source:
     """A class or function of a cell, its lines numbered as there."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     return Source.parse("\n".join(text.splitlines()[first - 1 : node.end_lineno]), first)
-
-
-def _seems_to_define(exercise: str, cell: str) -> bool:
-    """Whether a cell has a line that looks as if it defined an exercise; cheap, and not certain."""
-    if exercise not in cell:
-        return False
-    name = re.escape(exercise)
-    pattern = rf"^[ \t]*((class|def)[ \t]+{name}\b|{name}[ \t]*=)"
-    return re.search(pattern, cell, re.MULTILINE) is not None
-
-
-def free_names(source: str) -> frozenset[str]:
-    """The names that a piece of code reads and does not bind itself."""
-    try:
-        tree = ast.parse(as_python(source) if len(source) <= LONGEST else "")
-        made = {name for one in statements_of(tree.body) for name in one.binds}
-        return frozenset(name for node in tree.body for name, _ in reads(node)) - made
-    except NO_PYTHON:
-        return frozenset()

@@ -106,7 +106,7 @@ def _statement(node: ast.stmt, place: int) -> Statement:
         for n in here
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     ]
-    opaque = next((_title(n) for n in here if _is_opaque(n)), "")
+    opaque = next((ast.unparse(n)[:80] for n in here if _is_opaque(n)), "")
     if not opaque and any(public_names(module) is None for module in stars):
         opaque = "*"
     return Statement(
@@ -123,10 +123,6 @@ def _is_method_call(node: ast.expr | None) -> bool:
 
 def _arguments(node: ast.Call) -> list[ast.expr]:
     return [*node.args, *(k.value for k in node.keywords)]
-
-
-def _title(node: ast.AST) -> str:
-    return ast.unparse(node)[:80]
 
 
 def _is_opaque(node: ast.AST) -> bool:
@@ -155,10 +151,10 @@ def at_once(node: ast.AST) -> Iterator[ast.AST]:
 def bound(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that these nodes bind; those of a class's body stay in the class."""
     found: set[str] = set()
-    inside = set()
+    inside: set[ast.AST] = set()
     for node in nodes:
         if node in inside and not isinstance(node, ast.NamedExpr):
-            inside.update(_inner(node))
+            inside.update(ast.iter_child_nodes(node))
             continue
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
@@ -176,12 +172,8 @@ def bound(nodes: Iterable[ast.AST]) -> set[str]:
             found.add(node.rest)
         elif isinstance(node, ast.comprehension):
             inside.update([node.target])
-            inside.update(_inner(node.target))
+            inside.update(ast.iter_child_nodes(node.target))
     return found
-
-
-def _inner(node: ast.AST) -> list[ast.AST]:
-    return list(ast.iter_child_nodes(node))
 
 
 def reads(

@@ -44,7 +44,7 @@ _LONGEST = (
     20_000  # characters of one text, entries of one list; what a submission prints is cut at 2 000
 )
 _DEEPEST = 24
-_FACTS = {"printed": str, "interrupted": bool, "changed": list}  # as the probe gives them
+_FACTS = {"printed": str, "interrupted": bool, "changed": list, "set_up": bool}
 _BARE = ("NoneType", "bool", "int", "str")  # what JSON writes as we do
 _PLAIN = (*_BARE, "float", "Tensor", "list", "tuple", "dict", "Named")
 

@@ -84,6 +84,15 @@ def _older_kept() -> Iterator[None]:
 
 
 # What a submission may leave changed: how it is read, and how it is set.
+def _hooks() -> Any:
+    return torch._C._autograd._top_saved_tensors_default_hooks(False)
+
+
+def _put_hooks(before: Any) -> None:
+    while _hooks() not in (None, before):
+        torch._C._autograd._pop_saved_tensors_default_hooks()
+
+
 _STATE: tuple[tuple[str, Callable[[], Any], Callable[[Any], Any]], ...] = (
     ("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
     ("the grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
@@ -91,6 +100,7 @@ _STATE: tuple[tuple[str, Callable[[], Any], Callable[[Any], Any]], ...] = (
     ("deterministic mode", torch.are_deterministic_algorithms_enabled,
      torch.use_deterministic_algorithms),
     ("anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
+    ("the hooks on saved tensors", _hooks, _put_hooks),
 )  # fmt: skip
 
 

@@ -8,17 +8,18 @@ import inspect
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import Function
+from torch.autograd import Function, forward_ad
 from torch.autograd.function import once_differentiable
 
 from autograder.observation.syntax import codes_of
 
+METHODS = ("forward", "backward", "vjp", "setup_context")
 MOST_NODES = 2000  # of a graph that are looked at
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # autograder/
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
@@ -98,12 +99,15 @@ def instead_of_backward(run: Callable[..., Any]) -> Iterator[bool]:
         yield True
 
 
+def codes_of_methods(classes: Iterable[type]) -> dict[types.CodeType, str]:
+    """The name of the method that each code belongs to."""
+    written = ((n, getattr(cls, n)) for n in METHODS for cls in classes)
+    return {code: name for name, each in written for code in codes_of(each)}
+
+
 @contextlib.contextmanager
-def passes_inside(classes: Iterable[type]) -> Iterator[list[str]]:
-    """Gives the names of the methods of ``classes`` that start a backward pass of torch themselves."""
-    methods = ("forward", "backward", "vjp", "setup_context")
-    written = {name: [getattr(cls, name) for cls in classes] for name in methods}
-    codes = {code: name for name in methods for each in written[name] for code in codes_of(each)}
+def passes_inside(codes: Mapping[types.CodeType, str]) -> Iterator[list[str]]:
+    """Gives the names of the methods with these codes that start a backward pass of torch themselves."""
     found: list[str] = []
 
     def run(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -115,6 +119,20 @@ def passes_inside(classes: Iterable[type]) -> Iterator[list[str]]:
         return original(*args, **kwargs)
 
     with instead_of_backward(run):
+        yield found
+
+
+@contextlib.contextmanager
+def derivatives_taken() -> Iterator[list[str]]:
+    """Gives a word for each time that torch is asked in the block for a derivative, by either mode."""
+    found: list[str] = []
+
+    def run(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        found.append(original.__name__)
+        return original(*args, **kwargs)
+
+    forward = functools.partial(run, forward_ad.make_dual)
+    with instead_of_backward(run), patched([(forward_ad, "make_dual", forward)]):
         yield found
 
 

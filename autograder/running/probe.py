@@ -74,9 +74,11 @@ def _ask(ask: Asking) -> Answer:
                 answer.returned_at = watched.enter_context(ends)
                 recording = record(*submission.classes, keep=None, hold=holds, details=False)
                 trace = watched.enter_context(recording)
-            inner = watched.enter_context(passes_inside(submission.classes))
+            inner: list[str] = []
+            if question.kind in ("run", "second", "needs", "structure"):
+                inner = watched.enter_context(passes_inside(submission.codes))
             ask.put()
-            if inner and question.kind in ("run", "second", "needs", "structure"):
+            if inner:
                 answer.data["passes_inside"] = inner[:1]
         # SystemExit and KeyboardInterrupt too: a submission may raise them.
         except BaseException as error:

@@ -22,7 +22,7 @@ from autograder.running.function_classes import (
     patched,
     without_once_differentiable,
 )
-from autograder.running.structure import look_inside
+from autograder.running.structure import kept_elsewhere, look_inside
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of
 
@@ -184,7 +184,9 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
     def forward() -> tuple[Any, ...]:
         return as_tuple(ask.submission(*args))
 
-    look_inside(answer, args, ask.submission.classes or tuple(functions()), forward, backward)
+    classes = ask.submission.classes or tuple(functions())
+    look_inside(answer, args, classes, forward, backward)
+    answer.kept += kept_elsewhere(ask.submission.classes, ask.submission, fresh_arguments(q))
 
 
 def _grown(ask: Asking, q: Question, answer: Answer) -> None:

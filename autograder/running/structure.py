@@ -7,22 +7,21 @@ references to their storages.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from autograder.observation.observation import Answer, Kept
 from autograder.observation.snapshot import storage_of, tensors_within, who_is
+from autograder.running.elsewhere import SOME_NUMBERS, growth, numbers_in
 from autograder.running.function_classes import custom_nodes, in_backward
 from autograder.running.watching import Storages, Watching, work_of
-
-SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
 
 
 class _Calls(TorchFunctionMode):
@@ -98,6 +97,28 @@ def look_inside(
         answer.data["grad_enabled_in_backward"] = called.grad_enabled
 
 
+def kept_elsewhere(
+    classes: Iterable[type], call: Callable[..., Any], args: Iterable[Any]
+) -> tuple[Kept, ...]:
+    """The numbers that a call with other arguments of the same kind leaves where torch sees nothing."""
+
+    def again() -> Any:
+        others = (a.detach() * 0.9 if _is_float(a) else a for a in args)
+        with contextlib.suppress(Exception):  # what goes wrong is found by other questions
+            return call(*others)
+
+    count = growth(classes, again)
+    return (_numbers("hidden", count),) if count >= SOME_NUMBERS else ()
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def _numbers(holder: str, count: int) -> Kept:
+    return Kept(holder, "numbers", (count,), "float64", 8 * count, 0)
+
+
 def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
     """Every distinct storage that a hand-written node keeps, inputs and outputs included."""
     kept: list[Kept] = []
@@ -124,9 +145,9 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
             if name not in ("to_save", "dirty_tensors", "non_differentiable"):
                 for path, tensor in tensors_within(value, f"ctx.{name}"):
                     note(path, tensor)
-                count = _numbers_in(value)
+                count = numbers_in(value)
                 if count >= SOME_NUMBERS:
-                    kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
+                    kept.append(_numbers(f"ctx.{name}", count))
     return kept
 
 
@@ -157,20 +178,6 @@ def _like(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
         return "zeros"
     masks = {"mask": 1, "mask of −inf": -torch.inf}
     return next((m for m, n in masks.items() if bool((zero | (tensor == n)).all())), "")
-
-
-def _numbers_in(value: Any, depth: int = 0) -> int:
-    """How many floats a value holds that is no tensor: values copied out of torch, where no hook sees.
-
-    Whole numbers are shapes and positions; nobody keeps a result in them.
-    """
-    if isinstance(value, np.ndarray):
-        return int(value.size) if np.issubdtype(value.dtype, np.floating) else 0
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple | set) and depth < 6:
-        return sum(_numbers_in(item, depth + 1) for item in value)
-    return int(type(value) is float and depth > 0)
 
 
 def _name(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:

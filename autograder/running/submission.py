@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
 from typing import Any
 
 import torch
@@ -15,7 +17,7 @@ from autograder.contract.differentiation import as_tuple
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
 from autograder.running.containment import contained
-from autograder.running.function_classes import files_of
+from autograder.running.function_classes import codes_of_methods, files_of
 from autograder.running.trace import record
 from autograder.running.watching import with_several_returns
 
@@ -65,6 +67,11 @@ class Submission:
 
     def __call__(self, *args: Any) -> Any:
         return self.target.apply(*args) if self.is_class else self.target(*args)
+
+    @cached_property
+    def codes(self) -> dict[CodeType, str]:
+        """Its methods' code, with their names; {} where it is no class."""
+        return codes_of_methods(self.classes)
 
     @property
     def classes(self) -> tuple[type, ...]:

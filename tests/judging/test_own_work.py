@@ -8,6 +8,7 @@ from torch.autograd import Function
 
 from autograder import evaluate
 from autograder.explaining.edits import nothing_tried
+from autograder.running.function_classes import derivatives_taken
 
 HEAD = """
 class MySigmoid(Function):
@@ -91,3 +92,86 @@ def test_an_input_is_found_in_whatever_holds_it(held: str):
     x = torch.ones(3)
     value = eval(held, {"x": x})
     assert any(found is x for _, found in tensors_within(value, "ctx.it"))
+
+
+IN_FORWARD = "        return 1 / (1 + torch.exp(-x))\n"
+
+
+def keeping(keep: str, back: str = "KEPT[ctx.k]", top: str = "KEPT = []\n") -> str:
+    """An answer that keeps the output's numbers where torch sees nothing, and one that reads them."""
+    of = "ctx.k, ctx.s, ctx.d = len(KEPT), y.shape, y.dtype"
+    text = HEAD.replace(
+        "ctx.save_for_backward(x)", f"y = torch.sigmoid(x)\n        {of}\n        {keep}"
+    )
+    text = text.replace(IN_FORWARD, "        return y\n").replace(
+        "(x,) = ctx.saved_tensors", f"v = {back}"
+    )
+    made = "        y = torch.tensor(v, dtype=torch.float64).reshape(ctx.s).to(ctx.d)\n        return g * y * (1 - y)\n"
+    return top + text + made
+
+
+NUMBERS = {
+    "a text on ctx": keeping("ctx.t = ' '.join(map(repr, y.flatten().tolist()))", "[float(w) for w in ctx.t.split()]"),
+    "an object on ctx": keeping("ctx.b = Box()\n        ctx.b.v = y.flatten().tolist()", "ctx.b.v", "KEPT = []\nclass Box:\n    pass\n"),
+    "bytes on ctx": keeping("ctx.t = y.double().numpy().tobytes()", "torch.frombuffer(bytearray(ctx.t or b'0' * 8), dtype=torch.float64)[: ctx.s.numel()].tolist()"),
+    "a list": keeping("KEPT.append(y.flatten().tolist())"),
+    "a table": keeping("KEPT[ctx.k] = y.flatten().tolist()", top="KEPT = {}\n"),
+    "a text in a list": keeping("KEPT.append(repr(y.flatten().tolist()))", "[float(w) for w in KEPT[ctx.k][1:-1].split(',') if w]"),
+    "a list of the class": keeping("MySigmoid.kept.append(y.flatten().tolist())", "MySigmoid.kept[ctx.k]").replace(
+        "class MySigmoid(Function):\n", "class MySigmoid(Function):\n    kept = []\n").replace("len(KEPT)", "len(MySigmoid.kept)"),
+    "a default": keeping("kept.append(y.flatten().tolist())\n        ctx.v = kept", "ctx.v[ctx.k]").replace(
+        "forward(ctx, x)", "forward(ctx, x, kept=KEPT)").replace("return g * y * (1 - y)", "return g * y * (1 - y), None"),
+    "a helper's list": keeping("keep(y)", top="KEPT = []\ndef keep(y):\n    KEPT.append(y.flatten().tolist())\n"),
+}  # fmt: skip
+RIGHT = "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n"
+HONEST = {
+    "a counter": "N = []\n" + HEAD.replace("ctx.save_", "N.append(1)\n        ctx.save_") + RIGHT,
+    "a cache": "import functools\n@functools.lru_cache\ndef f(n):\n    return [i / 7 for i in range(9)]\n"
+    + HEAD.replace("ctx.save_", "f(x.dim())\n        ctx.save_") + RIGHT,
+    "a table of constants": "TABLE = [i / 7 for i in range(99)]\n" + HEAD.replace("ctx.save_", "TABLE[3]\n        ctx.save_") + RIGHT,
+    "settings on ctx": HEAD.replace("ctx.save_", "ctx.how, ctx.eps, ctx.shape = 'mean', (1e-5, 1.0), x.shape\n        ctx.save_") + RIGHT,
+    "a stack of contexts": "import contextlib\n" + HEAD.replace("ctx.save_", "with contextlib.ExitStack() as s:\n"
+    "            s.enter_context(torch.autograd.graph.save_on_cpu())\n        ctx.save_") + RIGHT,
+}  # fmt: skip
+
+
+def findings_of(source: str) -> set[str]:
+    file = f"<own work: {hash(source)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    space = {"torch": torch, "Function": Function, "__name__": "__main__"}
+    exec(compile(source, file, "exec"), space)
+    with nothing_tried():
+        return {finding.rule for finding in evaluate(space["MySigmoid"], seed=4).findings}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_kept_where_torch_sees_nothing_are_counted(name: str):
+    assert "saves-too-much" in findings_of(NUMBERS[name])
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_is_not_kept_for_backward_is_not(name: str):
+    assert findings_of(HONEST[name]) == set()
+
+
+@pytest.mark.parametrize(
+    "hooks", ["saved_tensors_hooks(lambda t: t, lambda t: t)", "save_on_cpu()"]
+)
+def test_hooks_that_stay_on_are_seen_and_taken_off(hooks: str):
+    top = "import contextlib\nS = contextlib.ExitStack()\n"
+    left = f"S.enter_context(torch.autograd.graph.{hooks})\n        ctx.save_"
+    assert "shared-state" in findings_of(top + HEAD.replace("ctx.save_", left) + RIGHT)
+    assert findings_of(HEAD + RIGHT) == set()
+
+
+def test_derivatives_are_seen_by_either_mode():
+    at = torch.ones(2, requires_grad=True)
+    with derivatives_taken() as taken:
+        torch.sigmoid(at)
+        assert not taken
+        torch.func.jvp(torch.sigmoid, (torch.ones(2),), (torch.ones(2),))
+        assert len(taken) == 1
+        torch.sigmoid(at).sum().backward()
+        assert len(taken) == 2
+    torch.autograd.grad(torch.sigmoid(at).sum(), at)
+    assert len(taken) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -16,6 +18,7 @@ _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs"
 _EVERYWHERE = (*_RIGHT, "special_points", "batch_dimensions", "empty_tensors")
 
 # torch.autograd and torch.func entry points, as the function mode names them.
+_OF_BACKWARD = ("_backward", "_backward_data")
 _AUTOGRAD = (
     "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
     "torch.Tensor.backward", "torch.func.", "torch._functorch",
@@ -28,6 +31,8 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
     asked = [p for p in ev.pairs("structure") if p.answer.failure is None]
     if not asked or ev.exercise.may_use_autograd:
         return NOT_ASKED
+    if ev.observation.facts.get("set_up"):  # a table of slopes, say, that backward looks up
+        return fault("uses-autograd", "own-work/autograd", asked[0], what="torch.autograd", method="The code above the class")  # fmt: skip
     for pair in ev.pairs("run", "second", "needs", "structure"):
         for method in pair.answer.data.get("passes_inside", ()):
             place = ev.source.first_call(method, "grad") or ev.source.first_call(method, "backward")
@@ -35,7 +40,7 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
     for pair in asked:
         names = pair.answer.backward_ops
         called = [n for n in names if n.startswith(_AUTOGRAD)]
-        kernels = [n for n in names if n.startswith("aten.") and _is_backward_kernel(n)]
+        kernels = [n for n in names if n.startswith("aten.") and _op(n).endswith(_OF_BACKWARD)]
         recorded = bool(pair.answer.data.get("grad_enabled_in_backward"))
         if not called and not kernels and not recorded:
             continue
@@ -62,11 +67,6 @@ def is_the_same_when_watched(ev: Evidence) -> Verdict:
     return None
 
 
-def _is_backward_kernel(name: str) -> bool:
-    op = name.removeprefix("aten.").split(".")[0]
-    return op.endswith(("_backward", "_backward_data"))
-
-
 @rule("uses-builtin", needs=("forward_runs", "output_value"))
 def builds_it_itself(ev: Evidence) -> Verdict:
     """The function that the exercise rebuilds is not called."""
@@ -91,16 +91,19 @@ def differentiates_exactly(ev: Evidence) -> Verdict:
     if ev.exercise.is_function or not singles or not calls:
         return NOT_ASKED
     for pair in calls:
-        if _COMPLEX.intersection(
-            map(_plain, (*pair.answer.forward_ops, *pair.answer.backward_ops))
-        ):
+        if _COMPLEX.intersection(map(_op, (*pair.answer.forward_ops, *pair.answer.backward_ops))):
             return fault("finite-differences", "own-work/complex-step", pair)
     forward = {n for n in calls[0].answer.forward_ops if n.startswith("aten.")}
     backward = {n for n in calls[0].answer.backward_ops if n.startswith("aten.")}
     repeats = bool(forward) and forward - {"aten.detach"} <= backward
     subtracts = any(n.startswith(("aten.sub", "aten.rsub")) for n in backward)
     divides = any(n.startswith("aten.div") for n in backward)
-    if repeats and subtracts and divides and any(map(_off_in_single_precision, singles)):
+    if (
+        repeats
+        and subtracts
+        and divides
+        and any(_any_off(p, _off_in_single_precision) for p in singles)
+    ):
         place = ev.source.returned("backward", singles[0].answer.returned_at)
         return fault("finite-differences", "own-work/difference-quotient", singles[0], evidence=at(place))  # fmt: skip
     return None
@@ -112,7 +115,7 @@ def has_all_digits(ev: Evidence) -> Verdict:
     doubles = [p for p in ev.pairs("run", variant="") if p.question.role == "main"]
     if ev.exercise.is_function or ev.exercise.may_use_autograd or not doubles:
         return NOT_ASKED
-    inexact = next(filter(_off_in_double_precision, doubles), None)
+    inexact = next((p for p in doubles if _any_off(p, _off_in_double_precision)), None)
     return None if inexact is None else fault("finite-differences", "own-work/inexact", inexact)
 
 
@@ -120,30 +123,23 @@ def has_all_digits(ev: Evidence) -> Verdict:
 _COMPLEX = {"view_as_real", "imag", "real", "complex", "polar"}
 
 
-def _plain(name: str) -> str:
+def _op(name: str) -> str:
     return name.removeprefix("aten.").split(".")[0]
 
 
-def _off_in_double_precision(pair: Pair) -> bool:
+def _any_off(pair: Pair, is_off: Callable[[Tensor, Tensor], bool]) -> bool:
+    """Whether a raw gradient is off from the right one, where there are both."""
+    raw = ((pair.raw(position), pair.right(position)) for position in pair.question.wants)
+    return any(is_off(got, right) for got, right in raw if got is not None and right is not None)
+
+
+def _off_in_double_precision(got: Tensor, right: Tensor) -> bool:
     """A formula has fifteen digits in float64; a difference quotient, with the best of steps, some eleven to twelve."""
-    for position in pair.question.wants:
-        got, right = pair.raw(position), pair.right(position)
-        if (
-            not isinstance(got, Tensor)
-            or right is None
-            or got.shape != right.shape
-            or not right.numel()
-        ):
-            continue
-        off = float((got - right).abs().max() / (1 + right.abs().max()))
-        if 1e-13 < off < 1e-6:  # what is further off is wrong, and others say so
-            return True
-    return False
+    if not isinstance(got, Tensor) or got.shape != right.shape or not right.numel():
+        return False
+    off = float((got - right).abs().max() / (1 + right.abs().max()))
+    return 1e-13 < off < 1e-6  # what is further off is wrong, and others say so
 
 
-def _off_in_single_precision(pair: Pair) -> bool:
-    for position in pair.question.wants:
-        got, right = pair.raw(position), pair.right(position)
-        if got is not None and right is not None and not close(got, right, torch.float32):
-            return True
-    return False
+def _off_in_single_precision(got: Tensor, right: Tensor) -> bool:
+    return not close(got, right, torch.float32)

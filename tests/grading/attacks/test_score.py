@@ -108,6 +108,24 @@ def test_an_answer_that_waits_does_not_touch_the_others(monkeypatch: pytest.Monk
     assert 0.0 not in points("MySigmoid")
 
 
+TABLES = {
+    "by backward": "def table():\n    at = torch.linspace(-9, 9, 9001, dtype=torch.float64, requires_grad=True)\n"
+    "    torch.sigmoid(at).sum().backward()\n    return at.grad\n\nTABLE = table()\n",
+    "by grad": "at = torch.linspace(-9, 9, 9001, dtype=torch.float64, requires_grad=True)\n"
+    "(TABLE,) = torch.autograd.grad(torch.sigmoid(at).sum(), at)\n",
+}
+
+
+@pytest.mark.parametrize("way", TABLES)
+def test_a_table_of_slopes_that_torch_made_is_not_ones_own_work(way: str):
+    answer = RIGHT["MySigmoid"].replace("return grad", "TABLE\n        return grad")
+    made = graded(handed_in({"MySigmoid": TABLES[way] + answer}))
+    found = {mark.rule for mark in made.marks if mark.exercise == "MySigmoid"}
+    assert (found, made.reasons) == ({"uses-autograd"}, ())
+    unused = graded(handed_in({"MySigmoid": TABLES[way] + RIGHT["MySigmoid"]}))
+    assert {mark.points for mark in unused.marks if mark.exercise == "MySigmoid"} == {2.0, 3.0}
+
+
 # It writes to a log, and imports a package that everybody may import.
 _PLANTED = """\
 import logging

@@ -22,6 +22,7 @@ import torch
 from autograder.grading.box.inside import frames
 from autograder.observation.observation import Observation, Question
 from autograder.observation.packing import from_bytes, to_bytes
+from autograder.running.function_classes import derivatives_taken
 from autograder.running.probe import probe
 from autograder.running.program import Piece, Stop, new_space, run
 from autograder.running.submission import INSTANCE, kind_of
@@ -97,7 +98,8 @@ class Submission:
     def _answer(self, pieces: list[Piece], name: str, pack: bytes) -> bytes:
         space = new_space()
         with self._interrupted_in_time():
-            stops = self._run(pieces, space)[1]
+            with derivatives_taken() as taken:
+                stops = self._run(pieces, space)[1]
             if name not in space:
                 how = str(stops[-1]) if stops else ""
                 return to_bytes(Observation(facts={"kind": None, "stopped": how}))
@@ -112,7 +114,7 @@ class Submission:
                 # A cell may have switched gradients off; check() switches them on, too.
                 with torch.enable_grad():
                     observation = probe(value, from_bytes(pack, expect=list[Question]), scenarios)
-        observation.facts["kind"] = asdict(kind)
+        observation.facts |= {"kind": asdict(kind), "set_up": bool(taken)}
         try:
             return to_bytes(observation)
         except Exception as error:  # values of a kind that cannot be told: a finding, not an end
