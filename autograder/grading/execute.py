@@ -67,7 +67,7 @@ class ExecuteInBox(CoursePreprocessor):
         try:
             files = lesson_files(course, lesson)
             handed_in = HandedIn(student, lesson, folder, known_lessons(course))
-            result = grade(handed_in.read(), files, how_to_grade(course, lesson, how))
+            result = grade(handed_in.read(), files, how_to_grade(course, lesson, how, self))
             if not result.notebook:
                 raise NbGraderException(" ".join(result.reasons))
             with alone(Path(course.root)), Writer(course) as writer:
@@ -82,9 +82,14 @@ class ExecuteInBox(CoursePreprocessor):
         return nbformat.reads(result.notebook, as_version=4), resources
 
 
-def how_to_grade(course: CourseDirectory, lesson: str, how: How) -> How:
-    """With the lesson's seed and the class's settings. Raises ValueError for imports nobody can allow."""
-    settings = ExecuteInBox(config=course.config)
+def how_to_grade(
+    course: CourseDirectory, lesson: str, how: How, settings: ExecuteInBox | None = None
+) -> How:
+    """With the lesson's seed and the class's settings. Raises ValueError for imports nobody can allow.
+
+    settings  as nbgrader made them: its course was made before it read nbgrader_config.py
+    """
+    settings = settings or ExecuteInBox(config=course.config)
     allowed, by_promise = tuple(settings.allowed_imports), settings.points_by_promise
     for path in allowed:
         if why := not_to_be_allowed(path):
