@@ -21,11 +21,13 @@ from autograder.grading.doctor import run_doctor
 from autograder.grading.export import CSV, FORMATS, GRADESCOPE, export
 from autograder.grading.feedback import run_feedback
 from autograder.grading.grade_command import run_grade
+from autograder.grading.gradescope import pack
 from autograder.grading.processes import processors
 from autograder.grading.replay import run_replay
 from autograder.grading.summary import write_summary
 
 EXIT_DONE = 0
+AUTOGRADER = "gradescope-autograder"
 
 
 def add_commands(commands: Any) -> None:
@@ -97,9 +99,9 @@ def add_commands(commands: Any) -> None:
         "export", _export, "write the gradebook's scores for another program",
         more="csv: as `nbgrader export` has them. canvas: a table for Canvas's gradebook, or with --into "
         "Canvas's own, filled in. moodle: its offline grading worksheet, filled in. gradescope: "
-        "LESSON/STUDENT/results.json.",
+        "LESSON/STUDENT/results.json. gradescope-autograder: the zip that grades a lesson there.",
     )  # fmt: skip
-    option("--format", choices=FORMATS, default=CSV)
+    option("--format", choices=(*FORMATS, AUTOGRADER), default=CSV)
     option("--lesson", help="only this lesson")
     own = (
         "the table that Canvas or Moodle exported: it is filled in, its ids, columns and order kept"
@@ -144,6 +146,13 @@ def _status(options: argparse.Namespace, course: CourseDirectory) -> int:
 
 
 def _export(options: argparse.Namespace, course: CourseDirectory) -> int:
+    if options.format == AUTOGRADER:
+        if options.lesson is None:
+            raise ValueError("Say with --lesson which lesson the autograder is for.")
+        place = options.output or Path(course.root, f"{options.lesson}-autograder.zip")
+        pack(course, options.lesson, place)
+        print(f"Written: {place} (the answers are in it: for Gradescope only)")
+        return EXIT_DONE
     done = export(
         course, options.format, options.lesson, options.output, options.partial, options.into
     )

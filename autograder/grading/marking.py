@@ -145,6 +145,8 @@ def _step(asked: Asked, seed: int, devices: tuple[str, ...]) -> Run | Check:
 def _mark(graded: GradedCell, share: float | None, report: Report | None, waits: bool) -> Mark:
     """share None: a person grades the cell; waits: a person looks first, as its answer raises concerns."""
     found = None if share is None else graded.points * share
+    if share not in (None, 0.0, 1.0):  # as everybody shows it
+        found = round(graded.points * (share or 0.0), 2)
     points = None if waits else found
     data: dict[str, Any] = {} if report is None else report.for_instructors()
     rule = report.findings[0].rule if report is not None and report.findings else ""
