@@ -288,13 +288,10 @@ for network in (without_root, output_kept, input_kept):
 outcome("free-output")
 
 # %% [markdown]
-# `saved_ledger` keeps the books, node by node. The column *extra* counts each byte once, and none that an input or a parameter has anyway. Look at the line of the root in both.
+# `saved_ledger` keeps the books, node by node. The column *extra* counts each byte once, and none that an input or a parameter has anyway. Look at the line of the root on either side.
 
 # %% nbgrader={"grade": false, "grade_id": "see-output-kept", "locked": true, "schema_version": 3, "solution": false, "task": false}
-saved_ledger(output_kept, batch)
-
-# %% nbgrader={"grade": false, "grade_id": "see-input-kept", "locked": true, "schema_version": 3, "solution": false, "task": false}
-saved_ledger(input_kept, batch)
+saved_ledger([output_kept, input_kept], batch)
 
 # %% [markdown]
 # The **bug** would be something else: to save one and use the formula of the other. Nothing raises then, and calling the tensor `y` does not make it $y$. Only a check of the numbers tells.

@@ -564,6 +564,12 @@ for name, attention in (
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-lean", "locked": true, "schema_version": 3, "solution": false, "task": false}
 saved_ledger(LeanAttention, *small)
 
+# %% [markdown]
+# And the picture from above once more, with your class in it: the weights and the gradients of the scores are taken from what *your* Function computes, right or wrong. Slide the query: is anything else than before?
+
+# %% nbgrader={"grade": false, "grade_id": "see-lean-attention-map", "locked": true, "schema_version": 3, "solution": false, "task": false}
+attention_map(tokens=list("tokens"), by=LeanAttention)
+
 # %% [markdown] jp-MarkdownHeadingCollapsed=true
 # ### Under autocast
 
@@ -916,6 +922,12 @@ for size in (200, 64, 7):
 
 # %% nbgrader={"grade": false, "grade_id": "see-flash-attention", "locked": true, "schema_version": 3, "solution": false, "task": false}
 xray(FlashAttention)
+
+# %% [markdown]
+# Tile by tile, on six letters: pick *tile by tile*, walk through the tiles of one block of queries, and watch the running maximum $m$, the sum $s$ and the output $o$ of your class. Where are the weights of a row right: after its first tile, or after its last one?
+
+# %% nbgrader={"grade": false, "grade_id": "see-flash-attention-map", "locked": true, "schema_version": 3, "solution": false, "task": false}
+attention_map(tokens=list("tokens"), by=FlashAttention)
 
 # %% [markdown]
 # ### The traffic of yours, measured
