@@ -14,7 +14,7 @@ from widgets.blocks import PILL, Room
 Node = str | tuple[str, str, int]  # a box, or the place of line (a, b) in one layer
 
 BETWEEN_LAYERS = 34
-BETWEEN_ROWS = 16
+BETWEEN_ROWS, BETWEEN_LINES = 16, 8
 PASSING = 12.0  # height of the place of a line that passes a layer
 MARGIN = 10
 SWEEPS = 6
@@ -164,7 +164,10 @@ def _tops(column: list[Node], rooms: Mapping[str, Room]) -> list[float]:
     found, top = [], 0.0
     for node in column:
         found.append(top)
-        top += (rooms[node].height if isinstance(node, str) else PASSING) + BETWEEN_ROWS
+        if isinstance(node, str):
+            top += rooms[node].height + BETWEEN_ROWS
+        else:
+            top += PASSING + BETWEEN_LINES
     return found
 
 

@@ -83,13 +83,18 @@ def second_order(
     the outputs usable.
     """
     roots, grads = paired(outputs, upstream)
-    total = sum(((o * g).sum() for o, g in zip(roots, grads, strict=True)), torch.zeros(()))
+    total = sum((_product(o, g) for o, g in zip(roots, grads, strict=True)), torch.zeros(()))
     if mixed:
-        total = total + sum(((x**3).sum() for x in inputs), torch.zeros(()))
+        total = total + sum(((x**3).sum().real for x in inputs), torch.zeros(()))
     first = torch.autograd.grad(total, list(inputs), create_graph=True, allow_unused=True)
     weighted = zip(first, directions, strict=True)
-    contraction = sum(((g * d).sum() for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
+    contraction = sum((_product(g, d) for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
     second = torch.autograd.grad(
         contraction, [*inputs, *grads], allow_unused=True, retain_graph=keep_graph
     )
     return tuple(map(copied, first)), tuple(map(copied, second))
+
+
+def _product(one: Tensor, other: Tensor) -> Tensor:
+    """The real inner product, also of complex numbers: what torch takes gradients of."""
+    return (one * other.conj()).sum().real

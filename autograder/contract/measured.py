@@ -123,7 +123,7 @@ class Measured:
             slope, error = self.slopes(weighted(place), leaf, MOST_TWICE, coarse).weighted_into(one)
             value = _unflat(slope, leaf)
             if mixed and place < len(wants) and (d := directions[place]) is not None:
-                value = value + 6 * leaf * d
+                value = value + 6 * (leaf * d).conj()
             values.append(value)
             errors.append(_errors_like(error, leaf))
         return tuple(values), tuple(errors)

@@ -123,8 +123,13 @@ class _Planner(Asking):
         )
         yield combination
         q = self.question(f"interleave:{i}", "interleave", i, case)
-        q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main)}
+        q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
         yield q
+        given = [at for at, one in enumerate(q.upstream) if one is not None]
+        for at in given if len(given) > 1 else ():  # the others may come as None
+            alone = self.question(f"alone:{i}:{at}", "run", i, case)
+            alone.upstream = tuple(one if n == at else None for n, one in enumerate(q.upstream))
+            yield alone
         yield self.laid_out(main[0], "expanded")
         if self.exercise.noncontiguous:
             yield self.laid_out(main[0], "consumer")
@@ -153,11 +158,17 @@ class _Planner(Asking):
         if all(map(is_finite, found)) and any(_more_than_one(*both, changed) for both in pairs):
             yield asked
 
-    def unlike(self, main: list[Numbered]) -> tuple[Any, ...] | None:
+    def unlike(self, main: list[Numbered], like: Question) -> tuple[Any, ...] | None:
         """The arguments of a main case whose plain values are others: a dim, a scale, a flag.
 
-        What a call leaves on its class about them is wrong for another call.
+        What a call leaves on its class about them is wrong for another call. Arguments that somebody gave
+        come backwards: the same numbers in other places, and a matrix keeps its eigenvalues.
         """
+        if self.exercise.strictness.as_given:
+            return tuple(
+                a.flatten().flip(0).view(a.shape) if i in like.wants else a
+                for i, a in enumerate(like.args)
+            )
         mine, *others = (self.arguments(*at, torch.float64) for at in main)
         return next((o for o in others if _plain_values(o) != _plain_values(mine)), None)
 

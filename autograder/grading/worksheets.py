@@ -163,7 +163,11 @@ def _fill(
 
 # ---- Canvas --------------------------------------------------------------------------------
 
-_TITLE = re.compile(r"(.*?)\s*\((\d+)\)\Z", re.S)
+
+def _titled(head: str) -> str | None:
+    """The title of an assignment's column, without Canvas's number behind it; None for other columns."""
+    title, opened, number = head.rpartition("(")
+    return title.rstrip() if opened and number[:-1].isdecimal() and number[-1] == ")" else None
 
 
 def fill_canvas(
@@ -188,7 +192,7 @@ def fill_canvas(
     possible, rows = table.rows[begin], table.rows[begin + 1 :]
     open_ = [
         at for at in range(table.head.index("Section") + 1, len(table.head))
-        if _TITLE.match(table.head[at]) and at < len(possible) and possible[at].strip() != READ_ONLY
+        if _titled(table.head[at]) is not None and at < len(possible) and possible[at].strip() != READ_ONLY
     ]  # fmt: skip
     columns: dict[str, int] = {}
     remarks: list[str] = []
@@ -221,7 +225,7 @@ def fill_canvas(
 
 
 def _column(table: Table, among: Sequence[int], lesson: str) -> int | None:
-    titles = {at: plain(_TITLE.sub(r"\1", table.head[at])) for at in among}
+    titles = {at: plain(_titled(table.head[at]) or "") for at in among}
     for fits in (plain(lesson).__eq__, lambda title: plain(lesson) in title):
         found = [at for at, title in titles.items() if fits(title)]
         if len(found) > 1:

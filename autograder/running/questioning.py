@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -158,7 +159,8 @@ def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
     held = list(map(moment, outputs))
     other_outputs = as_tuple(ask.submission(*other))
     if q.more["unlike"] is not None:
-        _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
+        with suppress(Exception):  # that it can be called so is asked elsewhere
+            _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
     answer.data["overwritten"] = changed(held, outputs)
     answer.gradients = ask.gradients(mine, outputs)
     answer.data["other"] = list(ask.gradients(other, other_outputs))
