@@ -20,12 +20,14 @@ from autograder.contract.measured import Measured, Run, flat_of, is_differentiab
 
 STEPS, IDENTITY = "steps", "identity"
 _NODES = 33  # places on a line through the arguments
+_FEWER = 9  # where thousands of numbers are seen at each of them
 _TINY = 1e-7  # a move that no smooth function takes unnoticed
 _FLAT = 0.6  # of all that an output moves on a line: more of it in jumps, and it is flat in between
 _JUMP = 0.2  # of a move over a stretch that is left when the stretch is halved to nothing
 _ALIKE = 0.5  # the cosine of what backward adds to the derivative and what forward's jumps add
 _BETWEEN = 20  # lines between an argument's own numbers that are tried
-_MOST = 64  # elements that are moved far
+_MOST, _LEAST = 64, 8  # elements that are moved far: of a large tensor fewer,
+_EFFORT = 10**7  # so that about as many numbers are computed for it
 _SEEN = 4000  # numbers of an output that are looked at on a line
 
 
@@ -70,7 +72,8 @@ class Nature:
         if (enough := self._moves[position]) is None:
             return False
         more = flat_of(given) - flat_of(slopes)
-        chosen = more.abs().topk(min(_MOST, more.numel())).indices.tolist()
+        most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, more.numel()))), more.numel())
+        chosen = more.abs().topk(most).indices.tolist()
         far = torch.stack([_far_slope(self.measured, self.args, position, upstream, i) for i in chosen])  # fmt: skip
         jumped, more = far - flat_of(slopes)[chosen], more[chosen]
         sizes = float(jumped.norm() * more.norm())
@@ -176,9 +179,10 @@ class _Line:
     ):
         self.measured, self.args, self.position = measured, args, position
         self.at, self.line = at, line
-        self.nodes = torch.linspace(-1.0, 1.0, _NODES, dtype=torch.float64).tolist()
-        self.rows = torch.stack([self.values(t) for t in self.nodes])
         self.places = [o.numel() for o in self.outputs(0.0)]
+        count = _NODES if sum(self.places) < _SEEN // 2 else _FEWER
+        self.nodes = torch.linspace(-1.0, 1.0, count, dtype=torch.float64).tolist()
+        self.rows = torch.stack([self.values(t) for t in self.nodes])
 
     def outputs(self, t: float) -> list[Tensor]:
         """Each output in a row; of a large one some thousand numbers, spread over it."""
@@ -191,7 +195,7 @@ class _Line:
 
     def is_flat(self) -> bool:
         """Whether some output moves on the line, and mostly in jumps."""
-        apart = 2.0 / (_NODES - 1)
+        apart = 2.0 / (len(self.nodes) - 1)
         near = torch.stack([self.values(t + _TINY) for t in self.nodes])
         steps = (self.rows[1:] - self.rows[:-1]).abs()
         slopes = (near - self.rows).abs() / _TINY
@@ -209,7 +213,7 @@ class _Line:
             left, right = self.nodes[row], self.nodes[row + 1]
             low, high = (float(self.rows[r, element]) for r in (row, row + 1))
             whole = abs(high - low)
-            while right - left > _TINY and whole > 0:
+            while right - left > _TINY and abs(high - low) > _JUMP * whole:
                 middle = (left + right) / 2
                 value = float(self.values(middle)[element])
                 if abs(value - low) > abs(high - value):

@@ -150,16 +150,17 @@ def surrogate_kind(one: OneCheck, own: Measured) -> str:
         for i in pair.question.wants:
             given, right = pair.reached(i), pair.right(i)
             wrong = gradient_problem(evidence, pair, i)
-            if right is None or not isinstance(given, Tensor) or wrong is None:
-                continue
-            if values is not own and not _is_derivative(values, pair, i, right):
-                return ""  # the reference says which gradient is meant
-            off[i] = given, right
+            if right is not None and isinstance(given, Tensor) and wrong is not None:
+                off[i] = given, right
         if off:
             with same_draws(pair.question):
                 args = pair.question.args
                 nature = natures.setdefault(id(args), Nature(values, args))
-                kinds.add(nature.excuses(pair.question.upstream, off))
+                kind = nature.excuses(pair.question.upstream, off)
+                kinds.add(kind)
+                derived = not kind or values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in off)  # fmt: skip
+            if not derived:
+                return ""  # the reference says which gradient is meant
         if STEPS in kinds:
             return STEPS
     return IDENTITY if kinds == {IDENTITY} else ""

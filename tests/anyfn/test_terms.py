@@ -230,3 +230,22 @@ def test_a_custom_op_that_writes_unsaid_is_said_to_do_so_in_forward():
     clipped.register_autograd(lambda ctx, g: g)
     found = evaluate(clipped, inputs=(3 * normal(4),), seed=1).findings[0]
     assert (found.rule, found.cause) == ("mutates-input", "writes/input")
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_a_large_tensor_is_judged_in_a_bounded_number_of_calls(factor):
+    """Each costs some 10 ms for 10⁶ elements."""
+    calls = []
+
+    def forward(ctx, x):
+        calls.append(1)
+        return keep(ctx, x.exp(), x)
+
+    def reference(x):
+        calls.append(1)
+        return torch.exp(x)
+
+    made = op("Large", forward, lambda ctx, g: g * factor * ctx.saved_tensors[0].exp() ** factor)
+    report = evaluate(made, inputs=(normal(200, 250),), reference=reference, seed=1, seconds=None)
+    assert report.passed == (factor == 1.0)
+    assert len(calls) <= 120, len(calls)
