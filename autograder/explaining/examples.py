@@ -6,10 +6,11 @@ first of them. What two examples explain equally well, and say differently, is n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from autograder.contract.known_mistakes import Answer as Example
+from autograder.explaining.causes.results import Reason, Why
 from autograder.explaining.example_answers import answers_of, known_answers, right_of
 from autograder.explaining.likeness import (
     Part,
@@ -35,7 +36,7 @@ _OF_NUMBERS = frozenset({
 })  # fmt: skip
 
 
-def known_mistake(ev: Evidence, finding: Finding) -> Finding | None:
+def known_mistake(ev: Evidence, finding: Finding) -> Reason | None:
     """The mistake of the example that is wrong in nothing in which the learner is not wrong alike.
 
     Where an example without a sentence has these numbers too, the general words come first.
@@ -44,7 +45,7 @@ def known_mistake(ev: Evidence, finding: Finding) -> Finding | None:
     return _told(finding, best) if all(example.says for example in best) else None
 
 
-def known_in_part(ev: Evidence, finding: Finding) -> Finding | None:
+def known_in_part(ev: Evidence, finding: Finding) -> Reason | None:
     """The mistake that explains most, where nothing else says why; it may be wrong elsewhere too."""
     if not finding.symptom:
         return None
@@ -52,7 +53,6 @@ def known_in_part(ev: Evidence, finding: Finding) -> Finding | None:
     return _told(finding, _best(ev, [m for m in matches if m.whole]) or _best(ev, matches))
 
 
-Why = Callable[[Evidence, Finding], Finding | None]
 CAUSES: Mapping[str, Sequence[Why]] = {"*": (known_mistake,)}
 LAST_CAUSES: Mapping[str, Sequence[Why]] = {"*": (known_in_part,)}
 
@@ -81,8 +81,8 @@ class _Compared:
     required: set[Part]
 
 
-def _told(finding: Finding, examples: list[Example]) -> Finding | None:
-    """The finding in the words of the examples; None where they say different things.
+def _told(finding: Finding, examples: list[Example]) -> Reason | None:
+    """The words of the examples; None where they say different things.
 
     Their numbers are the learner's; the code behind them need not be. So their sentences speak of values.
     """
@@ -91,12 +91,9 @@ def _told(finding: Finding, examples: list[Example]) -> Finding | None:
         return None
     example = next(iter(said.values()))
     rule = finding.rule if finding.rule in example.rules else example.rules[0]
-    evidence = {**finding.evidence, "known_mistake": example.what}
-    return replace(
-        finding, rule=rule, cause="example/known", symptom=False,
-        evidence=evidence, facts={**finding.facts, "says": example.says, "next": example.next,
-               "gradient": finding.position is not None and not example.next},
-    )  # fmt: skip
+    gradient = finding.position is not None and not example.next
+    facts = {"says": example.says, "next": example.next, "gradient": gradient}
+    return Reason("example/known", facts, rule=rule, evidence={"known_mistake": example.what})
 
 
 def _best(ev: Evidence, matches: list[_Match]) -> list[Example]:

@@ -1,36 +1,35 @@
 """Why: from the first finding of the rules to the cause that the evidence names.
 
-A table leads from cause codes to small functions ``(evidence, finding) -> Finding | None``; the first
+A table leads from cause codes to small functions ``(evidence, finding) -> Reason | None``; the first
 answer wins. A module of causes has such a table of its own, ``CAUSES``, and stands in ``TABLES`` with
 one line: those that stand first are asked first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from autograder.explaining import examples
 from autograder.explaining.causes import (
+    arguments,
     circumstances,
-    graph_cuts,
     kept,
-    not_refused,
     second_order,
     sharing,
     values,
     written_to,
 )
+from autograder.explaining.causes.results import Why, refined
 from autograder.explaining.exceptions import errors
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 
-Why = Callable[[Evidence, Finding], Finding | None]
 Causes = Mapping[str, Sequence[Why]]
 
 # Keys are a cause code ("gradient/wrong"), a family of codes ("gradient"), the name of a rule, or "*".
 TABLES: tuple[Causes, ...] = (
-    values.EARLY, examples.CAUSES, errors.CAUSES, graph_cuts.CAUSES, sharing.CAUSES, written_to.CAUSES,
-    kept.CAUSES, not_refused.CAUSES, second_order.CAUSES, values.CAUSES, circumstances.CAUSES, examples.LAST_CAUSES,
+    values.EARLY, examples.CAUSES, errors.CAUSES, arguments.CAUSES, sharing.CAUSES, written_to.CAUSES,
+    kept.CAUSES, second_order.CAUSES, values.CAUSES, circumstances.CAUSES, examples.LAST_CAUSES,
 )  # fmt: skip
 
 
@@ -44,11 +43,10 @@ def explained(finding: Finding, ev: Evidence) -> Finding:
 def explanations(finding: Finding, ev: Evidence) -> Iterator[tuple[Why, Finding]]:
     """Who knew something about the finding, and what became of it, until it names a cause."""
     for why in asked_of(finding):
-        found = why(ev, finding)
-        if found is not None:
-            finding = found
-            yield why, found
-            if not found.symptom:
+        if (reason := why(ev, finding)) is not None:
+            finding = refined(ev, finding, reason)
+            yield why, finding
+            if not finding.symptom:
                 return
 
 

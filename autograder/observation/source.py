@@ -179,20 +179,6 @@ class Source:
         """The names of the attributes that a method sets on anything."""
         return {_set(node) for node in self.parts(method)} - {""}
 
-    def view_put_back(self, method: str) -> tuple[Place, str, str] | None:
-        """Where ``old = x[i]`` is meant as a copy: (its line, "old", "x"), if x[…] = old comes later."""
-        pairs = [
-            (n.targets[0], n.value, n) for n in self.parts(method) if isinstance(n, ast.Assign)
-        ]
-        for name, value, statement in pairs:
-            if isinstance(name, ast.Name) and isinstance(value, ast.Subscript):
-                of = ast.unparse(value.value)
-                for place, back, _ in pairs:
-                    there = isinstance(place, ast.Subscript) and ast.unparse(place.value) == of
-                    if there and ast.unparse(back) == name.id:
-                        return self.line_of(statement), name.id, of
-        return None
-
     def is_stub(self, method: str) -> bool:
         """Whether a method still is the released stub: nothing but ``raise NotImplementedError``."""
         node = self.methods.get(method)

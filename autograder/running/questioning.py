@@ -246,9 +246,6 @@ def _function(ask: Asking, q: Question, answer: Answer) -> None:
     tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
     # By value: a function may move its input and put it back (a Function may not: torch looks).
     answer.inputs_changed = tuple(i for i, a in tensors if differs(before[i], a))
-    answer.data["changed_by"] = [
-        _difference(args[i], before[i].values) for i in answer.inputs_changed
-    ]
     answer.data["grad_left"] = _grad_left(args)
     answer.data["requires_grad_changed"] = [
         i for i, a in tensors if a.requires_grad != (i in q.wants)
@@ -257,14 +254,6 @@ def _function(ask: Asking, q: Question, answer: Answer) -> None:
         wanted = list(_wanting(args).values())
         found = gradients_of(outputs, fresh_upstream(q, outputs), wanted)
         answer.gradients = tuple(map(copied, found))
-
-
-def _difference(now: Tensor, before: Tensor) -> float:
-    """The largest change of an element, as a share of the largest one; infinite where that says nothing."""
-    numbers = now.shape == before.shape and before.is_floating_point() and before.numel()
-    if not numbers or not bool(before.any()):
-        return float("inf")
-    return float((now.detach() - before).abs().max() / before.abs().max())
 
 
 def _scenario(ask: Asking, q: Question, answer: Answer) -> None:

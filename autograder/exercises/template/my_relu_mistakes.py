@@ -946,6 +946,8 @@ class MyReLU(Function):
 
 
 # %% wrong[gradient-value]: asks the mean of x once
+# says: The gradient passes as a whole or not at all: one condition decides for every element at once.
+# next: Which elements pass is decided for each element by itself: compare tensors, not one number of them.
 class MyReLU(Function):
     @staticmethod
     def forward(ctx, x):

@@ -1,8 +1,9 @@
-"""What forward and backward make of their arguments: another order, one too few, a number for a dimension."""
+"""What forward and backward make of their arguments: another order, one that should be refused, none of the graph."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from torch import Tensor
 
@@ -11,7 +12,10 @@ from autograder.explaining.causes.sharing import how_asked
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules.outputs import method_of
+from autograder.observation.source import Source
 from autograder.observation.syntax import called
+
+_METHODS = ("forward", "setup_context")
 
 
 def other_order(ev: Evidence, finding: Finding) -> Reason | None:
@@ -52,9 +56,8 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
     first = pairs[0].question.args[0]
     if not isinstance(first, Tensor) and _needs_from_the_start(ev):
         return Reason("gradient/needs-off-by-one", {"first": ev.argument(0)})
-    asked = how_asked(ev, pairs[0], result.place)
-    if asked is not None:
-        return Reason(*asked)
+    if (asked := how_asked(ev, pairs[0], result.place)) is not None:
+        return asked
     if len(result.wrong) < len(result.every):
         good = next(s.pair.where for s in result.every if s not in result.wrong)
         return Reason("gradient/missing", {"wrong_case": pairs[0].where, "right_case": good}, symptom=True)  # fmt: skip
@@ -64,7 +67,7 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
 def through_a_function(ev: Evidence, finding: Finding) -> Reason | None:
     """What in a plain function takes the tensor out of the graph."""
     cut = ev.source.cut_in(ev.exercise.name)
-    return None if cut is None else Reason("through/cut", {"cut": cut[0]}, (cut[1], cut[2]))
+    return None if cut is None else Reason("through/cut", {"cut": cut[0]}, cut[1:])
 
 
 def _needs_from_the_start(ev: Evidence) -> bool:
@@ -78,3 +81,79 @@ def _needs_from_the_start(ev: Evidence) -> bool:
             harmless += call.args
     by_variable = any(isinstance(n.slice, ast.Name) for n in indexed)
     return by_variable or any(n not in harmless for n in needs)
+
+
+# ---- what cuts a result off from the graph -------------------------------------------------------
+
+
+def marked(ev: Evidence, finding: Finding) -> Reason | None:
+    """The first thing that forward returns is marked non-differentiable."""
+    node = ev.source.methods.get("forward")
+    parts = list(ast.walk(node)) if node is not None else []
+    values = [n.value for n in parts if isinstance(n, ast.Return) and n.value is not None]
+    firsts = {ast.unparse(v.elts[0] if isinstance(v, ast.Tuple) else v) for v in values}
+    for call in parts:
+        if isinstance(call, ast.Call) and called(call) == "mark_non_differentiable":
+            for name in map(ast.unparse, call.args):
+                if name in firsts:
+                    return Reason("graph/constant", {"name": name}, ev.source.line_of(call))
+    return None
+
+
+def cut(ev: Evidence, finding: Finding) -> Reason | None:
+    """The first thing on the way that leaves the graph: in a plain function, or around apply."""
+    around = "forward" in ev.source.methods  # in a Function itself nothing is recorded
+    place = None if around else ev.source.cut_in(ev.exercise.name)
+    return None if place is None else Reason(finding.cause, {"what": place[0]}, place[1:])
+
+
+# ---- what is accepted although the code refuses: a condition that is not true there ----------------
+
+
+def why_accepted(ev: Evidence, finding: Finding) -> Reason | None:
+    """The one condition that should have refused this argument: it ran, so it was not true."""
+    source, argument = ev.source, str(finding.facts["argument"])
+    checks = _checks(source, finding.facts["errors"])
+    looped = any(argument in _names_in(n.iter) for n in source.nodes if isinstance(n, ast.For | ast.comprehension))  # fmt: skip
+    asking = [c for c in checks if argument in _names_in(c.test)]
+    if len(asking or checks) != 1 or (not asking and looped):
+        return None
+    (check,) = asking or checks
+    others = sorted((_names_in(check.test) & _parameters(source)) - {argument})
+    facts = {"others": others, "condition": ast.unparse(check.test)[:60]}
+    cause = "refuses/not-asked" if not asking else "refuses/condition"
+    if asking and others and _asks_for_all(check.test):
+        cause = "refuses/only-together"
+    if not asking and not others:
+        return None
+    return Reason(cause, facts, source.line_of(check))
+
+
+def _checks(source: Source, errors: Sequence[str]) -> list[ast.If]:
+    """Every `if` that raises one of these errors, in a forward."""
+    nodes = [n for m in _METHODS if m in source.methods for n in ast.walk(source.methods[m])]
+    return [n for n in nodes if isinstance(n, ast.If) and any(_refuses(s, errors) for s in n.body)]
+
+
+def _refuses(statement: ast.stmt, errors: Sequence[str]) -> bool:
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
+        return False
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return ast.unparse(raised).split(".")[-1] in errors
+
+
+def _asks_for_all(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp):
+        return isinstance(test.op, ast.And)
+    return isinstance(test, ast.Call) and ast.unparse(test.func) == "all"
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _parameters(source: Source) -> set[str]:
+    return {a.arg for m in _METHODS if m in source.methods for a in source.methods[m].args.args}
+
+
+CAUSES = {"graph/cut-off": (marked, cut), "refuses/accepted": (why_accepted,)}

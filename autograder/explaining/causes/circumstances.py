@@ -11,10 +11,8 @@ from autograder.explaining.causes.points import at_point
 from autograder.explaining.causes.results import Reason, Result, Seen
 from autograder.explaining.causes.shapes import done_to_the_shape
 from autograder.explaining.causes.sums import summed_otherwise
-from autograder.explaining.causes.values import refining
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
-from autograder.observation.syntax import called
 
 
 def _odd(ev: Evidence, finding: Finding) -> Reason | None:
@@ -56,34 +54,27 @@ def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
     return found and Reason(found.code, {**problem.facts, **found.facts}, found.line)
 
 
-_MEMORY = ("as_strided", "untyped_storage", "storage", "data_ptr", "set_", "stride", "numpy")
-
-
-def _of_memory(ev: Evidence, finding: Finding) -> Reason | None:
-    """What is read from memory in the order in which it usually lies there."""
-    if finding.pair is None or finding.pair.answer.failure is not None:
-        return None
-    node = next((n for n in ev.source.nodes if called(n) in _MEMORY), None)
-    if node is None:
-        return None
-    place = ev.source.line_of(node)
-    return Reason(
-        "strides/memory", {**finding.facts, "call": called(node), "line": place[0]}, place
-    )
-
-
-_ANY = (refining(_odd),)
+_ANY = (_odd,)
 CAUSES = {
-    "special/wrong": (*_ANY, refining(at_point)),
-    "batch/wrong": (refining(_odd, _of_shape),),
-    "strides/wrong": (refining(_odd, _of_memory),),
-    "expanded/wrong": (refining(_odd, _of_memory),),
+    "special/wrong": (*_ANY, at_point),
+    "batch/wrong": (
+        _odd,
+        _of_shape,
+    ),
+    "strides/wrong": _ANY,
+    "expanded/wrong": _ANY,
     "empty/wrong": _ANY,
     "grown/wrong": _ANY,
     "device/wrong": _ANY,
-    "float32/wrong": (refining(of_result, _odd),),
-    "bfloat16/wrong": (refining(of_result, _odd),),
-    "unstable": (refining(_far_out),),
-    "count/number": (refining(number_made),),
-    "through/missing": (refining(through_a_function),),
+    "float32/wrong": (
+        of_result,
+        _odd,
+    ),
+    "bfloat16/wrong": (
+        of_result,
+        _odd,
+    ),
+    "unstable": (_far_out,),
+    "count/number": (number_made,),
+    "through/missing": (through_a_function,),
 }

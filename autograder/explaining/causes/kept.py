@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 
+from autograder.explaining.causes.results import Reason
 from autograder.explaining.causes.saved_names import called, made_at, read_as
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Kept
-from autograder.observation.source import at
 
 MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
 
 
-def too_much(ev: Evidence, finding: Finding) -> Finding | None:
+def too_much(ev: Evidence, finding: Finding) -> Reason | None:
     """The tensor without which no more would be kept than is enough."""
     if finding.pair is None:
         return None
@@ -30,11 +29,9 @@ def too_much(ev: Evidence, finding: Finding) -> Finding | None:
         names = [called(ev, k) for k in chosen]
         count = max(math.prod(chosen[0].shape), 1)
         place = made_at(ev.source, chosen[0]) or ev.source.saves()
-        return replace(
-            finding, cause=cause, symptom=False, evidence={**finding.evidence, **at(place)},
-            facts={**finding.facts, "names": names, "several": len(chosen) > 1, "each": chosen[0].bytes // count,
-                   "dtype": chosen[0].dtype, "nothing": not finding.facts["allowed"]},
-        )  # fmt: skip
+        facts = {"names": names, "several": len(chosen) > 1, "each": chosen[0].bytes // count,
+                 "dtype": chosen[0].dtype, "nothing": not finding.facts["allowed"]}  # fmt: skip
+        return Reason(cause, facts, place)
     return None
 
 

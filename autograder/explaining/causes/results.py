@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,9 +23,11 @@ ENOUGH = 8  # elements in all cases together: fewer may agree with a wrong formu
 
 @dataclass(frozen=True)
 class Reason:
-    """A cause code with its facts. ``rule``: another than the finding has; ``symptom``: it says where, not why.
+    """A cause code with its facts; "" where it says no more than the line.
 
-    pair  the case that it speaks of, where this need not be the finding's
+    rule      another than the finding has; symptom: it says where, not why
+    pair      the case that it speaks of, where this need not be the finding's
+    evidence  what else a report shows
     """
 
     code: str
@@ -34,6 +36,10 @@ class Reason:
     rule: str = ""
     symptom: bool = False
     pair: Pair | None = None
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+Why = Callable[[Evidence, Finding], Reason | None]
 
 
 @dataclass(frozen=True)
@@ -127,8 +133,9 @@ def refined(ev: Evidence, finding: Finding, cause: Reason) -> Finding:
     line = {} if cause.line is None else {"line": cause.line[0], "source": cause.line[1]}
     facts = {**finding.facts, **line, **cause.facts}
     return replace(
-        finding, rule=cause.rule or finding.rule, cause=cause.code, facts=facts,
-        evidence={**finding.evidence, **line}, symptom=cause.symptom,
+        finding, rule=cause.rule or finding.rule, cause=cause.code or finding.cause, facts=facts,
+        evidence={**finding.evidence, **line, **cause.evidence},
+        symptom=cause.symptom if cause.code else finding.symptom,
     )  # fmt: skip
 
 
@@ -144,15 +151,11 @@ def _in_case(ev: Evidence, finding: Finding, pair: Pair) -> Finding:
     return replace(other, rule=finding.rule, evidence={**other.evidence, **known})
 
 
-def with_line(ev: Evidence, finding: Finding) -> Finding:
-    """The finding with the line that made the value, where it has none."""
+def with_line(ev: Evidence, finding: Finding) -> Reason:
+    """The line that made the value, where the finding has none."""
     result = result_of(ev, finding)
-    if finding.evidence.get("line") or result is None or not result.wrong:
-        return finding
-    place = line_of_result(result)
-    return finding if place is None else replace(
-        finding, evidence={**finding.evidence, "line": place[0], "source": place[1]}
-    )  # fmt: skip
+    known = finding.evidence.get("line") or result is None or not result.wrong
+    return Reason("", line=None if known or result is None else line_of_result(result))
 
 
 def departure_of(result: Result) -> Departure | None:
@@ -167,8 +170,6 @@ def departure_of(result: Result) -> Departure | None:
 def line_of_result(result: Result) -> tuple[int, str] | None:
     """Where the wrong value was made: measured in a run, or else as far as the source tells."""
     source, seen = result.ev.source, result.wrong[0]
-    if result.kind == "output" and (view := source.view_put_back(result.method)):
-        return view[0]
     if measured := departure_of(result):
         return measured.line, measured.text
     ended = seen.pair.answer.returned_at

@@ -6,10 +6,10 @@ Each cause is measured, or stands in the learner's code and agrees with what was
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
 from autograder.explaining.causes.kept import MASKS
+from autograder.explaining.causes.results import Reason
 from autograder.explaining.causes.saved_names import made_at, name_of, saved_expression
 from autograder.explaining.causes.written_to import shared_names
 from autograder.explaining.exceptions.errors import why_it_stopped
@@ -17,37 +17,32 @@ from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules.order_two import wrong_one
 from autograder.observation.observation import Kept
-from autograder.observation.source import at
 from autograder.observation.syntax import called
 
 ONCE = "once_differentiable"
-_Place = tuple[int, str] | None
 _COPIES = ("contiguous", "reshape", "flatten", "ravel", "reshape_as")
 
 
-def _as(finding: Finding, cause: str, place: _Place = None, **facts: Any) -> Finding:
-    return replace(
-        finding, cause=cause, symptom=False, facts={**finding.facts, **facts},
-        evidence={**finding.evidence, **at(place)},
-    )  # fmt: skip
+def _as(cause: str, place: tuple[int, str] | None = None, **facts: Any) -> Reason:
+    return Reason(cause, facts, place)
 
 
-def cut(ev: Evidence, finding: Finding) -> Finding | None:
+def cut(ev: Evidence, finding: Finding) -> Reason | None:
     """A decorator, or an operation of backward, that takes it out of the graph."""
     assert finding.pair is not None
     tried, place = without_decorator(finding.pair), ev.source.cut_off()
     if tried or ONCE in str(finding.evidence.get("original")):
-        return _as(finding, "second/once", ev.source.first_mention("backward", ONCE), tried=tried,
+        return _as("second/once", ev.source.first_mention("backward", ONCE), tried=tried,
                    right=tried == "right", refused=tried == "refused" and bool(_raises(ev)))  # fmt: skip
     stops = finding.cause == "second/stops"
     if stops and finding.pair.answer.failure and finding.pair.answer.failure.raised_by_learner:
-        return _as(finding, "second/own-refusal")
+        return _as("second/own-refusal")
     if place is None or (stops and "does not require grad" not in finding.evidence["original"]):
         return None
-    return _as(finding, "second/cut", place[1:], what=place[0])
+    return _as("second/cut", place[1:], what=place[0])
 
 
-def constant(ev: Evidence, finding: Finding) -> Finding | None:
+def constant(ev: Evidence, finding: Finding) -> Reason | None:
     """A float tensor that forward made and kept."""
     made = {k.holder: k for k in _kept(ev, finding) if k.who in ("intermediate", "numbers") and "float" in k.dtype}  # fmt: skip
     likes = {holder: {k.like for k in _kept(ev, finding) if k.holder == holder} for holder in made}
@@ -63,13 +58,13 @@ def constant(ev: Evidence, finding: Finding) -> Finding | None:
         returned = ev.source.returned("forward", {})
         handed_on = returned is not None and returned[1].removeprefix("return ").isidentifier()
         place = made_at(ev.source, first) if handed_on else returned
-        return _as(finding, "second/copy-of-output", place, names=names)
+        return _as("second/copy-of-output", place, names=names)
     if like.startswith("input"):
         own = ev.argument(int(like[6:-1]))
-        return _as(finding, "second/copy-of-input", made_at(ev.source, first), names=names, own=own)
+        return _as("second/copy-of-input", made_at(ev.source, first), names=names, own=own)
     own = f"input[{_argument(finding)}]"
     saved = any(k.who == own for k in _kept(ev, finding))
-    return _as(finding, "second/constant", made_at(ev.source, first), names=names,
+    return _as("second/constant", made_at(ev.source, first), names=names,
                several=len(names) > 1, saved=saved)  # fmt: skip
 
 
@@ -84,10 +79,10 @@ def _kept(ev: Evidence, finding: Finding) -> list[Kept]:
     return [k for pair in ev.pairs("structure", "second") for k in pair.answer.kept]
 
 
-def other_function(ev: Evidence, finding: Finding) -> Finding | None:
+def other_function(ev: Evidence, finding: Finding) -> Reason | None:
     """backward calls the apply of another Function, whose own backward gives the second derivative."""
     call = other_function_called(ev)
-    return None if call is None else _as(finding, "second/other-function", call[1:], other=call[0])
+    return None if call is None else _as("second/other-function", call[1:], other=call[0])
 
 
 def other_function_called(ev: Evidence) -> tuple[str, int, str] | None:
@@ -103,7 +98,7 @@ def other_function_called(ev: Evidence) -> tuple[str, int, str] | None:
     return None
 
 
-def view(ev: Evidence, finding: Finding) -> Finding | None:
+def view(ev: Evidence, finding: Finding) -> Reason | None:
     """What is kept shares its memory with an input or the output, and is another tensor."""
     assert finding.pair is not None
     if finding.pair.question.variant == "transposed":
@@ -114,7 +109,7 @@ def view(ev: Evidence, finding: Finding) -> Finding | None:
             ]
             if calls:
                 place = ev.source.line_of(calls[0])
-                return _as(finding, "second/copied", place, call=called(calls[0]))
+                return _as("second/copied", place, call=called(calls[0]))
     views = {k.holder: k for k in _kept(ev, finding) if _is_view(ev, k)}
     if not views:
         return None
@@ -122,11 +117,9 @@ def view(ev: Evidence, finding: Finding) -> Finding | None:
     own = [k for k in views.values() if k.who.endswith(at)] or list(views.values())
     name, who = name_of(ev.source, own[0].holder), own[0].who.removeprefix("view of ")
     if who.startswith("output"):
-        return _as(
-            finding, "second/view-of-output", ev.source.returned("forward", {}), names=[name]
-        )
+        return _as("second/view-of-output", ev.source.returned("forward", {}), names=[name])
     of = ev.argument(int(who[6:-1]))
-    return _as(finding, "second/view", made_at(ev.source, own[0]), names=[name], own=of)
+    return _as("second/view", made_at(ev.source, own[0]), names=[name], own=of)
 
 
 def _is_view(ev: Evidence, kept: Kept) -> bool:
@@ -153,7 +146,7 @@ def _raises(ev: Evidence) -> list[ast.Raise | ast.Assert]:
     return [n for n in (ast.walk(node) if node else ()) if isinstance(n, ast.Raise | ast.Assert)]
 
 
-def not_refused(ev: Evidence, finding: Finding) -> Finding | None:
+def not_refused(ev: Evidence, finding: Finding) -> Reason | None:
     """Why no error is raised where every second derivative is to be refused."""
     assert finding.pair is not None
     source, pair, asks = ev.source, finding.pair, "is_grad_enabled"
@@ -161,15 +154,15 @@ def not_refused(ev: Evidence, finding: Finding) -> Finding | None:
     if tried:
         hides = tried == "refused" and bool(raises)
         cause = "second/refusal-hidden" if hides else "second/once-alone"
-        return _as(finding, cause, source.first_mention("backward", ONCE))
+        return _as(cause, source.first_mention("backward", ONCE))
     mixed = pair.question.more.get("mixed")
     same = [p for p in ev.pairs("second") if p.question.more.get("mixed") == mixed]
     if any(p.where != pair.where and p.answer.failure is not None for p in same):
-        return _as(finding, "second/refused-elsewhere", source.line_of(raises[0]) if raises else None, at_case=pair.where)  # fmt: skip
+        return _as("second/refused-elsewhere", source.line_of(raises[0]) if raises else None, at_case=pair.where)  # fmt: skip
     if source.mentions("forward", asks) and not source.mentions("backward", asks):
-        return _as(finding, "second/asked-in-forward", source.first_mention("forward", asks))
+        return _as("second/asked-in-forward", source.first_mention("forward", asks))
     if raises:
-        return _as(finding, "second/raise-not-reached", source.line_of(raises[0]))
+        return _as("second/raise-not-reached", source.line_of(raises[0]))
     return None
 
 

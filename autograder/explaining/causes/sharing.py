@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
-from typing import Any
 
+from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
-from autograder.observation.source import at
 
 
-def shared(ev: Evidence, finding: Finding) -> Finding | None:
+def shared(ev: Evidence, finding: Finding) -> Reason | None:
     """The one or two places outside of ctx that forward writes to."""
     found: dict[str, ast.AST] = {}
     for method in ("forward", "setup_context"):
@@ -22,8 +20,7 @@ def shared(ev: Evidence, finding: Finding) -> Finding | None:
     if not 0 < len(found) < 3:
         return None
     place = ev.source.line_of(next(iter(found.values())))
-    return replace(finding, symptom=False, evidence={**finding.evidence, **at(place)},
-                   facts={**finding.facts, "names": list(found)})  # fmt: skip
+    return Reason(finding.cause, {"names": list(found)}, place)
 
 
 def _outside(ev: Evidence, node: ast.FunctionDef, part: ast.AST) -> str:
@@ -45,37 +42,21 @@ def _outside(ev: Evidence, node: ast.FunctionDef, part: ast.AST) -> str:
     return f"the global {changed.id}" if isinstance(changed, ast.Name) and changed.id not in made else ""  # fmt: skip
 
 
-def hidden_from_torch(ev: Evidence, finding: Finding) -> Finding | None:
+def hidden_from_torch(ev: Evidence, finding: Finding) -> Reason | None:
     """What takes the tensor that is saved away from torch's eyes: .data, detach()."""
     place = ev.source.cut_off()
-    if place is None:
-        return None
-    return replace(finding, symptom=False, evidence={**finding.evidence, **at(place[1:])},
-                   facts={**finding.facts, "by": place[0]})  # fmt: skip
+    return None if place is None else Reason(finding.cause, {"by": place[0]}, place[1:])
 
 
-def wrongly_asked(ev: Evidence, finding: Finding) -> Finding | None:
+def wrongly_asked(ev: Evidence, finding: Finding) -> Reason | None:
     """Which condition leaves an argument without its gradient."""
     if finding.pair is None or finding.position is None:
         return None
-    asked = how_asked(ev, finding.pair, finding.position)
-    if asked is None:
-        return None
-    cause, facts, place = asked
-    return replace(
-        finding, cause=cause, symptom=False, facts={**finding.facts, **facts},
-        evidence={**finding.evidence, **at(place)},
-    )  # fmt: skip
+    return how_asked(ev, finding.pair, finding.position)
 
 
-_Asked = tuple[str, dict[str, Any], tuple[int, str] | None]
-
-
-def how_asked(ev: Evidence, pair: Pair, i: int) -> _Asked | None:
-    """When else argument i gets its gradient, by all that was asked about who needs one; None: unclear.
-
-    (the cause, its facts, the line of the condition)
-    """
+def how_asked(ev: Evidence, pair: Pair, i: int) -> Reason | None:
+    """When else argument i gets its gradient, by all that was asked about who needs one; None: unclear."""
     runs = [
         p for p in ev.pairs("run", "needs", role="main", variant="") if p.answer.raw is not None
     ]
@@ -96,11 +77,11 @@ def how_asked(ev: Evidence, pair: Pair, i: int) -> _Asked | None:
             which = [j for j in others if not any(j in w for w in got) and all(j in w for w in without)]  # fmt: skip
             cause = "needs/only-without"
         if len(which) > 1:  # which of them it is, was not asked
-            return "needs/missing", {}, _condition(ev, pair, i)
+            return Reason("needs/missing", line=_condition(ev, pair, i))
     if (got and not which) or not ev.source.mentions("backward", "needs_input_grad"):
         return None
     facts = {"argument": ev.argument(i), "others": [ev.argument(j) for j in which], "place": str(i)}
-    return cause, facts, _condition(ev, pair, i)
+    return Reason(cause, facts, _condition(ev, pair, i))
 
 
 def _has(pair: Pair, i: int) -> bool:

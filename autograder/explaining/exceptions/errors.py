@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
+from autograder.explaining.causes.results import Reason
 from autograder.explaining.exceptions import lines, names, tensors
 from autograder.explaining.exceptions.messages import cause_in_words
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
-from autograder.observation.source import at
 
 Told = tuple[str, dict[str, Any]]
 # The first that answers counts: the learner's own words, names, the line, the tensors, torch's words.
@@ -28,8 +27,8 @@ _ASKED: tuple[Callable[[Evidence, Finding, Failure], Told | None], ...] = (
 )
 
 
-def why_it_stopped(ev: Evidence, finding: Finding) -> Finding | None:
-    """The finding with the cause of the error; None where nothing tells it."""
+def why_it_stopped(ev: Evidence, finding: Finding) -> Reason | None:
+    """The cause of the error; None where nothing tells it."""
     failure = finding.pair.answer.failure if finding.pair is not None else None
     if failure is None:
         return None
@@ -43,10 +42,7 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Finding | None:
         place = ev.source.saves()
     if place is None and cause == "stops/writes-leaf":  # torch looks when forward has ended
         place = ev.source.writes_in_place("forward")
-    evidence = {**finding.evidence, **at(place)}
-    return replace(
-        finding, cause=cause, symptom=False, facts={**finding.facts, **facts}, evidence=evidence
-    )
+    return Reason(cause, facts, place)
 
 
 _BY_CALL = ("stops/saved-value", "stops/saved-list")  # torch looks when forward has ended

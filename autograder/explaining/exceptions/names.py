@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
-from autograder.observation.source import Source
 
 CTX = (
     "save_for_backward", "saved_tensors", "needs_input_grad", "mark_dirty",
@@ -101,16 +101,11 @@ def _plain_argument(ev: Evidence, finding: Finding, forward: ast.FunctionDef, na
     return "" if value is None or isinstance(value, Tensor) else type(value).__name__
 
 
-def missing_method(ev: Evidence, finding: Finding) -> Finding | None:
+def missing_method(ev: Evidence, finding: Finding) -> Reason | None:
     """A method that torch does not find, and one whose name is close to it."""
-    near = _near(ev.source, finding.facts["method"])
+    others = set(ev.source.methods) - {"forward", "backward", "setup_context"}
+    near = closest(finding.facts["method"], others)
     if near is None:
         return None
-    finding.cause, finding.symptom = "start/misspelt-method", False
-    finding.evidence["not_started"] = False
-    finding.facts |= {"near": near}
-    return finding
-
-
-def _near(source: Source, method: str) -> str | None:
-    return closest(method, set(source.methods) - {"forward", "backward", "setup_context"})
+    facts = finding.facts | {"near": near}
+    return Reason("start/misspelt-method", facts, evidence={"not_started": False})
