@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
-from torch.utils.flop_counter import flop_registry
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
@@ -154,16 +153,16 @@ def honours_needs_input_grad(ev: Evidence) -> Verdict:
     return _computes_for_nothing(ev, asked) if asked else NOT_ASKED
 
 
-# What takes more than to read its operands: products of matrices, convolutions, attention.
-_COSTLY = frozenset(str(operation) for operation in flop_registry)
-
-
 def _is_worth_saying(ev: Evidence) -> bool:
     """Whether what nobody needs costs something; of an exercise it is said in any case."""
     if ev.exercise.strictness.severity("ignores-needs-input-grad", "") == "error":
         return True
+    from torch.utils.flop_counter import flop_registry  # imports triton, for more than a second
+
+    # What takes more than to read its operands: products of matrices, convolutions, attention.
+    costly = {str(operation) for operation in flop_registry}
     ran = (name for p in ev.pairs("structure") for name in p.answer.backward_ops or ())
-    return any(".".join(name.split(".")[:2]) in _COSTLY for name in ran)
+    return any(".".join(name.split(".")[:2]) in costly for name in ran)
 
 
 _TOO_FEW = re.compile(r"incorrect number of gradients \(expected (\d+), got (\d+)\)")
