@@ -140,11 +140,14 @@ def _add_grading(commands: Any) -> None:
 def _check(options: argparse.Namespace) -> int:
     if options.file.suffix == ".py":
         return _check_file(options)
+    from autograder.learner.progress import record_check
     from autograder.learner.terminal_check import check_notebook
 
     found = check_notebook(
         options.file, hidden=options.hidden, seed=options.seed, only=options.function
     )
+    for report in found.reports:
+        record_check(report)
     for trouble in found.troubles:
         print(f"! {trouble}", file=sys.stderr)
     for report in found.reports:

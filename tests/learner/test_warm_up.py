@@ -9,6 +9,7 @@ import pytest
 from autograder import evaluate
 from autograder.__main__ import main
 from autograder.exercises import LESSONS, all_exercises, find
+from autograder.learner.progress import load
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "lessons/00_start_here.py"
@@ -63,6 +64,18 @@ def test_a_terminal_checks_the_page_and_gives_its_hints(tmp_path, capsys):
     for level in (1, 2):
         assert main(["hint", str(page)]) == 0
         assert f"Hint {level} of 3 for Double" in capsys.readouterr().out
+
+
+def test_a_check_in_a_terminal_counts_for_progress(tmp_path, capsys):
+    page = tmp_path / "00_start_here.ipynb"
+    text = COURSE.read_text(encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
+    main(["check", str(page)])
+    begun = load().exercise("Double")
+    page.write_text(text.replace("return grad_output", "return 2 * grad_output"), encoding="utf-8")
+    main(["check", str(page), "--format", "json"])
+    done = load().exercise("Double")
+    assert (begun.passed, begun.attempts, done.passed, done.attempts) == (False, 1, True, 2)
 
 
 def test_a_terminal_gives_the_hint_of_the_exercise_that_is_named(capsys):
