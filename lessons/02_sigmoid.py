@@ -639,8 +639,8 @@ per_element = torch.arange(12.0).reshape(3, 4)  # a gradient of the shape of x
 for shape in [(4,), (3, 1), (1, 4), ()]:
     print("β of shape", str(shape).ljust(7), "gets", per_element.sum_to_size(shape).tolist())
 
-# %% [markdown]
-# And if you forget the sum?
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### And if you forget the sum?
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-predict-forgotten-sum", "locked": true, "schema_version": 3, "solution": false, "task": false}
 predict("forgotten-sum")
@@ -671,7 +671,8 @@ outcome("forgotten-sum")
 
 # %% [markdown]
 # Write the sum yourself: your backward is then right wherever it is called. The checks of this course look at what *your* backward returned.
-#
+
+# %% [markdown]
 # ## Exercise 5: Swish
 #
 # **Contract.** `Swish.apply(x, beta)` promises
@@ -771,7 +772,7 @@ outcome("tiny-slope")
 # * **values** of $\log\sigma(x)$
 # * **gradients** right
 # * **second derivatives** right
-# * **special points**: value **and** gradient finite and right in float32 at ±1000. Far out the slope is tiny and still a number: at $x = 20$ it is $2\cdot10^{-9}$, not 0
+# * **special points**: value **and** gradient finite and right in float32 at ±1000. Far out both are tiny and still numbers: at $x = 20$ they are $-2\cdot10^{-9}$ and $2\cdot10^{-9}$, not 0
 # * **memory**: one tensor as large as `x`
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
@@ -906,8 +907,11 @@ for name, (mine, theirs) in pairs.items():
 # %% nbgrader={"grade": false, "grade_id": "finale-losses-picture", "locked": true, "schema_version": 3, "solution": false, "task": false}
 figures.losses_of_activations({name: results[name][:2] for name in pairs})
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### And what did it keep?
+
 # %% [markdown]
-# And what did it keep? One hidden layer of 400 × 16 numbers: your Function, torch's own operation, and the formula spelled out for autograd.
+# One hidden layer of 400 × 16 numbers: your Function, torch's own operation, and the formula spelled out for autograd.
 
 # %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "finale-bytes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 h, beta = torch.randn(400, 16, requires_grad=True), torch.ones(16, requires_grad=True)
@@ -929,8 +933,11 @@ for name, three in rows.items():
 
 # %% [markdown]
 # `F.logsigmoid` on the CPU keeps a helper tensor beside its input; yours does without. The formula keeps as little, but you know what it does at −100.
+
+# %% [markdown]
+# ### A Swish of your own
 #
-# And torch has no Swish with a tensor β. Yours is one, and it has learned 16 different shapes:
+# torch has no Swish with a tensor β. Yours is one, and it has learned 16 different shapes:
 
 # %% nbgrader={"grade": false, "grade_id": "finale-learned-shapes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 learned = results["Swish"][2][1].beta.detach()

@@ -628,7 +628,7 @@ check(Sum, hidden=True)
 #
 # **Contract.** `Mean.apply(x, dim, keepdim=False)` promises
 #
-# * **values** of `torch.mean` over one dimension
+# * **values** of `torch.mean` over one dimension (the mean of no numbers is not judged)
 # * **gradients** right
 # * **second derivatives** right
 # * **special points**: right for inputs of ±1000
@@ -1218,8 +1218,11 @@ def your_loss(scores, target):
     return Mean.apply(LogSumExp.apply(scores, 1) - chosen, 0)
 
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### The network in small
+
 # %% [markdown]
-# Here is the network in small: two numbers in, two hidden units, two scores, and the loss of label 1. One hidden unit is closed. On the way back, look at its row of `W1`: what does it learn from this example?
+# Two numbers in, two hidden units, two scores, and the loss of label 1. One hidden unit is closed. On the way back, look at its row of `W1`: what does it learn from this example?
 
 # %% nbgrader={"grade": false, "grade_id": "see-network-flow", "locked": true, "schema_version": 3, "solution": false, "task": false}
 layers = (
@@ -1237,7 +1240,12 @@ example = {
 gradient_flow(example, layers)
 
 # %% [markdown]
-# Nothing: its gradient is 0. Now the training, with `torch.nn` beside it.
+# Nothing: its gradient is 0.
+
+# %% [markdown]
+# ### The training
+#
+# With `torch.nn` beside it, from the same weights, on the same batches.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
@@ -1297,8 +1305,11 @@ told = [f"{test_y[i]} read\nas {answer[i]} ({certainty[i]:.0%})" for i in hardes
 alt = "The eight test digits with the least certain answers: " + "; ".join(told)
 figures.digits(test_x[hardest].reshape(-1, 8, 8), told, "The eight it is least certain of", alt)
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### What the gain has learned
+
 # %% [markdown]
-# And the gain per pixel, whose gradient your `unbroadcast` summed:
+# One number a pixel, whose gradient your `unbroadcast` summed:
 
 # %% nbgrader={"grade": false, "grade_id": "finale-gain", "locked": true, "schema_version": 3, "solution": false, "task": false}
 gain, ink = network.gain.detach().reshape(8, 8), train_x.mean(0).reshape(8, 8)
@@ -1307,7 +1318,8 @@ figures.ink_and_gain(ink, gain)
 
 # %% [markdown]
 # Where there never is ink, the gradient of the gain is a sum of zeros: it stays at exactly 1.
-#
+
+# %% [markdown]
 # ### An honest word
 #
 # `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them. On the day when your operation is *not* there, you know what to do: write the indices, sum what was repeated, and check with sizes that are all different.

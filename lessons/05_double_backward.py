@@ -290,7 +290,7 @@ for keep in ("x", "x and x²", "3x²"):
 # * **values** of $e^x$
 # * **gradients** right
 # * **second derivatives** right, and those of **any** order
-# * **special points**: right at 0, and for very small and very large inputs in float32
+# * **special points**: right at 0, and for very small and very large inputs in float32, where a tiny number keeps its digits
 # * **memory**: one tensor as large as `x`. Input or output, either is fine; the output is the better one to keep, for the next layer usually holds it already
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #

@@ -3,12 +3,15 @@
     python lessons/alone.py ADDRESS    what `make release ADDRESS=…` runs: all of it into build/dist
 
 ADDRESS is where the files will lie, as the folder of a release: the notebooks install the wheel from
-there, and pip compares its hash.
+there, and pip compares its hash. Of a release on GitHub a README with a button for Colab and one for
+Kaggle beside each notebook is made too: both open notebooks from a branch, which that release calls
+`notebooks`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,18 @@ from nbformat.v4 import new_code_cell
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_CELL = "install-the-course"
+REPOSITORY = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/")
+# What opens a notebook of a public repository: where, and the button that the place gives out for it.
+ELSEWHERE = {
+    "Colab": (
+        "https://colab.research.google.com/github/{}/blob/notebooks/{}.ipynb",
+        "https://colab.research.google.com/assets/colab-badge.svg",
+    ),
+    "Kaggle": (
+        "https://kaggle.com/kernels/welcome?src=https://github.com/{}/blob/notebooks/{}.ipynb",
+        "https://kaggle.com/static/images/open-in-kaggle.svg",
+    ),
+}
 CELL = """\
 # Opened without the course? Then this cell installs it, and says so first. Run it once.
 import importlib.metadata, importlib.util, subprocess, sys, tempfile
@@ -66,6 +81,22 @@ def alone(notebook: NotebookNode, wheel: str, sha256: str, torch: str) -> Notebo
     return copy
 
 
+def opened_in(address: str, notebook: str, *, buttons: bool) -> list[str]:
+    """Links that open a released notebook elsewhere, in Markdown; none for an address that is not on GitHub.
+
+    Args:
+        address: of a release, or of any file of the repository.
+        notebook: its name, as "02_sigmoid".
+        buttons: whether the places' own pictures are shown, which are fetched from them.
+    """
+    found = REPOSITORY.match(address)
+    return [
+        f"[{f'![Open in {place}]({picture})' if buttons else f'Open in {place}'}]({link.format(found[1], notebook)})"
+        for place, (link, picture) in ELSEWHERE.items()
+        if found
+    ]
+
+
 def make_wheel(root: Path, folder: Path) -> Path:
     """The source distribution and the wheel of this clone, in a folder; gives the wheel's path.
 
@@ -94,11 +125,20 @@ def release(root: Path, folder: Path, address: str) -> None:
     folder.mkdir(parents=True)
     wheel = make_wheel(root, folder)
     sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    rows = [
+        "# Notebooks that open by themselves, and bring the course along",
+        "",
+        "| | | |",
+        "|---|---|---|",
+    ]
     for path in sorted((root / "course").glob("*/*.ipynb")):
         if path.stem == path.parent.name:
+            rows.append("|".join(["", path.stem, *opened_in(address, path.stem, buttons=True), ""]))
             notebook = nbformat.read(path, as_version=4)
             made = alone(notebook, f"{address.rstrip('/')}/{wheel.name}", sha256, "2.13")
             nbformat.write(made, folder / path.name)
+    if REPOSITORY.match(address):
+        (folder / "README.md").write_text("\n".join([*rows, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ class Case:
              extreme (±1000, judged in float32), empty, batch (more or fewer batch dimensions)
     second   a special or extreme case that asks second derivatives too (main cases always do); "mixed": only
              in a loss that adds x³, where a gradient may be constant
+    digits   tiny numbers keep their digits in float32, as those of torch's own function do
     advice   the next step for who fails at this very point, where the rule's own words are too
              general ("if scale: takes 0 for a missing number")
     """
@@ -96,6 +97,7 @@ class Case:
     role: Role = "main"
     wants: tuple[int, ...] | None = None
     second: bool | Literal["mixed"] = False
+    digits: bool = False
     advice: str = ""
 
     def in_float64(self) -> Case:
@@ -201,7 +203,6 @@ class Exercise:
                     refused: always RuntimeError; checked: by gradgradcheck only; not-judged
     constants       positions of tensor arguments that get the gradient None by contract
     gradcheck       False where gradcheck fails by design (surrogate gradients)
-    keeps_digits    tiny gradients keep their digits in float32, as those of torch's own function do
     is_function     True for plain functions such as ``numerical_gradient``
     forbidden       torch functions the exercise rebuilds, by public name ("torch.softmax")
     may_use_autograd  backward (or the function) may call torch.autograd
@@ -232,7 +233,6 @@ class Exercise:
     second_order: SecondOrder = "right"
     constants: frozenset[int] = frozenset()
     gradcheck: bool = True
-    keeps_digits: bool = False
     is_function: bool = False
     forbidden: frozenset[str] = frozenset()
     may_use_autograd: bool = False

@@ -20,25 +20,27 @@ class OtherArguments(Asking):
     """What two calls may not share, and what has to stay finite, is seen with such arguments."""
 
     def infinite(self, i: int, case: Case) -> Iterator[Question]:
-        """The first case with −inf in an argument, where others take its place and the answer stays finite.
+        """The first case with −inf, and with inf, in one place of an argument, where the right answer is finite."""
+        for name, number in (("−inf", -math.inf), ("inf", math.inf)):
+            like = self.question("infinite", (i, case), suffix=f":{name}")
+            if not like.wants or self.exercise.strictness.as_given:
+                return
+            place = like.wants[0]
+            changed = like.args[place].clone()
+            changed.view(-1)[:1] = number
+            args = (*like.args[:place], changed, *like.args[place + 1 :])
+            name = f"{self.exercise.argument(place)} = {name}"
+            asked = replace(like, args=args, case=name, role="special")
+            right = self.references.expect(asked)
+            found = [t for t in (*right.outputs, *(right.gradients or ())) if isinstance(t, Tensor)]
+            if all(map(is_finite, found)):
+                yield asked
 
-        Masks bring it where elements are weighed against each other. A function that treats each
-        by itself promises something for finite numbers.
-        """
-        like = self.question("infinite", (i, case))
-        if not like.wants or self.exercise.strictness.as_given:
-            return
-        place = like.wants[0]
-        changed = like.args[place].clone()
-        changed.view(-1)[:1] = -math.inf
-        args = (*like.args[:place], changed, *like.args[place + 1 :])
-        name = f"{self.exercise.argument(place)} = −inf"
-        asked = replace(like, args=args, case=name, role="special")
-        right, others = self.references.expect(asked), self.references.expect(like).outputs
-        found = [t for t in (*right.outputs, *(right.gradients or ())) if isinstance(t, Tensor)]
-        pairs = zip(right.outputs, others, strict=True)
-        if all(map(is_finite, found)) and any(_more_than_one(*both, changed) for both in pairs):
-            yield asked
+    def silent(self, at: Numbered) -> Question:
+        """A case where nothing arrives from above: 0 goes on, whatever backward divides by."""
+        asked = self.question("silent", at)
+        nothing = tuple(None if g is None else torch.zeros_like(g) for g in asked.upstream)
+        return replace(asked, case=f"{at[1].name}, and grad_output = 0", upstream=nothing)
 
     def unlike(self, main: list[Numbered], like: Question) -> tuple[Any, ...] | None:
         """The arguments of a main case whose plain values are others: a dim, a scale, a flag.
@@ -83,12 +85,3 @@ def _nearby(like: Question) -> tuple[Any, ...]:
 
 def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if isinstance(a, Tensor) else a for a in args)
-
-
-def _more_than_one(output: Any, before: Any, changed: Tensor) -> bool:
-    """Whether an output is not made element by element: more of it than the first one has changed."""
-    if not isinstance(output, Tensor) or not isinstance(before, Tensor):
-        return False
-    if output.shape != changed.shape:
-        return True
-    return not torch.equal(output.reshape(-1)[1:], before.reshape(-1)[1:])

@@ -62,6 +62,8 @@ class _Planner(OtherArguments):
         for at in cases:
             extreme = at[1].role == "extreme"
             yield self.question("run", at, variant="float32" if extreme else "")
+            if at[1].role == "special":
+                yield self.silent(at)
         main = [at for at in cases if at[1].role == "main"]
         chosen = self.one_of_each_kind(main)
         # Of the first case the findings are simplest.

@@ -20,6 +20,7 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from lessons.alone import opened_in  # noqa: E402
 from lessons.convert import released  # noqa: E402
 from lessons.site.pages import RULES, accessible, folded, linked, linked_output, sites_places  # noqa: E402
 from lessons.site.players import play  # noqa: E402
@@ -46,6 +47,9 @@ def write_source(root: Path, folder: Path, repository: str) -> None:
             nbformat.read(path, as_version=4) if lesson.has_exercises else released(root, lesson)
         )
         notebooks[lesson.name] = folded(lesson.name, solved)
+        if links := opened_in(repository, lesson.name, buttons=False):
+            title, _, text = solved.cells[0].source.partition("\n")
+            solved.cells[0].source = f"{title}\n\n{' · '.join(links)}\n{text}"
     executed = {lesson.name for lesson in lessons if lesson.has_exercises}
     play(root, notebooks, whole=frozenset(set(notebooks) - executed))
     for name, notebook in notebooks.items():

@@ -43,7 +43,7 @@ def checked(name: str, hidden: bool = False) -> tuple[set[str], set[str]]:
 
 
 def lessons() -> str:
-    return "\n".join(path.read_text() for path in sorted((REPOSITORY / "lessons").glob("0*.py")))
+    return "\n".join(path.read_text() for path in sorted((REPOSITORY / "lessons").glob("[0-9]*.py")))
 
 
 STATED = promised(lessons())

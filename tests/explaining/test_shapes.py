@@ -98,19 +98,18 @@ def test_right_in_the_ordinary_cases_only(forward, backward, rule, cause):
     assert finding.evidence["line"]
 
 
-def test_infinity_is_asked_for_where_the_contract_names_it():
-    from dataclasses import replace
-
-    from autograder.contract.exercise import Case
-
-    infinite = Case(
-        "x = −inf", lambda s: (torch.tensor([-torch.inf, 2.0]).double(),), role="special"
-    )
-    finding = told(replace(RELU, cases=(*RELU.cases, infinite)), "x * (x > 0)", SLOPE[1])
+def test_infinity_is_asked_for_where_the_right_answer_is_finite():
+    finding = told(RELU, "x * (x > 0)", SLOPE[1])  # −inf · 0
     assert (finding.rule, finding.cause) == ("fails-special-point", "special/wrong"), finding
     assert finding.evidence["line"]
-    with pytest.raises(AssertionError):  # a function of single elements promises finite numbers
-        told(RELU, "x * (x > 0)", SLOPE[1])
+
+
+def test_where_no_gradient_arrives_none_goes_on():
+    from dataclasses import replace
+
+    asked = replace(RELU, gradcheck=False)  # which asks it in ordinary cases
+    finding = told(asked, SLOPE[0], f"({SLOPE[1]}) * g / g")
+    assert (finding.rule, finding.cause) == ("fails-special-point", "special/wrong"), finding
 
 
 def test_tiny_gradients_keep_their_digits_where_that_is_asked():
@@ -121,12 +120,26 @@ def test_tiny_gradients_keep_their_digits_where_that_is_asked():
 
     asked = exercise(
         torch.nn.functional.logsigmoid, "(x)", Case("a vector", lambda s: (s.normal(5),)),
-        Case("large", lambda s: (torch.tensor([20.0, 30.0]).double(),), role="extreme"), keeps_digits=True,
+        Case("large", lambda s: (torch.tensor([20.0, 30.0]).double(),), role="extreme", digits=True),
     )  # fmt: skip
-    finding = told(asked, "torch.nn.functional.logsigmoid(x)", "g * (1 - torch.sigmoid(x))")
+    wrong = "torch.nn.functional.logsigmoid(x)", "g * (1 - torch.sigmoid(x))"
+    finding = told(asked, *wrong)
     assert (finding.rule, finding.cause) == ("gradient-unstable", "unstable/gradient")
+    large = replace(asked.cases[1], digits=False)
     with pytest.raises(AssertionError):  # all checks pass
-        told(replace(asked, keeps_digits=False), "torch.nn.functional.logsigmoid(x)", "g * (1 - torch.sigmoid(x))")  # fmt: skip
+        told(replace(asked, cases=(asked.cases[0], large)), *wrong)
+
+
+def test_tiny_values_do_too():
+    from autograder.contract.exercise import Case
+    from tests.explaining.tiny import exercise
+
+    asked = exercise(
+        torch.exp, "(x)", Case("a vector", lambda s: (s.normal(5),)),
+        Case("small", lambda s: (torch.tensor([-20.0, -30.0]).double(),), role="extreme", digits=True),
+    )  # fmt: skip
+    finding = told(asked, "torch.expm1(x) + 1", "g * torch.exp(x)")
+    assert (finding.rule, finding.cause) == ("forward-unstable", "unstable/output")
 
 
 def test_a_shape_that_is_wrong_in_batches_only():

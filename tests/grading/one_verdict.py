@@ -32,7 +32,7 @@ from lessons.source import read_lesson as read_source
 from tests.mistakes.gallery import Answer, answers, load
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = sorted(path.stem for path in (ROOT / "lessons").glob("0[1-9]_*.py"))
+LESSONS = sorted(path.name for path in (ROOT / "solutions").glob("[0-9]*"))
 TODAY = int(os.environ.get("TEST_DAY", "0"))  # see tests/conftest.py
 SEED = 20_261_121
 Said = dict[

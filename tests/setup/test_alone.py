@@ -16,7 +16,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 
 from autograder.learner.place import DRIVE, KAGGLE, find_place
-from lessons.alone import FIRST_CELL, alone, release
+from lessons.alone import FIRST_CELL, alone, opened_in, release
 from tests.setup.conftest import ROOT
 from tests.setup.test_wheel import link, needed, run
 
@@ -129,6 +129,19 @@ def test_another_wheel_than_the_one_released_is_refused(released, tmp_path) -> N
     source = nbformat.read(released / "00_start_here.ipynb", as_version=4).cells[0].source
     said = refused(re.sub(r'SHA256 = "\w+"', f'SHA256 = "{"0" * 64}"', source), tmp_path, "2.13.0")
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in said
+
+
+def test_a_button_opens_the_released_notebook_in_colab_and_kaggle() -> None:
+    address = "https://github.com/somebody/course/releases/download/v1.0.0"
+    blob = "somebody/course/blob/notebooks/02_sigmoid.ipynb"
+    colab, kaggle = opened_in(address, "02_sigmoid", buttons=True)
+    assert colab.endswith(f".svg)](https://colab.research.google.com/github/{blob})")
+    assert kaggle.endswith(
+        f".svg)](https://kaggle.com/kernels/welcome?src=https://github.com/{blob})"
+    )
+    plain = opened_in("https://github.com/somebody/course/blob/main/", "02_sigmoid", buttons=False)
+    assert [one.partition("]")[0] for one in plain] == ["[Open in Colab", "[Open in Kaggle"]
+    assert opened_in("file:///here", "02_sigmoid", buttons=True) == []
 
 
 def test_a_notebook_keeps_its_cells_and_graded_ones_their_places() -> None:

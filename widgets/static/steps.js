@@ -234,7 +234,7 @@ function render({ model, el }) {
   const mover = makeMover(model);
   const status = element("p", { class: "bbh-status", role: "status", "aria-live": "polite" });
   const details = element("div", { class: "bbh-details" });
-  const frame = element("div", { class: "bbh-graph" });
+  const frame = element("div", { class: "bbh-graph", ...KEEP_KEYS });
   const mark = mover.drag(frame);
   // Groups and no landmarks: a notebook may show several walks of one name.
   const section = element("div", { class: "bbh bbh-steps", role: "group", "aria-label": unmarked(title) });
@@ -272,6 +272,15 @@ function render({ model, el }) {
     mover.follow();
     draw(current());
   };
+  // A graph that is higher than its frame can be scrolled, and follows the step.
+  const reveal = () => {
+    const tall = frame.scrollHeight > frame.clientHeight + 1;
+    frame.toggleAttribute("tabindex", tall);
+    if (!tall) return;
+    frame.tabIndex = 0;
+    const [here, seen] = [frame.querySelector(".bbh-on"), frame].map((one) => one?.getBoundingClientRect());
+    if (here) frame.scrollTop += (here.top + here.bottom - seen.top - seen.bottom) / 2;
+  };
   const draw = (index) => {
     const step = steps()[index];
     const last = steps().length - 1;
@@ -280,6 +289,7 @@ function render({ model, el }) {
     slider.value = index;
     graph.show(step, frames[index]);
     mark();
+    reveal();
     const place = `Step ${index + 1} of ${last + 1}`;
     slider.setAttribute("aria-valuetext", `${place}: ${step.phase}`);
     const sign = step.wrong ? "✗ " : "";

@@ -13,6 +13,7 @@ _FAR = Case(
     "very small and very large inputs in float32",
     fixed([-1000.0, -100.0, -30.0, -5.0, 0.0, 5.0, 30.0, 80.0]),
     role="extreme",
+    digits=True,
 )
 
 MY_EXP = Exercise(

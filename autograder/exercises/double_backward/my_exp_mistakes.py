@@ -319,3 +319,17 @@ class MyExp(Function):
     def backward(ctx, grad_output):
         (flat,) = ctx.saved_tensors
         return grad_output * torch.exp(flat).reshape(grad_output.shape)
+
+
+# %% wrong[forward-unstable]: expm1 + 1, which is 0 where e^x is tiny
+class MyExp(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.expm1(x) + 1
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output * y

@@ -13,7 +13,6 @@ LOG_SIGMOID = Exercise(
     summary="log σ(x), element by element, finite for every finite x; its gradient keeps its digits.",
     signature="(x)",
     reference=F.logsigmoid,
-    keeps_digits=True,
     cases=elementwise_cases(),
     budget=kept(0),
     budget_words=ONE_TENSOR,

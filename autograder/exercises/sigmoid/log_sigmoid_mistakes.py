@@ -841,7 +841,7 @@ class LogSigmoid(Function):
         return (grad_output * torch.sigmoid(-x),)
 
 
-# %% right: softmax of (x, 0), unusual but right
+# %% wrong[forward-unstable]: softmax of (x, 0), which rounds a tiny value to 0
 class LogSigmoid(Function):
     @staticmethod
     def forward(ctx, x):

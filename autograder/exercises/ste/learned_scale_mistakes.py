@@ -77,13 +77,13 @@ class LearnedScale(Function):
             return torch.zeros_like(x), torch.zeros_like(scale), None, None
         rows, g = (t.reshape(scale.numel(), -1) for t in (x, grad_output))
         v = rows / scale.reshape(-1, 1)
-        inside = ((v > qmin) & (v < qmax)).to(v.dtype)
+        inside = (v > qmin) & (v < qmax)
         grad_x = grad_scale = None
         if ctx.needs_input_grad[0]:
             grad_x = (g * inside).reshape(x.shape)
         if ctx.needs_input_grad[1]:
             factor = 1 / (rows.shape[1] * qmax) ** 0.5
-            slope = torch.round(v).clamp(qmin, qmax) - v * inside
+            slope = torch.round(v).clamp(qmin, qmax) - torch.where(inside, v, 0.0)
             grad_scale = (g * slope * factor).sum(1).reshape(scale.shape)
         return grad_x, grad_scale, None, None
 

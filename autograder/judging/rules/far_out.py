@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from autograder.contract.differentiation import as_tuple, gradients_of
 from autograder.contract.references import applied, reference_arguments
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
-from autograder.judging.rules.problems import Problem, at_index, problems
+from autograder.judging.rules.problems import Problem, at_index, problems, what_of
 from autograder.judging.rules.ranges import (
     batch_dimensions,
     empty_tensors,
@@ -28,8 +29,9 @@ _PRECISE, _LOST = 1e-4, 0.05  # as a share of the number itself
 @rule("forward-unstable", needs=("output_value",), of=to("run", "function", role="extreme"))
 def output_stable(ev: Evidence, pair: Pair) -> Verdict:
     """The output stays finite for very large and very small inputs."""
-    off = (each for each in problems(ev, pair, torch.float32) if each.code == "output-value")
-    return next((_off(ev, pair, found) for found in off), None)
+    found = (*problems(ev, pair, torch.float32), *_without_digits(ev, pair))
+    off = (each for each in found if each.code == "output-value")
+    return next((_off(ev, pair, each) for each in off), None)
 
 
 @rule("gradient-unstable", needs=(*RIGHT, "output_stable"), of=to("run", role="extreme"))
@@ -53,33 +55,49 @@ def _number(pair: Pair, found: Problem) -> tuple[int, float] | None:
 
 
 def _without_digits(ev: Evidence, pair: Pair) -> Iterator[Problem]:
-    """Gradients that have lost all digits of small numbers, though torch's own have them."""
-    own = _torch_itself(ev, pair) if ev.exercise.keeps_digits else ()
-    for position, precise in zip(pair.question.wants, own, strict=False):
-        got, right = pair.raw(position), pair.right(position)
-        if not isinstance(got, Tensor) or right is None or precise is None:
-            continue
-        kept = (precise.double() - right).abs() <= _PRECISE * right.abs()
-        lost = (got.double() - right).abs() > _LOST * right.abs()
-        bad = (right.abs() > torch.finfo(torch.float32).tiny) & kept & lost
-        if bool(bad.any()):
-            index = tuple(map(int, bad.nonzero()[0]))
-            facts = at_index(ev, pair, got, right, index, position)
-            facts["what"] = f"the gradient for {ev.argument(position)}"
-            yield Problem("gradient-value", facts, both(got, right), None, position, index)
+    """Outputs and gradients that have lost all digits of small numbers, though torch's own have them."""
+    if not any(case.digits for case in ev.exercise.cases if case.name == pair.question.case):
+        return
+    made, slopes = _torch_itself(ev, pair)
+    outputs = zip(pair.answer.outputs or (), pair.expected.outputs, made, strict=False)
+    looked: list[tuple[Any, ...]] = [
+        ("output-value", what_of(ev, pair, place), place, None, *numbers)
+        for place, numbers in enumerate(outputs)
+    ]
+    looked += [
+        ("gradient-value", f"the gradient for {ev.argument(position)}", None, position,
+         pair.raw(position), pair.right(position), precise)
+        for position, precise in zip(pair.question.wants, slopes, strict=False)
+    ]  # fmt: skip
+    for code, what, place, position, got, right, precise in looked:
+        if (index := _lost(got, right, precise)) is not None:
+            facts = {**at_index(ev, pair, got, right, index, position), "what": what}
+            yield Problem(code, facts, both(got, right), place, position, index)
 
 
-def _torch_itself(ev: Evidence, pair: Pair) -> tuple[Tensor | None, ...]:
-    """The reference's gradients in the dtype of the question: no answer has to be more precise."""
+def _lost(got: object, right: object, precise: object) -> tuple[int, ...] | None:
+    """The first element in which a number has no digits left, and torch's own has four."""
+    if (
+        not (isinstance(got, Tensor) and isinstance(right, Tensor) and isinstance(precise, Tensor))
+        or got.shape != right.shape
+    ):
+        return None
+    kept = (precise.double() - right).abs() <= _PRECISE * right.abs()
+    lost = (got.double() - right).abs() > _LOST * right.abs()
+    bad = ((right.abs() > torch.finfo(torch.float32).tiny) & kept & lost).nonzero()
+    return tuple(map(int, bad[0])) if len(bad) else None
+
+
+def _torch_itself(ev: Evidence, pair: Pair) -> tuple[tuple[Any, ...], tuple[Tensor | None, ...]]:
+    """The reference's outputs and gradients in the dtype of the question: no answer has to be more precise."""
     question = pair.question
     args = [
         a.to(given.dtype).detach().requires_grad_(a.requires_grad) if isinstance(given, Tensor) else a
         for a, given in zip(reference_arguments(question), question.args, strict=True)
     ]  # fmt: skip
     with torch.enable_grad():
-        made = applied(ev.exercise, question, args)
-    wanted = [args[i] for i in question.wants]
-    return gradients_of(as_tuple(made), question.upstream, wanted)
+        made = as_tuple(applied(ev.exercise, question, args))
+    return made, gradients_of(made, question.upstream, [args[i] for i in question.wants])
 
 
 def _off(ev: Evidence, pair: Pair, found: Problem) -> Finding:

@@ -37,12 +37,37 @@ def linear():
     return xray(Linear, values[:12].reshape(4, 3), values[12:18].reshape(2, 3), values[18:])
 
 
+class LayerNorm(Function):
+    """A backward of many operations: a second one has a graph higher than a screen."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        centred = x - x.mean(-1, keepdim=True)
+        return centred * (centred**2).mean(-1, keepdim=True).rsqrt() * weight
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        centred = x - x.mean(-1, keepdim=True)
+        scale = (centred**2).mean(-1, keepdim=True).rsqrt()
+        normal, g = centred * scale, grad_output * weight
+        along = (g * normal).mean(-1, keepdim=True)
+        return scale * (g - g.mean(-1, keepdim=True) - normal * along), (grad_output * normal).sum(0)
+
+
+def layer_norm_twice():
+    values = torch.linspace(-1, 3, 12).sin().reshape(3, 4)
+    return xray(LayerNorm, values, torch.tensor([0.5, 1.0, -1.0, 2.0]), order=2)
+
+
 WIDGETS = {
     "xray": lambda: xray(MySigmoid),
     "xray of a matrix": linear,
     "xray of two outputs": lambda: xray(Largest, torch.linspace(-1, 1, 12).reshape(3, 4), 1),
     "xray with a tray": lambda: xray(Scaled, torch.tensor([1.0, -2.0]), 3.0),
     "xray, order 2": lambda: xray(SwishTwice, order=2),
+    "xray of a deep graph": layer_norm_twice,
     "gradient_flow": gradient_flow,
     "ste_explorer": ste_explorer,
     "function_builder": lambda: function_builder("Exponential", MySigmoid),
@@ -123,6 +148,20 @@ def test_buttons_sentence_and_graph_of_every_step_fit_a_narrow_one(play, name):
         page.evaluate(f"() => model.set('step', {step})")
         legend = page.locator(".bbh-legend").bounding_box()
         assert legend["y"] + legend["height"] - top <= TALLEST, step
+
+
+def test_a_graph_that_is_higher_than_its_frame_follows_the_step(play):
+    view = layer_norm_twice()
+    page = opened(play, view, "light", 1300)
+    frame = page.locator(".bbh-graph")
+    assert frame.evaluate("one => one.scrollHeight > one.clientHeight")
+    assert frame.get_attribute("tabindex") == "0"
+    seen = frame.bounding_box()
+    for step in range(len(view.steps)):
+        page.evaluate(f"() => model.set('step', {step})")
+        for box in page.locator(".bbh-box.bbh-on .bbh-pill").all():
+            y = box.bounding_box()["y"]
+            assert seen["y"] <= y <= seen["y"] + seen["height"] - 20, step
 
 
 PLANTED = {
