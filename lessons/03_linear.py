@@ -1071,9 +1071,10 @@ check(LinearReLU, hidden=True)
 #
 # **Common mistakes.** `mask.float()`, which stops in bfloat16. The mask forgotten for one of the three gradients. `z >= 0`. Writing `grad_output[~mask] = 0`, into a tensor that belongs to torch. Keeping the pre-activation, or the output, which is what torch does and costs four times as much in float32.
 
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### Is it faster?
+
 # %% [markdown]
-# ### Is it faster? Does it save memory?
-#
 # You will read that such a Function is *fused*. Here are the operations that really run in forward.
 
 # %% jupyter={"source_hidden": true} nbgrader={"grade": false, "grade_id": "demo-nothing-fused", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1102,8 +1103,11 @@ print("torch's:", ", ".join(torchs.names))
 
 # %% [markdown]
 # (`t` and `detach` are views: they compute nothing.) **Nothing is fused.** A Function in Python runs the operations you call, one after the other. Fusing needs a kernel of its own (C++, CUDA, Triton) or `torch.compile`.
+
+# %% [markdown]
+# ### Does it save memory?
 #
-# And the memory? Look at the column *extra*. One layer alone: your mask against the output that `torch.relu` keeps.
+# Look at the column *extra*. One layer alone: your mask against the output that `torch.relu` keeps.
 
 # %% nbgrader={"grade": false, "grade_id": "see-kept-by-linear-relu", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x, weight, bias = torch.randn(32, 64), torch.randn(64, 64), torch.zeros(64)
@@ -1322,7 +1326,7 @@ figures.ink_and_gain(ink, gain)
 # %% [markdown]
 # ### An honest word
 #
-# `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them. On the day when your operation is *not* there, you know what to do: write the indices, sum what was repeated, and check with sizes that are all different.
+# `F.linear`, `torch.sum`, `torch.logsumexp` are there, with backwards like yours, in C++. Use them.
 
 # %% [markdown]
 # ## Find the bug
