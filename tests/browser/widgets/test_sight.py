@@ -53,7 +53,8 @@ class LayerNorm(Function):
         scale = (centred**2).mean(-1, keepdim=True).rsqrt()
         normal, g = centred * scale, grad_output * weight
         along = (g * normal).mean(-1, keepdim=True)
-        return scale * (g - g.mean(-1, keepdim=True) - normal * along), (grad_output * normal).sum(0)
+        grad_x = scale * (g - g.mean(-1, keepdim=True) - normal * along)
+        return grad_x, (grad_output * normal).sum(0)
 
 
 def layer_norm_twice():
