@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils import _pytree as pytree
 
 from autograder.contract.differences import (
     Slopes,
@@ -18,7 +19,7 @@ from autograder.contract.differences import (
     unit_directions,
 )
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of
-from autograder.observation.compare import coarse_dtype
+from autograder.observation.compare import close, coarse_dtype
 
 MOST = 1000  # elements of one argument that are moved, each with four calls of forward
 MOST_NUMBERS = 2_000_000  # slopes that are kept of one argument
@@ -43,7 +44,8 @@ class Measured:
     ):  # fmt: skip
         self.call, self.eps, self.stop, self.most = call, eps, stop, most
         self.dtype: torch.dtype | None = None
-        self.known: dict[Any, _Placed] = {}  # slopes, by the arguments and the one that was moved
+        # Outputs and slopes, by the arguments and the one that was moved.
+        self.known: dict[Any, list[tuple[Tensor, _Placed]]] = {}
 
     def __call__(self, *args: Any) -> Any:
         run = self.run(args)
@@ -56,12 +58,14 @@ class Measured:
         return Run(self, args)
 
     def values(self, args: Sequence[Any]) -> Any:
-        """What forward gives for copies of the arguments."""
-        with torch.no_grad():
-            return self.call(*map(_copied, args))
+        """What forward gives for copies of the arguments: leaves that require grad where these do."""
+        with torch.enable_grad():
+            made = self.call(*map(_leaf, args))
+        return pytree.tree_map_only(Tensor, Tensor.detach, made)
 
     def moved(self, args: Sequence[Any], position: int, value: Tensor) -> tuple[Any, ...]:
         """The outputs with another value of one argument."""
+        value = value.detach().requires_grad_(args[position].requires_grad)
         return as_tuple(self.values([*args[:position], value, *args[position + 1 :]]))
 
     def computes_in(self, args: Sequence[Any], position: int) -> torch.dtype:
@@ -165,7 +169,7 @@ class Run:
     """
 
     def __init__(self, measured: Measured, args: tuple[Any, ...]):
-        self.measured, self.args = measured, tuple(map(_copied, args))
+        self.measured, self.args = measured, tuple(map(_leaf, args))
         self.draws = Draws()
         self.single = True
         self.outputs: tuple[Any, ...] = ()
@@ -202,10 +206,15 @@ class Run:
             self.draws.again()
             return _all_flat(self.measured.moved(self.args, position, _unflat(flat, target)))
 
-        known, key = self.measured.known, (position, *map(_told_apart, self.args))
-        if key not in known:
-            known[key] = self.measured.slopes(values, target)
-        slope, error = known[key].weighted_into(weights)
+        known = self.measured.known.setdefault((position, *map(_told_apart, self.args)), [])
+        now = _all_flat(
+            self.outputs
+        )  # another forward runs, perhaps, where another argument requires grad
+        found = next((placed for made, placed in known if close(made, now)), None)
+        if found is None:
+            found = self.measured.slopes(values, target)
+            known.append((now, found))
+        slope, error = found.weighted_into(weights)
         self.errors[position] = _errors_like(error, target)
         return _unflat(slope, target)
 
@@ -266,6 +275,13 @@ def _told_apart(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.shape, value.dtype, value.detach().cpu().numpy().tobytes()
     return value if isinstance(value, bool | int | float | str | None) else id(value)
+
+
+def _leaf(value: Any) -> Any:
+    """A copy that requires grad where the tensor does: forward may ask."""
+    return (
+        _copied(value).requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+    )
 
 
 def _copied(value: Any) -> Any:

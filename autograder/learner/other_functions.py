@@ -26,7 +26,13 @@ from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked
 from autograder.reporting.wording import said
 from autograder.running.containment import contained
-from autograder.running.submission import Submission, out_of_place, survey, with_dense_outputs
+from autograder.running.submission import (
+    Submission,
+    fresh_arguments,
+    out_of_place,
+    survey,
+    with_dense_outputs,
+)
 
 # What may go wrong only because the check computes in float64.
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
@@ -154,8 +160,8 @@ def surrogate_kind(one: OneCheck, own: Measured) -> str:
                 off[i] = given, right
         if off:
             with same_draws(pair.question):
-                args = pair.question.args
-                nature = natures.setdefault(id(args), Nature(values, args))
+                args = fresh_arguments(pair.question)
+                nature = natures.setdefault(id(pair.question.args), Nature(values, args))
                 kind = nature.excuses(pair.question.upstream, off)
                 kinds.add(kind)
                 derived = not kind or values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in off)  # fmt: skip

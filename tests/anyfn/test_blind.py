@@ -140,3 +140,36 @@ def test_rounding_in_float32_is_no_term_without_grad_output():
     report = evaluate(cube, inputs=(normal(5),), seed=1)
     assert report.outcome == "failed"
     assert "grad_output is 0" not in str(report)
+
+
+# ---- who requires grad ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+@pytest.mark.parametrize(
+    "asks", [lambda ctx, x: x.requires_grad, lambda ctx, x: ctx.needs_input_grad[0]]
+)
+def test_a_forward_may_depend_on_who_requires_grad(asks, factor):
+    def forward(ctx, x, w):
+        ctx.scale = 2.0 if asks(ctx, x) else 1.0
+        return keep(ctx, ctx.scale * x * w, x, w)
+
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return ctx.scale * g * w, factor * ctx.scale * g * x
+
+    inputs = (normal(3), normal(3, seed=1))
+    report = evaluate(op("Asks", forward, backward), inputs=inputs, seed=1, seconds=None)
+    assert report.passed == (factor == 1.0), str(report)
+
+
+def test_differentiating_inside_backward_what_needs_no_gradient_is_told_as_that():
+    def backward(ctx, g):
+        with torch.enable_grad():
+            x, w = ctx.saved_tensors
+            return torch.autograd.grad((x * w).tanh(), (x, w), g)
+
+    made = op("Inside", lambda ctx, x, w: keep(ctx, (x * w).tanh(), x, w), backward)
+    report = evaluate(made, inputs=(normal(3), normal(3, seed=1)), seed=1, seconds=None)
+    assert report.findings[0].cause == "stops/needs-none", str(report)
+    assert "no tensor there requires grad" not in " ".join(str(report).split())

@@ -34,7 +34,8 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Reason | None:
         return None
     told = next(filter(None, (ask(ev, finding, failure) for ask in _ASKED)), None)
     told = told or cause_in_words(failure.kind, failure.words)
-    if told is None:
+    # Where it is not the learner's line that asks, what backward gave has no graph: no more is known.
+    if told is None or (told[0] == "stops/not-connected" and not failure.own_frame):
         return None
     cause, facts = told
     place = facts.pop("place", None)

@@ -123,6 +123,10 @@ def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Tol
         return None
     source, inside = ev.source, "backward"
     if not ev.exercise.is_function:
+        if not failure.own_frame:
+            return None
+        if failure.words.startswith("One of the differentiated"):
+            return "stops/needs-none", {}
         if not any(source.mentions(inside, n) for n in ("enable_grad", "set_grad_enabled", "inference_mode")):  # fmt: skip
             return ("stops/grad-mode-off", {}) if ev.exercise.may_use_autograd else None
         args = finding.pair.question.args if finding.pair is not None else ()
