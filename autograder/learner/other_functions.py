@@ -19,12 +19,12 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.meant_gradients import IDENTITY, STEPS, Nature, OwnGradient
 from autograder.contract.measured import Measured, is_differentiable
 from autograder.judging.evidence import Evidence, Pair
-from autograder.judging.finding import Clause, fault
+from autograder.judging.finding import Clause, Finding, fault
 from autograder.judging.rules.problems import gradient_problem
 from autograder.learner.one_check import OneCheck
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked
-from autograder.reporting.wording import said
+from autograder.reporting.wording import said, with_step
 from autograder.running.containment import contained
 from autograder.running.submission import (
     Submission,
@@ -36,6 +36,9 @@ from autograder.running.submission import (
 
 # What may go wrong only because the check computes in float64.
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
+
+# Numbers that are no derivative, and may be as their author wants them: linear in the upstream gradient.
+_MAY_BE_MEANT = {f"gradient-{what}" for what in ("value", "scale", "sign", "zero", "missing")}
 
 
 class Clock:
@@ -134,10 +137,19 @@ def _report(
         if kind:
             note = said(fault("surrogate", f"surrogate/{kind}"))
             report.findings.append(replace(note, severity="note"))
+        elif terms.reference is None and terms.surrogate is None:
+            report.findings[:1] = map(_perhaps_meant, report.findings[:1])
         if clock.said and report.outcome != "failed":
             left = [q.id for q in asked.questions if q.id not in observation.answers]
             report.unasked, report.passed = left or ["the slopes that were not measured"], False
         return report
+
+
+def _perhaps_meant(finding: Finding) -> Finding:
+    """A wrong gradient of which nobody but its author knows whether it is meant: how to say so stands beside it."""
+    of_backward = finding.pair is not None and finding.pair.question.kind == "run"
+    perhaps = of_backward and finding.rule in _MAY_BE_MEANT
+    return with_step(finding, "surrogate/perhaps") if perhaps else finding
 
 
 def surrogate_kind(one: OneCheck, own: Measured) -> str:

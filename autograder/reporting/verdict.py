@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from torch import Tensor
+
 from autograder.contract.exercise import Exercise
 from autograder.contract.plan import make_plan
 from autograder.contract.promises import PROMISES, Line, State, promise_of
@@ -20,6 +22,7 @@ from autograder.explaining.explanation import explained
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules import NOT_ASKED, Verdicts, in_order, judge
+from autograder.judging.rules.gradient import partly_told
 from autograder.observation.compare import show
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.source import Source
@@ -105,11 +108,22 @@ def verdict(
     report.held = [r.sentence for r in verdicts.held if r.key not in believed]
     report.skipped = [r.name for r in verdicts.skipped]
     report.undecided = [f"{r.sentence} – not judged: {why}." for r, why in verdicts.undecided]
+    if not verdicts.findings:
+        report.undecided += [_open(*each) for each in partly_told(evidence)]
     report.promises = promises_of(asked, verdicts, believed)
     if report.not_started:
         report.promises = tuple(replace(line, state="not reached") for line in report.promises)
     report.printed = str(observation.facts.get("printed", ""))
     return report
+
+
+def _open(name: str, elements: Tensor) -> str:
+    """What cannot be told of one argument's gradient, by its first element."""
+    count, first = int(elements.sum()), elements.nonzero()[0].tolist()
+    where = f"{name}[{', '.join(map(str, first))}]" if first else name
+    if count == 1:
+        return f"The gradient for {name} at {where}: nobody can tell."
+    return f"The gradient for {name}: of {count:,} of {elements.numel():,} elements, {where} first, nobody can tell."
 
 
 def promises_of(

@@ -70,6 +70,11 @@ def said(finding: Finding, own: str = "") -> Finding:
         )  # fmt: skip
 
 
+def with_step(finding: Finding, cause: str) -> Finding:
+    """The finding with one more sentence, that of a code, behind its next step."""
+    return replace(finding, hint=f"{finding.hint} {_chosen(Clause(cause), '').message}".strip())
+
+
 def _chosen(finding: Finding | Clause, own: str) -> Sentence:
     """The sentence that uses most of the facts that are there; of two, the exercise's own."""
     sentences = (*read(own).get(finding.cause, ()), *course().get(finding.cause, ()))

@@ -26,7 +26,18 @@ def test_beside_an_element_that_jumps_the_others_are_judged():
     mean = fill(lambda x, mask: x.sum() / (~mask).sum())
     report = evaluate(mean, inputs=AT_JUMPS, seed=1)
     assert (report.outcome, report.findings[0].rule) == ("failed", "gradient-value"), str(report)
-    assert evaluate(fill(lambda x, mask: 1.0), inputs=AT_JUMPS, seed=1).passed
+    right = evaluate(fill(lambda x, mask: 1.0), inputs=AT_JUMPS, seed=1)
+    assert (right.passed, right.undecided) == (
+        True,
+        ["The gradient for x at x[0]: nobody can tell."],
+    )
+
+
+def test_of_a_large_argument_it_is_said_how_much_was_not_looked_at():
+    twice = op("Twice", lambda ctx, x: 2 * x, lambda ctx, g: 2 * g)
+    report = evaluate(twice, inputs=(normal(30, 40),), seed=1, seconds=None)
+    assert report.passed
+    assert "of 200 of 1,200 elements" in str(report.undecided)
 
 
 def test_what_nobody_can_tell_has_not_passed_and_nothing_behind_it_is_praised():
@@ -173,3 +184,36 @@ def test_differentiating_inside_backward_what_needs_no_gradient_is_told_as_that(
     report = evaluate(made, inputs=(normal(3), normal(3, seed=1)), seed=1, seconds=None)
     assert report.findings[0].cause == "stops/needs-none", str(report)
     assert "no tensor there requires grad" not in " ".join(str(report).split())
+
+
+# ---- what only its author knows -------------------------------------------------------------------
+
+CLAMP = op("Clamp", lambda ctx, x: x.clamp(-1, 1), lambda ctx, g: g)
+HALVED = op("Halved", lambda ctx, x, w: keep(ctx, x @ w, x, w), lambda ctx, g: (0.5 * g @ ctx.saved_tensors[1].T, ctx.saved_tensors[0].T @ g))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "inputs", "meant"),
+    [
+        (CLAMP, (3 * normal(6),), lambda x: x),
+        (HALVED, (normal(3, 4), normal(4, 2)), lambda x, w: (0.5 * x + 0.5 * x.detach()) @ w),
+    ],
+)
+def test_a_gradient_that_may_be_meant_says_how_to_say_so(made, inputs, meant):
+    wrong = evaluate(made, inputs=inputs, seed=1)
+    assert "surrogate=fn" in wrong.findings[0].hint, str(wrong)
+    assert evaluate(made, inputs=inputs, surrogate=meant, seed=1).passed
+    compared = evaluate(made, inputs=inputs, reference=made.forward.__get__(Context()), seed=1)
+    assert "surrogate=fn" not in compared.findings[0].hint
+
+
+class Context:
+    def save_for_backward(self, *tensors):
+        pass
+
+
+def test_a_nested_tensor_in_the_old_layout_is_told_as_what_torch_refuses():
+    nested = torch.nested.nested_tensor(list(WEIGHT))
+    inputs = nested, normal(3, 2).requires_grad_()
+    report = evaluate(product(lambda s: s.to_padded_tensor(0.0)), inputs=inputs, seed=1)
+    assert report.findings[0].cause == "stops/nested", str(report)

@@ -30,6 +30,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("signature-many", r"(?:\w+\.)?(?P<called>forward|backward)\(\) takes (?P<takes>\d+) positional arguments? but (?P<given>\d+) (?:was|were) given"),
     ("signature", r"(?P<called>\w+)\(\) (?:takes|missing|got an unexpected)"),
     ("not-connected", r"element 0 of tensors does not require grad|One of the differentiated Tensors does not require"),
+    ("nested", r"NestedTensorImpl doesn't support sizes"),
     ("shared-memory", r"more than one element of the written-to tensor refers to a single memory location"),
     ("writes-leaf", r"a leaf Variable that requires grad (?:is being|has been) used in an in-place operation"),
     ("calls-tuple", r"'tuple' object is not callable"),

@@ -6,6 +6,8 @@ The rules of this family are exclusive: which of them fails, one look at all the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
@@ -56,11 +58,28 @@ def gradients_agree(ev: Evidence) -> Verdict:
 
 def _can_be_told(pair: Pair, position: int) -> bool:
     """Whether some element of a gradient is known to a few digits."""
+    told = _told(pair, position)
+    return told is None or not told.numel() or bool(told.any())
+
+
+def _told(pair: Pair, position: int) -> Tensor | None:
+    """Which elements of a gradient are known to a few digits; None: all, exactly."""
     errors, right = pair.expected.errors, pair.right(position)
     error = errors[pair.question.wants.index(position)] if errors else None
     if error is None or right is None or not right.numel():
-        return True
-    return bool((error <= 0.1 * right.abs().max() + 1e-8).any())
+        return None
+    return error <= 0.1 * right.abs().max() + 1e-8
+
+
+def partly_told(ev: Evidence) -> Iterator[tuple[str, Tensor]]:
+    """(argument, which elements) of gradients of which some were judged, and some nobody can tell."""
+    said = set()
+    for pair in usable_pairs(ev):
+        for position in pair.question.wants:
+            told = _told(pair, position)
+            if told is not None and position not in said and 0 < int(told.sum()) < told.numel():
+                said.add(position)
+                yield ev.argument(position), ~told
 
 
 def usable_pairs(ev: Evidence) -> list[Pair]:
