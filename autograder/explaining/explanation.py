@@ -12,15 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from autograder.explaining import examples
 from autograder.explaining.causes import (
     arguments,
-    circumstances,
     kept,
     second_order,
     sharing,
     values,
-    written_to,
 )
 from autograder.explaining.causes.results import Why, refined
-from autograder.explaining.exceptions import errors
+from autograder.explaining.exceptions import messages
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 
@@ -28,8 +26,8 @@ Causes = Mapping[str, Sequence[Why]]
 
 # Keys are a cause code ("gradient/wrong"), a family of codes ("gradient"), the name of a rule, or "*".
 TABLES: tuple[Causes, ...] = (
-    values.EARLY, examples.CAUSES, errors.CAUSES, arguments.CAUSES, sharing.CAUSES, written_to.CAUSES,
-    kept.CAUSES, second_order.CAUSES, values.CAUSES, circumstances.CAUSES, examples.LAST_CAUSES,
+    values.EARLY, examples.CAUSES, messages.CAUSES, arguments.CAUSES, sharing.CAUSES,
+    kept.CAUSES, second_order.CAUSES, values.CAUSES, examples.LAST_CAUSES,
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 A run that has failed is repeated with every operation recorded, and an element is followed back to
 the operation that overflowed, underflowed, divided by 0 or lost a number beside a larger one. Only
-what was measured is told; in which words, ``autograder.explaining.causes.arithmetic_words`` decides.
+what was measured is told; in which words, ``autograder.explaining.causes.arithmetic`` decides.
 """
 
 from __future__ import annotations

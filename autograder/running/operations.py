@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from autograder.running.watching import PlainMode
+from autograder.running.watching import Framed
 
 LARGEST = 4096  # elements of a tensor; larger ones are not followed
 MOST = 2000  # operations
@@ -168,7 +167,7 @@ def name_of(func: Any) -> str:
     return name.removesuffix("_") or name
 
 
-class Operations(PlainMode):
+class Operations(Framed):
     """Records the operations that run while it is on, the one that raised included.
 
     files  the files of the learner's code
@@ -181,7 +180,6 @@ class Operations(PlainMode):
         self.error: str | None = None  # the words of the one in which the last operation ended
         self._writers: dict[int, list[tuple[Operation, int]]] = {}
         self._origins: dict[tuple[Operation, int, int], Origin] = {}
-        self._outside: FrameType | None = None
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(self.all) >= MOST:
@@ -203,33 +201,17 @@ class Operations(PlainMode):
                 self._writers.setdefault(place.storage, []).append((operation, which))
         return result
 
-    def __enter__(self) -> Any:
-        self._outside = sys._getframe(1)  # whoever asks may stand in the learner's file as well
-        return super().__enter__()
-
-    def __exit__(self, *error: Any) -> None:
-        self._outside = None
-        super().__exit__(*error)
-
     def _line(self) -> tuple[str, int | None, str, bool, tuple[Span, ...]]:
-        frame: Any = sys._getframe(2)
-        while frame is not None and frame is not self._outside:
-            file, name = frame.f_code.co_filename, frame.f_code.co_name
-            if file in self.files:
-                return file, frame.f_lineno, name, False, tuple(self._spans(frame))
-            frame = frame.f_back
+        own = [frame for frame in self.frames() if frame.f_code.co_filename in self.files]
+        if own:
+            code, spans = own[0].f_code, tuple(filter(None, map(span_of, own)))
+            return code.co_filename, own[0].f_lineno, code.co_name, False, spans
         node: Any = torch._C._current_autograd_node()
         said = "".join((node.metadata if node is not None else {}).get("traceback_") or ())
         for file, line in reversed(re.findall(r'File "([^"]+)", line (\d+)', said)):
             if file in self.files:
                 return file, int(line), "", True, ()
         return "", None, "", True, ()
-
-    def _spans(self, frame: FrameType | None) -> Iterator[Span]:
-        while frame is not None and frame is not self._outside:
-            if frame.f_code.co_filename in self.files and (span := span_of(frame)) is not None:
-                yield span
-            frame = frame.f_back
 
     # ---- from a number to what it was computed from -----------------------------------------
     def number(self, tensor: Tensor, index: int) -> Number:

@@ -30,7 +30,7 @@ from autograder.running.operands import look_again
 from autograder.running.questioning import Asking
 from autograder.running.submission import Submission
 from autograder.running.trace import Trace, record
-from autograder.running.value_flow import Flow, Replaced, flow_of
+from autograder.running.value_flow import Flow, Looking, flow_of
 from autograder.running.watching import QuickMeta, last_returns
 
 
@@ -113,11 +113,11 @@ def _followed(ask: Asking, wrong: Element | None = None) -> list[dict[str, Any]]
 
 
 def answered(
-    value: Any, question: Question, scenarios: dict[str, Any], instead: Replaced | None = None
+    value: Any, question: Question, scenarios: dict[str, Any], instead: Looking | None = None
 ) -> Answer:
     """What is answered to one question, and nothing of how: a tenth of the time. Inside ``contained``.
 
-    instead  what is put in the place of one value on the way
+    instead  looks at one value on the way, or puts another in its place
     """
     ask = Asking(Submission(value), question, scenarios)
     with _heard(value) as returned, instead or contextlib.nullcontext():

@@ -1,5 +1,5 @@
-"""How the values of one run came about: the numbers of each operation, its line, and what it was made of; and a run
-in which one of them is another."""
+"""How the values of one run came about: the numbers of each operation, its line, and what it was made of; and runs
+in which one of them is another, or what another expression gives where it is made."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import contextlib
 import linecache
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -17,8 +18,18 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from autograder.observation.observation import Answer, Question
-from autograder.running.operations import Array, Operation, Place, Span, name_of, placed, recorded
-from autograder.running.watching import PlainMode
+from autograder.running.operations import (
+    LARGEST,
+    Array,
+    Operation,
+    Place,
+    Span,
+    name_of,
+    placed,
+    recorded,
+    span_of,
+)
+from autograder.running.watching import Framed
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +71,22 @@ class Value:
         return code_at(self.spans[0]) if self.spans else self.text.removeprefix("return ")
 
 
+def ancestors(end: Value) -> list[Value]:
+    """The values that a value was computed from, and itself, what came first first, or nearly so."""
+    order: dict[Value, None] = {}
+    seen: set[Value] = set()
+    waiting = [(end, False)]
+    while waiting:
+        value, ready = waiting.pop()
+        if ready:
+            order.setdefault(value)
+        elif value not in seen:
+            seen.add(value)
+            waiting.append((value, True))
+            waiting += [(given, False) for given in reversed(value.given)]
+    return list(order)
+
+
 def code_at(span: Span) -> str:
     """The expression that stands there; of one that is written to, its whole line."""
     lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
@@ -80,29 +107,6 @@ class Flow:
 
     results: Mapping[tuple[str, int], Value]
     values: tuple[Value, ...]
-
-
-class Replaced(PlainMode):
-    """Puts other numbers into what one operation makes: what would have come of them?
-
-    op       the operation's name
-    made     the how many-th of that name it is, and which of its results (torch copies more, or less, where it is watched)
-    numbers  as many as that result has, in its order
-    """
-
-    def __init__(self, op: str, made: tuple[int, int], numbers: Array) -> None:
-        super().__init__()
-        self.op, (self.left, self.which), self.numbers = op.removesuffix("[]"), made, numbers
-
-    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = func(*args, **kwargs)
-        if name_of(func) == self.op:
-            self.left -= 1
-            leaves = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
-            made = leaves[self.which] if self.left == 0 else None
-            if made is not None and made.numel() == self.numbers.size:
-                made.copy_(torch.from_numpy(self.numbers.reshape(tuple(made.shape))))
-        return result
 
 
 def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[str]) -> Flow:
@@ -146,3 +150,110 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
             given = tuple(dict.fromkeys(known[o] for o in origins))
             results[kind, at] = Value(place.values, None, given)
     return Flow(results, tuple(known.values()))
+
+
+# ---- runs in which one value is another ------------------------------------------------------------
+
+Given = Mapping[str, Any]
+
+
+class Looking(Framed):
+    """Looks at each result of one operation; ``ran``: how often it has run. torch copies more, or less, where it is watched."""
+
+    def __init__(self, op: str) -> None:
+        super().__init__()
+        self.op, self.ran = op.removesuffix("[]"), 0
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        if name_of(func) == self.op:
+            self.ran += 1
+            self.seen(func, result)
+        return result
+
+    def seen(self, func: Any, result: Any) -> None:
+        raise NotImplementedError
+
+
+class Replaced(Looking):
+    """Puts other numbers, as many and in their order, into a value: what would have come of them?"""
+
+    def __init__(self, value: Value, numbers: Array) -> None:
+        super().__init__(value.op)
+        self.made, self.numbers = value.made, numbers
+
+    def seen(self, func: Any, result: Any) -> None:
+        if self.made is not None and self.ran == self.made[0]:
+            made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)][self.made[1]]
+            if made.numel() == self.numbers.size:
+                made.copy_(torch.from_numpy(self.numbers.reshape(tuple(made.shape))))
+
+
+class Rewritten(Looking):
+    """Puts what another expression gives in the place of one, each time that a value is made there.
+
+    span   where the expression stands: one of the value's
+    given  further names: the arguments by those of the contract
+    """
+
+    def __init__(self, value: Value, span: Span, given: Given, text: str = "") -> None:
+        super().__init__(value.op)
+        self.value, self.span, self.given, self.text = value, span, given, text
+
+    def seen(self, func: Any, result: Any) -> None:
+        frames = (f for f in self.frames() if f.f_code.co_filename == self.span.file)
+        frame = next((f for f in frames if span_of(f) == self.span), None)
+        if frame is not None and isinstance(result, Tensor) and not func._schema.is_mutable:
+            self.computing(result, frame)
+
+    def computing(self, made: Tensor, frame: FrameType) -> None:
+        """What is done where the expression is computed."""
+        if (numbers := self.computed(self.text, frame, made)) is not None:
+            made.copy_(numbers)
+
+    def computed(self, text: str, frame: FrameType, like: Tensor) -> Tensor | None:
+        """What an expression gives; None where it stops, or gives something of another shape."""
+        try:
+            made = eval(text, frame.f_globals, {**self.given, **frame.f_locals})
+        except Exception:  # most of what is tried makes no sense
+            return None
+        fits = isinstance(made, Tensor) and made.shape == like.shape
+        return made.detach() if fits else None
+
+
+class Tried(Rewritten):
+    """What other expressions give there at the moment of the value, in a run which they do not change.
+
+    others  what to try, where these names stand for numbers and tensors: pairs of anything and an expression
+    found   with what each gives, where this is of the same shape
+    """
+
+    def __init__(
+        self, value: Value, span: Span, given: Given,
+        others: Callable[[Given], Iterable[tuple[Any, str]]],
+    ) -> None:  # fmt: skip
+        super().__init__(value, span, given)
+        self.others, self.found = others, list[tuple[Any, str, Tensor]]()
+
+    def computing(self, made: Tensor, frame: FrameType) -> None:
+        if self.value.made is not None and self.ran == self.value.made[0]:
+            for what, text in self.others(_known(self.given, frame)):
+                if (numbers := self.computed(text, frame, made)) is not None:
+                    self.found.append((what, text, numbers))
+
+
+def _known(given: Given, frame: FrameType) -> dict[str, Any]:
+    """The numbers and floating tensors by name, those on ctx among them."""
+    known: dict[str, Any] = {}
+    for name, value in {**given, **frame.f_locals}.items():
+        if isinstance(value, torch.autograd.function.FunctionCtx):
+            known |= {f"{name}.{each}": v for each, v in vars(value).items()}
+        else:
+            known[name] = value
+    return {name: value for name, value in known.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return value.is_floating_point() and value.numel() <= LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool)

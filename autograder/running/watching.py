@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -43,6 +44,30 @@ class PlainMode(TorchDispatchMode):
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
+
+
+class Framed(PlainMode):
+    """A mode that knows who called an operation, up to whoever switched it on: that may be in the same file."""
+
+    _outside: frozenset[FrameType] = frozenset()
+
+    def __enter__(self) -> Any:
+        self._outside = frozenset(_upwards(sys._getframe(1)))
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._outside = frozenset()
+        super().__exit__(*error)
+
+    def frames(self) -> Iterator[FrameType]:
+        """The frames around an operation, the innermost first."""
+        return takewhile(lambda frame: frame not in self._outside, _upwards(sys._getframe(1)))
+
+
+def _upwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 class Watching(PlainMode):

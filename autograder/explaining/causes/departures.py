@@ -9,148 +9,24 @@ which the result comes out right is the fault, whatever it looks like, and what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from torch import Tensor
 
-from autograder.contract.measured import Measured
-from autograder.contract.references import References, expect
-from autograder.explaining.example_answers import known_answers, loaded
+from autograder.explaining.example_answers import Numbers, Place, RightNumbers, like
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import size_of
-from autograder.observation.observation import Answer, Question
+from autograder.observation.observation import Question
 from autograder.running.containment import contained
-from autograder.running.operations import LARGEST, Array
-from autograder.running.probe import flow
-from autograder.running.value_flow import Flow, Replaced, Value, flow_of
+from autograder.running.operations import Array
+from autograder.running.value_flow import Replaced, Value, ancestors
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
 MOST_TRIED = 160  # runs in which a value is exchanged
 MOST_RUN = 12_000  # operations in all of them
 MOST_NUMBERS = 2_000_000  # elements that are given in all of them
-_MOST = 8  # right answers of an exercise whose numbers are looked at
-Place = tuple[str, int]  # ("output", 0), ("gradient", 1)
-
-
-@dataclass
-class Numbers:
-    """Numbers that are found again in whatever shape they have."""
-
-    by_size: dict[int, list[Array]] = field(default_factory=dict)
-
-    def add(self, numbers: Array) -> None:
-        flat = numbers.reshape(-1)
-        if not self.have(flat):
-            self.by_size.setdefault(flat.size, []).append(flat)
-
-    def have(self, numbers: Array) -> bool:
-        return _is_among(numbers.reshape(-1), self.by_size.get(numbers.size, []))
-
-
-def _is_among(flat: Array, known: list[Array]) -> bool:
-    if not known:
-        return False
-    rows = np.stack(known)
-    with np.errstate(invalid="ignore"):  # inf − inf
-        largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-        near = np.abs(rows - flat) <= 1e-9 * largest + 1e-6 * np.abs(rows)
-    near &= np.isfinite(rows) & np.isfinite(flat)
-    same = near | (rows == flat) | (np.isnan(rows) & np.isnan(flat))
-    return bool(same.all(axis=1).any())
-
-
-class RightNumbers:
-    """The numbers that right answers have on their way to one result of one question.
-
-    every   all of their numbers, also those on the way to other results
-    given   the arguments and upstream gradients; toward: these, and what leads to this result
-    values  the same as values of a run
-    """
-
-    def __init__(self, ev: Evidence, question: Question, place: Place):
-        flows = _flows(ev, question)
-        right = flows[0].results.get(place)
-        ends = [f.results[place] for f in flows if place in f.results and right is not None and like(f.results[place], right)]  # fmt: skip
-        self.values = list(dict.fromkeys(v for end in ends for v in ancestors(end)))
-        self.every, self.toward, self.given = Numbers(), Numbers(), Numbers()
-        tensors = [v for v in (*question.args, *question.upstream) if isinstance(v, Tensor)]
-        given = [t.detach().double().numpy() for t in tensors if t.numel() <= LARGEST]
-        for numbers in given:
-            self.given.add(numbers)
-        for numbers in (*given, *(v.numbers for v in self.values)):
-            self.toward.add(numbers)
-        for numbers in (*given, *(v.numbers for f in flows for v in f.values)):
-            self.every.add(numbers)
-
-    def instead_of(self, value: Value) -> Iterator[Array]:
-        """What may belong in the place of a value: right numbers on the way to the same result, as many."""
-        flat = value.numbers.reshape(-1)
-        for numbers in reversed(self.toward.by_size.get(flat.size, [])):
-            if not numbers.any() or (value.mask and not np.isin(numbers, (0, 1)).all()):
-                continue  # zeros are right for much
-            for each in (numbers, 1 - numbers) if value.mask and not self.toward.have(flat) else (numbers,):  # fmt: skip
-                if not _is_among(flat, [each]):
-                    yield each
-
-
-def _flows(ev: Evidence, question: Question) -> list[Flow]:
-    """The runs of the reference and of right answers."""
-    known = _known.setdefault(ev.references, {})
-    if question.id not in known:
-        scenarios = {s.name: s for s in ev.exercise.scenarios}
-        right = known_answers(ev.exercise, right=True)[:_MOST]
-        answers = map(loaded, right)
-        with contained():
-            known[question.id] = [
-                _of_reference(ev, question),
-                *(flow(answer, question, scenarios) for answer in answers if answer is not None),
-            ]
-    return known[question.id]
-
-
-_known: WeakKeyDictionary[References, dict[str, list[Flow]]] = WeakKeyDictionary()
-
-
-def _of_reference(ev: Evidence, question: Question) -> Flow:
-    exercise = ev.exercise
-    if isinstance(
-        exercise.reference, Measured
-    ):  # measured slopes have no steps: those of forward's own operations have
-        opened = getattr(exercise.reference.call, "opened", None)
-        if opened is None:
-            return Flow({}, ())
-        exercise = replace(exercise, reference=opened)
-
-    def run(answer: Answer) -> None:
-        expected = expect(exercise, question)
-        answer.outputs, answer.gradients = expected.outputs, expected.gradients
-
-    return flow_of(run, question, frozenset())
-
-
-def ancestors(end: Value) -> list[Value]:
-    """The values that a value was computed from, and itself, what came first first, or nearly so."""
-    order: dict[Value, None] = {}
-    seen: set[Value] = set()
-    waiting = [(end, False)]
-    while waiting:
-        value, ready = waiting.pop()
-        if ready:
-            order.setdefault(value)
-        elif value not in seen:
-            seen.add(value)
-            waiting.append((value, True))
-            waiting += [(given, False) for given in reversed(value.given)]
-    return list(order)
-
-
-def like(value: Value, other: Value) -> bool:
-    """Whether two values have the same numbers, in whatever shape."""
-    flat = value.numbers.reshape(-1)
-    return flat.size == other.numbers.size and _is_among(flat, [other.numbers.reshape(-1)])
 
 
 @dataclass(frozen=True)
@@ -237,7 +113,7 @@ def _mended(
         left -= 1
         if left < 0 or ev.answered is None or value.made is None:
             return False
-        answer = ev.answered(question, Replaced(value.op, value.made, numbers))
+        answer = ev.answered(question, Replaced(value, numbers))
         still = wrong_parts(Pair(question, answer, pair.references), known)
         return answer.failure is None and place not in still and still <= wrong
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
+from collections.abc import Iterator
 
 from autograder.explaining.causes.results import Reason
-from autograder.explaining.causes.saved_names import called, made_at, read_as
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Kept
+from autograder.observation.source import Source
+from autograder.observation.syntax import assignments
+from autograder.observation.syntax import called as call_name
 
 MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
 
@@ -129,3 +133,112 @@ def _in_words(ev: Evidence, kept: Kept) -> str:
 
 
 CAUSES = {"memory/too-much": (too_much,)}
+
+
+# ---- what the learner calls a kept tensor, and what backward reads of it: by the source ----------
+
+_SHAPE = {"shape", "size", "dim", "ndim", "numel", "new_zeros", "new_ones", "new_empty", "dtype", "device"}  # fmt: skip
+
+
+def called(ev: Evidence, kept: Kept) -> str:
+    """What the learner calls a kept tensor."""
+    if kept.who.startswith("input["):
+        return ev.argument(int(kept.who[6:-1]))
+    return "the output" if kept.who.startswith("output[") else name_of(ev.source, kept.holder)
+
+
+def name_of(source: Source, holder: str) -> str:
+    """The learner's expression for it: "s" for saved[2] in save_for_backward(x, beta, s)."""
+    given = saved_expression(source, holder)
+    text = ast.unparse(given[1]) if given else holder
+    return "a tensor outside ctx" if holder == "hidden" else text if len(text) <= 40 else holder
+
+
+def saved_expression(source: Source, holder: str) -> tuple[ast.FunctionDef, ast.expr] | None:
+    """(method, expression) of what was put in this place, where the source shows one place alone."""
+    place, attribute = re.fullmatch(r"saved\[(\d+)\]", holder), re.fullmatch(r"ctx\.(\w+)", holder)
+    found: list[tuple[ast.FunctionDef, ast.expr]] = []
+    for method in ("forward", "setup_context"):
+        node = source.methods.get(method)
+        for part in ast.walk(node) if node is not None else ():
+            if place and isinstance(part, ast.Call) and call_name(part) == "save_for_backward":
+                starred = any(isinstance(a, ast.Starred) for a in part.args)
+                i = len(part.args) if starred else int(place[1])
+                found.append((node, part.args[i] if i < len(part.args) else part))  # type: ignore[arg-type]
+            elif attribute and isinstance(part, ast.Assign):
+                names = [t.attr for t in part.targets if isinstance(t, ast.Attribute)]
+                found += [(node, part.value)] * (attribute[1] in names)  # type: ignore[list-item]
+    return found[0] if len(found) == 1 and call_name(found[0][1]) != "save_for_backward" else None
+
+
+def made_at(source: Source, kept: Kept) -> tuple[int, str] | None:
+    """The line of the operation that made a kept intermediate; of others, the line that saves them."""
+    given = saved_expression(source, kept.holder)
+    if given is None:
+        return None
+    method, expression = given
+    made = assignments(method, expression.id) if isinstance(expression, ast.Name) else []
+    own = kept.who in ("intermediate", "numbers") or kept.who.startswith("view")
+    return source.line_of(made[0] if own and len(made) == 1 else expression)
+
+
+def read_as(source: Source, holder: str) -> str:
+    """What backward reads of it: "nothing", "shape", "is None", or "numbers" (also where nobody can tell)."""
+    node = source.methods.get("backward")
+    if node is None:
+        return "numbers"
+    found = uses(node, holder)
+    if found is None:
+        return "numbers"
+    if not found:
+        return "nothing"
+    parents = {id(child): parent for parent in ast.walk(node) for child in ast.iter_child_nodes(parent)}  # fmt: skip
+    kinds = {_reads(parents.get(id(use)), use) for use in found}
+    return kinds.pop() if len(kinds) == 1 else "numbers"
+
+
+def _reads(parent: ast.AST | None, use: ast.AST) -> str:
+    if isinstance(parent, ast.Attribute) and parent.attr in _SHAPE:
+        return "shape"
+    if isinstance(parent, ast.Call) and use in parent.args and call_name(parent).endswith(("_like", "_as")):  # fmt: skip
+        return "shape"
+    if isinstance(parent, ast.Compare) and ast.unparse(parent.comparators[-1]) == "None":
+        return "is None"
+    return "numbers"
+
+
+def uses(node: ast.FunctionDef, holder: str) -> list[ast.AST] | None:
+    """Where a method reads a place of ctx.saved_tensors or an attribute of ctx; None: nobody can tell."""
+    attribute, place = re.match(r"ctx\.(\w+)", holder), re.fullmatch(r"saved\[(\d+)\]", holder)
+    if attribute:
+        return [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == attribute[1]]  # fmt: skip
+    reads = [
+        n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == "saved_tensors"
+    ]
+    if not reads:
+        handed_on = list(_handed_on(node))
+        return None if handed_on or holder == "hidden" else []
+    parts = [n for n in ast.walk(node) if isinstance(n, ast.Subscript) and n.value in reads]
+    if place and len(parts) == len(reads) and all(ast.unparse(n.slice).isdecimal() for n in parts):
+        return [n for n in parts if ast.unparse(n.slice) == place[1]]
+    unpacked = [n for n in ast.walk(node) if isinstance(n, ast.Assign) and n.value in reads]
+    if not place or len(reads) != 1 or len(unpacked) != 1:
+        return None
+    target = unpacked[0].targets[0]
+    names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    if int(place[1]) >= len(names) or not all(isinstance(n, ast.Name) for n in names):
+        return None
+    name = names[int(place[1])].id  # type: ignore[attr-defined]
+    same = [
+        n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and n not in names
+    ]
+    return None if any(isinstance(n.ctx, ast.Store) for n in same) else list(same)
+
+
+def _handed_on(node: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The places where ctx itself is handed on, so that nobody knows what is read there."""
+    ctx = node.args.args[0].arg if node.args.args else ""
+    attributes = {id(n.value) for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name) and n.id == ctx and id(n) not in attributes:
+            yield n

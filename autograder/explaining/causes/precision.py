@@ -1,15 +1,19 @@
-"""Numbers that are right to a few digits only: the formula is right, a number in it is not exact."""
+"""Digits and dtypes: numbers that are right to a few digits only, and what made a tensor of another dtype."""
 
 from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from torch import Tensor
 
 from autograder.explaining.causes.results import Reason, Result
+from autograder.judging.evidence import Evidence
+from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import nearly, off_by, single_inside
+from autograder.running.value_flow import Value, ancestors
 
 # What people type by hand, and what it is a rounded version of.
 CONSTANTS = {
@@ -90,3 +94,49 @@ def _inexact(result: Result, off: float) -> Iterator[tuple[tuple[int, str], str,
             yield result.ev.source.line_of(part), repr(typed), exact
         elif 0 < typed < 1e-3 and typed / _APART < off < typed * _APART:
             yield result.ev.source.line_of(part), repr(typed), ""
+
+
+# ---- the first operation that made a tensor of another dtype than the input has ------------------
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def made_in(values: Iterable[Value], dtype: str, x: str) -> dict[str, Any] | None:
+    """The facts ``made`` and ``instead`` (clauses), ``line`` and ``source`` of what first made a dtype."""
+    for value in values:
+        if value.dtype == dtype and value.line is not None and all(g.dtype != dtype for g in value.given):  # fmt: skip
+            how = "cast" if value.op == "_to_copy" else "other" if value.given else "factory"
+            facts = {"line": value.line, "dtype": dtype, "x": x, "code": value.code}
+            clauses = {"made": Clause("makes/line", facts), "instead": Clause(f"instead/{how}", facts)}  # fmt: skip
+            return {**clauses, "line": value.line, "source": value.text}
+    return None
+
+
+def of_result(ev: Evidence, finding: Finding) -> Reason | None:
+    """A result of another dtype, in the case of the finding."""
+    problem = finding.facts.get("problem")
+    facts = problem.facts if isinstance(problem, Clause) else finding.facts
+    other = not isinstance(problem, Clause) or problem.cause.endswith("-dtype")
+    if finding.pair is None or ev.flow is None or not other:
+        return None
+    output = finding.position is None
+    place = ("output", int(finding.facts.get("place") or 0)) if output else ("gradient", finding.position or 0)  # fmt: skip
+    end = ev.flow(finding.pair.question).results.get(place)
+    x = ev.argument(0) if output else "grad_output"
+    made = made_in(ancestors(end), str(facts.get("mine")), x) if end is not None else None
+    return None if made is None else Reason(finding.cause, made)
+
+
+def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:
+    """An operation that stops at two dtypes: what made a tensor of the odd one."""
+    failure = finding.pair.answer.failure if finding.pair is not None else None
+    words = failure.words.lower() if failure is not None else ""
+    if finding.pair is None or ev.flow is None or not ("dtype" in words or "scalar type" in words):
+        return None
+    question = finding.pair.question
+    given = [str(a.dtype)[6:] for a in question.args if isinstance(a, Tensor) and a.is_floating_point()]  # fmt: skip
+    values = ev.flow(question).values
+    for odd in _FLOATS if given else ():
+        if odd not in given and (facts := made_in(values, odd, ev.argument(0))) is not None:
+            return Reason("stops/two-dtypes", facts | {"odd_dtype": odd, "wanted": given[0]})
+    return None

@@ -16,6 +16,7 @@ from autograder.judging.rules.gradient import usable_pairs, wrong_gradient
 from autograder.judging.rules.outputs import method_of, tensors_of, wrong_output
 from autograder.judging.rules.problems import gradient_problem
 from autograder.observation.compare import close, single_inside
+from autograder.observation.source import at
 from autograder.running.operations import LARGEST
 
 ENOUGH = 8  # elements in all cases together: fewer may agree with a wrong formula by chance
@@ -28,6 +29,7 @@ class Reason:
     rule      another than the finding has; symptom: it says where, not why
     pair      the case that it speaks of, where this need not be the finding's
     evidence  what else a report shows
+    Its line may be among the facts, as ``line`` and ``source``.
     """
 
     code: str
@@ -130,7 +132,8 @@ def refined(ev: Evidence, finding: Finding, cause: Reason) -> Finding:
     """The finding with what a cause knows of it, in the case that the cause speaks of."""
     if cause.pair is not None and cause.pair is not finding.pair:
         finding = _in_case(ev, finding, cause.pair)
-    line = {} if cause.line is None else {"line": cause.line[0], "source": cause.line[1]}
+    place = (cause.facts["line"], cause.facts["source"]) if {"line", "source"} <= cause.facts.keys() else None  # fmt: skip
+    line = at(cause.line or place)
     facts = {**finding.facts, **line, **cause.facts}
     return replace(
         finding, rule=cause.rule or finding.rule, cause=cause.code or finding.cause, facts=facts,

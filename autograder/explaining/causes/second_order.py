@@ -8,11 +8,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autograder.explaining.causes.kept import MASKS
+from autograder.explaining.causes.kept import MASKS, made_at, name_of, saved_expression
 from autograder.explaining.causes.results import Reason
-from autograder.explaining.causes.saved_names import made_at, name_of, saved_expression
-from autograder.explaining.causes.written_to import shared_names
-from autograder.explaining.exceptions.errors import why_it_stopped
+from autograder.explaining.causes.sharing import shared_names
+from autograder.explaining.exceptions.messages import why_it_stopped
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules.order_two import wrong_one

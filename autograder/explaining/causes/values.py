@@ -1,4 +1,4 @@
-"""Why an output or a gradient is wrong in the ordinary cases: the general causes, in the order of asking.
+"""Why an output or a gradient is wrong: the general causes, in the order of asking.
 
 A cause works for any Function. It has to explain every wrong case, and the right ones beside.
 """
@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
 
-from autograder.explaining.causes import alterations, on_the_way, regions, upstream
-from autograder.explaining.causes.arguments import missing_gradient, other_order
-from autograder.explaining.causes.arithmetic import what_happened
-from autograder.explaining.causes.dtype_sources import of_result, two_dtypes
-from autograder.explaining.causes.precision import few_digits, kept_in_half
-from autograder.explaining.causes.results import Reason, Result, Why, result_of, with_line
-from autograder.explaining.causes.shapes import SHAPES
+from autograder.explaining.causes import alterations, on_the_way, regions
+from autograder.explaining.causes.arguments import (
+    missing_gradient,
+    number_made,
+    other_order,
+    through_a_function,
+)
+from autograder.explaining.causes.arithmetic import first_odd, what_happened
+from autograder.explaining.causes.precision import few_digits, kept_in_half, of_result, two_dtypes
+from autograder.explaining.causes.results import Reason, Result, Seen, Why, result_of, with_line
+from autograder.explaining.causes.shapes import SHAPES, done_to_the_shape
 from autograder.explaining.causes.sums import summed_otherwise
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
@@ -62,15 +67,51 @@ def _odd(ev: Evidence, finding: Finding) -> Reason | None:
         of = "outputs" if result.kind == "output" else "gradients"
         place = result.place if of == "outputs" else s.pair.question.wants.index(result.place)
         facts = what_happened(ev, s.pair, of, place, int(odd.reshape(-1).nonzero()[0]))
-        line = (int(facts["line"]), str(facts["source"])) if "line" in facts else None
         finite = of == "gradients" and bool(torch.isfinite(s.right).all())
-        return Reason("value/odd", facts, line, "gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
+        return Reason("value/odd", facts, rule="gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
     return None
 
 
+def _odd_there(ev: Evidence, finding: Finding) -> Reason | None:
+    """The same at a point, in a dtype, a layout or a size."""
+    if finding.pair is None or finding.pair.answer.failure is not None:
+        return None
+    facts = first_odd(ev, finding.pair)
+    return Reason(finding.cause, facts) if facts else None
+
+
+def _far_out(ev: Evidence, finding: Finding) -> Reason | None:
+    """The same far out, also for numbers that are finite and wrong."""
+    pair, facts = finding.pair, finding.facts
+    if pair is None:
+        return None
+    of = "outputs" if finding.position is None else "gradients"
+    told = what_happened(ev, pair, of, int(facts["place"]), int(facts["index"]))
+    advice = {"advice": ev.advice(pair.where)} if finding.position is None else {}
+    return Reason(finding.cause, told | advice, symptom=not told)
+
+
+def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
+    """What was done to the shape of a gradient in a batch: sums that were right as long as there was none."""
+    pair, i = finding.pair, finding.position
+    if pair is None or i is None or not isinstance(pair.raw(i), Tensor):
+        return None
+    right = pair.right(i)
+    if right is None or pair.raw(i).shape == right.shape:
+        return None
+    odd = Seen(pair, pair.raw(i), right)
+    batch = [p for p in ev.pairs("run", "function", role="batch", variant="") if p.answer.failure is None]  # fmt: skip
+    asked = [p for p in (*ev.plain, *batch) if p.question.upstream and i in p.question.wants]
+    every = tuple(Seen(p, p.raw(i), p.right(i)) for p in asked if p.answer.failure is None)
+    summed = summed_otherwise(Result(ev, "gradient", i, every, (odd,)))
+    found = summed or done_to_the_shape(Result(ev, "gradient", i, (odd,), (odd,)))
+    problem = finding.facts["problem"]
+    return found and Reason(found.code, {**problem.facts, **found.facts}, found.line)
+
+
 VALUES: Sequence[_Reason] = (
-    kept_in_half, on_the_way.over_no_dimension, upstream.ignored, upstream.passed_on, on_the_way.edited, alterations.one_number,
-    alterations.turned, alterations.scaled, alterations.transposed, upstream.not_linear,
+    kept_in_half, on_the_way.over_no_dimension, alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.one_number,
+    alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
     summed_otherwise, on_the_way.departed, on_the_way.first_wrong, regions.in_one_region, regions.in_some_cases,
 )  # fmt: skip
 
@@ -94,4 +135,12 @@ CAUSES = {
     "gradient/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
-}
+    # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
+    "special/wrong": (_odd_there, on_the_way.at_point),
+    "batch/wrong": (_odd_there, _of_shape),
+    **dict.fromkeys([f"{what}/wrong" for what in ("strides", "expanded", "empty", "grown", "device")], (_odd_there,)),
+    **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, _odd_there)),
+    "unstable": (_far_out,),
+    "count/number": (number_made,),
+    "through/missing": (through_a_function,),
+}  # fmt: skip
