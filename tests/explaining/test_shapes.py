@@ -34,6 +34,7 @@ def stretched(whole, shape):
         (stretched, "sum/stretched-only"),
         (lambda w, s: w.sum(), "sum/everything"),
         (lambda w, s: w.sum(0), "sum/always-first"),
+        (lambda w, s: w.sum(-1), "sum/always-last"),
     ],
 )  # fmt: skip
 def test_which_dimensions_were_summed(made, cause):

@@ -88,6 +88,7 @@ _POSSIBLE: tuple[tuple[str, Callable[[Sum], Dims]], ...] = (
     ("first-only", lambda s: s.stretched | (s.leading & {0})),
     ("everything", lambda s: s.everything),
     ("always-first", lambda s: frozenset({0})),
+    ("always-last", lambda s: frozenset({s.whole.dim() - 1})),
 )  # fmt: skip
 
 
