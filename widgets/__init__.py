@@ -13,6 +13,7 @@ from widgets.flow import Operation, default_operations, gradient_flow
 from widgets.jacobian import jacobian_map
 from widgets.ledger import saved_ledger
 from widgets.memory import memory_timeline
+from widgets.patients import patients
 from widgets.prediction import outcome, predict
 from widgets.quiz import quiz, quiz_answers
 from widgets.ste import ste_explorer
@@ -31,6 +32,7 @@ __all__ = [
     "memory_timeline",
     "outcome",
     "palette",
+    "patients",
     "predict",
     "quiz",
     "quiz_answers",

@@ -26,6 +26,7 @@ MODULES = {
     "07_attention": "attention",
     "08_patterns": "patterns",
     "09_layers": "layers",
+    "10_debugging": "debugging",
 }
 
 

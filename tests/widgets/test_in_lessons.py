@@ -1,6 +1,7 @@
 """The widgets in the notebooks as learners open them: nothing is solved yet, and none may fail."""
 
 import ast
+import re
 from pathlib import Path
 
 import matplotlib
@@ -22,6 +23,7 @@ SHOWN = {
     "07_attention": {"xray", "attention_map", "saved_ledger"},
     "08_patterns": {"xray", "jacobian_map", "saved_ledger"},
     "09_layers": {"xray", "saved_ledger"},
+    "10_debugging": {"xray"},
 }
 
 
@@ -30,15 +32,20 @@ def test_a_widget_on_an_unwritten_exercise_says_so_and_does_not_fail(lesson, mon
     matplotlib.use("agg")
     monkeypatch.setenv("NBGRADER_EXECUTION", "1")
     # A repair is released as code that runs; what is wrong with it is there to be seen.
-    exercises = {
-        exercise.name for exercise in lesson_exercises(lesson) if exercise.released is None
-    }
+    exercises = {exercise.name for exercise in lesson_exercises(lesson)} - repairs_of(lesson)
     views = views_of(lesson)
     assert {widget for widget, _, _ in views} >= SHOWN[lesson]
     for widget, names, view in views:
         on_an_exercise = widget != "progress" and not exercises.isdisjoint(names)
         assert ("not written yet" in view) == on_an_exercise, (widget, names)
         assert "Error:" not in view
+
+
+def repairs_of(lesson: str) -> set[str]:
+    """The exercises of a lesson that are handed out as code to repair."""
+    cells = nbformat.read(COURSE / lesson / f"{lesson}.ipynb", as_version=4).cells
+    repairs = [cell.source for cell in cells if "repair" in cell.metadata.get("tags", ())]
+    return {re.search(r"^class (\w+)", source, re.MULTILINE)[1] for source in repairs}
 
 
 def views_of(lesson: str) -> list[tuple[str, set[str], str]]:

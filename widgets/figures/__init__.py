@@ -11,6 +11,7 @@ from typing import Any
 from widgets.figures import (
     attention,
     checkpointing,
+    debugging,
     double_backward,
     layers,
     linear,
@@ -22,8 +23,17 @@ from widgets.figures import (
 from widgets.figures.course_map import course_map
 
 MODULES = (
-    attention, checkpointing, double_backward, layers, linear, patterns, sigmoid, ste, template,
-)  # fmt: skip
+    attention,
+    checkpointing,
+    debugging,
+    double_backward,
+    layers,
+    linear,
+    patterns,
+    sigmoid,
+    ste,
+    template,
+)
 
 FIGURES: dict[str, Callable[..., Any]] = {"course_map": course_map} | {
     name: function

@@ -31,6 +31,7 @@ STATIONS = {
         "Layers from inside",
         "you train a convolutional network of your own layers",
     ),
+    "10_debugging": ("The clinic", "you find what is wrong in somebody else's backward"),
 }
 STEP, WIDTH, SWING = 84, 760, 26  # pixels between stations, of the drawing, from side to side
 MARKS = {COMPLETE: "✓", BEGUN: "…", TO_DO: ""}
