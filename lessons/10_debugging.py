@@ -622,11 +622,12 @@ class Case07(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         ### BEGIN SOLUTION
-        return 2 * x.clamp(min=0) * grad_output
+        slope = 2 * x.clamp(min=0)
+        return slope * grad_output
         ### END SOLUTION
         ### BEGIN START
         # grad_output[x < 0] = 0
-        # return 2 * x * grad_output
+        # return 2 * x.clamp(min=0) * grad_output
         ### END START
 
 

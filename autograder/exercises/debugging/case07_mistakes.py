@@ -9,7 +9,7 @@ class Case07(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         grad_output[x < 0] = 0
-        return 2 * x * grad_output
+        return 2 * x.clamp(min=0) * grad_output
 
 
 # %% wrong[mutates-upstream]: mul_ in place of the mask
@@ -51,7 +51,7 @@ class Case07(Function):
         (x,) = ctx.saved_tensors
         flat = grad_output.view(-1)
         flat[x.reshape(-1) < 0] = 0
-        return 2 * x * grad_output
+        return 2 * x.clamp(min=0) * grad_output
 
 
 # %% wrong[mutates-upstream]: detached, and the same memory
@@ -66,7 +66,7 @@ class Case07(Function):
         (x,) = ctx.saved_tensors
         grad_output = grad_output.detach()
         grad_output[x < 0] = 0
-        return 2 * x * grad_output
+        return 2 * x.clamp(min=0) * grad_output
 
 
 # %% wrong[mutates-upstream]: put back afterwards
@@ -81,7 +81,7 @@ class Case07(Function):
         (x,) = ctx.saved_tensors
         before = grad_output.clone()
         grad_output[x < 0] = 0
-        gradient = 2 * x * grad_output
+        gradient = 2 * x.clamp(min=0) * grad_output
         grad_output.copy_(before)
         return gradient
 
@@ -98,7 +98,7 @@ class Case07(Function):
         (x,) = ctx.saved_tensors
         grad_output = grad_output.contiguous()
         grad_output[x < 0] = 0
-        return 2 * x * grad_output
+        return 2 * x.clamp(min=0) * grad_output
 
 
 # %% wrong[mutates-saved|mutates-input]: x is cut off in place
@@ -195,7 +195,7 @@ class Case07(Function):
         (x,) = ctx.saved_tensors
         grad_output = grad_output.clone()
         grad_output[x < 0] = 0
-        return 2 * x * grad_output
+        return 2 * x.clamp(min=0) * grad_output
 
 
 # %% right: torch.where
@@ -222,15 +222,15 @@ class Case07(Function):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         grad_output = grad_output.masked_fill(x < 0, 0)
-        return 2 * x * grad_output
+        return 2 * x.clamp(min=0) * grad_output
 
 
-# %% right: keeps the root of the output
+# %% right: relu squared
 class Case07(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
-        return x * x.relu()
+        return x.relu().square()
 
     @staticmethod
     def backward(ctx, grad_output):
