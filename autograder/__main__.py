@@ -97,7 +97,7 @@ def _parser(grading: bool) -> argparse.ArgumentParser:
     own.add_argument(
         "--seconds", type=float, default=10.0, help="no new question after that; then status 3"
     )
-    own.add_argument("--device", help="ask there too: cuda")
+    own.add_argument("--device", action="append", help="ask there too: cuda")
     own.add_argument("--atol", type=float, default=0.0, help="what a number may be off by")
     own.add_argument("--rtol", type=float, default=0.0, help="the same, as a share of it")
     own.add_argument(

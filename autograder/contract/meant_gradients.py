@@ -268,7 +268,7 @@ class OwnGradient(Measured):
 class _OwnRun(Run):
     measured: OwnGradient
 
-    def forward(self, wanted: Sequence[int]) -> list[Tensor]:
+    def forward(self) -> list[Tensor]:
         with torch.no_grad():
             right = self.measured.right
             made = self.fill(right(*self.args) if right else self.measured.values(self.args))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -24,6 +25,15 @@ from autograder.observation.compare import close, coarse_dtype
 MOST = 1000  # elements of one argument that are moved, each with four calls of forward
 MOST_NUMBERS = 2_000_000  # slopes that are kept of one argument
 MOST_TWICE = 40  # elements that are moved for a second derivative, each with four calls of backward
+
+
+@contextlib.contextmanager
+def _no_exit() -> Iterator[None]:
+    """Nothing that is measured ends the program that asks."""
+    try:
+        yield
+    except SystemExit as end:
+        raise RuntimeError("the program is ended") from end
 
 
 class Measured:
@@ -57,6 +67,7 @@ class Measured:
         """What one call is: its outputs, and its gradients when they are asked for."""
         return Run(self, args)
 
+    @_no_exit()
     def values(self, args: Sequence[Any]) -> Any:
         """What forward gives for copies of the arguments: leaves that require grad where these do."""
         with torch.enable_grad():
@@ -77,6 +88,7 @@ class Measured:
 
         return computes_in(values, flat_of(target))
 
+    @_no_exit()
     def gradients(
         self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
     ) -> tuple[Tensor, ...]:
@@ -175,13 +187,11 @@ class Run:
         self.outputs: tuple[Any, ...] = ()
         self.errors: dict[int, Tensor] = {}
 
-    def forward(self, wanted: Sequence[int]) -> list[Tensor]:
+    @_no_exit()
+    def forward(self) -> list[Tensor]:
         """Fills the outputs; gives those of them that carry no gradient."""
-        args = list(map(_copied, self.args))
-        for i in wanted:
-            args[i].requires_grad_(True)
         with torch.enable_grad():
-            out = self.measured.call(*args)
+            out = self.measured.call(*map(_leaf, self.args))
         untracked = [isinstance(o, Tensor) and not o.requires_grad for o in as_tuple(out)]
         return [o for o, without in zip(self.fill(out), untracked, strict=True) if without]
 
@@ -226,7 +236,7 @@ class _Slopes(torch.autograd.Function):
     def forward(ctx: Any, run: Run, *leaves: Any) -> Any:
         ctx.run = run
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*run.forward(_needed(ctx)))
+        ctx.mark_non_differentiable(*run.forward())
         return run.outputs
 
     @staticmethod
@@ -278,7 +288,9 @@ def _told_apart(value: Any) -> Any:
 
 
 def _leaf(value: Any) -> Any:
-    """A copy that requires grad where the tensor does: forward may ask."""
+    """A copy that requires grad where the tensor does, and draws what a generator draws: forward may ask."""
+    if isinstance(value, torch.Generator):
+        return value.clone_state()
     return (
         _copied(value).requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
     )

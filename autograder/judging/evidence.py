@@ -198,5 +198,5 @@ def _nearest(given: Any, right: Any, error: Tensor | None, strictness: Strictnes
     exact = given.to(right.dtype)
     inside = (exact - right).abs() <= allowed
     if error is not None:  # nobody knows: a place that was not reached, or next to nan
-        inside |= torch.isinf(error) & torch.isfinite(real(exact).reshape(*right.shape, -1)).all(-1)
+        inside |= torch.isinf(error) & torch.isfinite(exact)
     return torch.where(inside, exact, right)

@@ -50,7 +50,7 @@ def evaluate(
     submission: Any,
     exercise: str | Exercise | None = None,
     hidden: bool = True,
-    device: str | None = None,
+    device: str | Sequence[str] | None = None,
     seed: int | None = None,
     *,
     inputs: Any = None,
@@ -71,7 +71,7 @@ def evaluate(
     submission  a Function class, or a callable that applies one; function exercises take the function
     exercise    the exercise's name; default: the submission's own name
     hidden      the same promises with other numbers and sizes, as when graded
-    device      None: the CPU; "cuda": there too
+    device      None: the CPU; "cuda": there too; several: on each
     seed        None: fresh random inputs; the same seed gives the same verdict
 
     For a Function that is not from the course, and only there:
@@ -92,7 +92,8 @@ def evaluate(
     Raises ValueError for a name that is no exercise or no rule, listing the closest ones; for a device that
     is not there; what a reference raises.
     """
-    devices = ("cpu",) if device in (None, "cpu") else ("cpu", _there(str(device)))
+    others = [device] if isinstance(device, str) else list(device or ())
+    devices = ("cpu", *(_there(name) for name in others if name != "cpu"))
     if inputs is not None:
         terms = Terms(
             reference, surrogate, atol, rtol, eps, nondet_tol, dtypes, second_order, _rules(ignore), strict

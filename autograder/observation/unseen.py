@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """A sparse, quantised, nested or mkldnn tensor: handed on as a fresh copy, never moved or differentiated.
+    """A sparse, quantised, nested, mkldnn or meta tensor: handed on as a fresh copy, never moved or differentiated.
 
     wanted  it requires grad, and its gradient is not judged
     """
@@ -65,6 +65,8 @@ def _kind(tensor: Tensor) -> str:
     """What keeps one from looking into a tensor; "" where one can."""
     if tensor.is_nested:
         return "nested"
+    if tensor.is_meta:
+        return "meta"
     if tensor.is_quantized:
         return "quantised"
     if tensor.layout != torch.strided:

@@ -107,6 +107,8 @@ def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> li
     for position, value in enumerate(question.args if args is None else args):
         if isinstance(value, Named):
             value = resolve(value)
+        elif isinstance(value, torch.Generator):
+            value = value.clone_state()
         elif isinstance(value, torch.nn.Module):
             value = copy.deepcopy(value).to(question.device)
         elif isinstance(value, Tensor):

@@ -249,3 +249,32 @@ def test_a_large_tensor_is_judged_in_a_bounded_number_of_calls(factor):
     report = evaluate(made, inputs=(normal(200, 250),), reference=reference, seed=1, seconds=None)
     assert report.passed == (factor == 1.0)
     assert len(calls) <= 120, len(calls)
+
+
+def test_what_is_measured_neither_ends_the_program_nor_needs_elements():
+    ends = op("Ends", lambda ctx, x: sys.exit(3), lambda ctx, g: g)
+    ends_later = op("EndsLater", lambda ctx, x: 2 * x, lambda ctx, g: sys.exit(3))
+    for made in (ends, ends_later):
+        assert evaluate(made, inputs=(X,), seed=1).findings[0].cause == "stops/exit"
+    assert evaluate(Exp, inputs=(torch.zeros(0, 3),), seed=1).passed
+    with pytest.raises(ValueError, match="dense"):
+        evaluate(Exp, inputs=(torch.zeros(3, device="meta"),))
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_a_generator_draws_the_same_in_each_question(factor):
+    def forward(ctx, x, generator):
+        mask = torch.rand(x.shape, generator=generator).to(x.dtype)
+        return keep(ctx, x * mask, mask)
+
+    made = op("Drop", forward, lambda ctx, g: (factor * g * ctx.saved_tensors[0], None))
+    report = evaluate(
+        made, inputs=(X, torch.Generator().manual_seed(1)), seed=1, ignore=["fails-device"]
+    )
+    assert report.passed == (factor == 1), str(report)
+
+
+def test_devices_may_be_several():
+    assert evaluate(Exp, inputs=(X,), device=("cpu", "cpu"), seed=1).devices == ("cpu",)
+    with pytest.raises(ValueError, match="cuda:77"):
+        evaluate(Exp, inputs=(X,), device=["cpu", "cuda:77"])
