@@ -171,7 +171,7 @@ def _hint(options: argparse.Namespace) -> int:
 
 
 def _why(options: argparse.Namespace) -> int:
-    from autograder.learner.why import why
+    from autograder.learner.terminal_check import why
 
     for line in why(options.notebook, options.exercise, options.seed):
         print(line)

@@ -28,7 +28,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy import Connection
 from sqlalchemy.orm import Session
 
-from autograder.grading import gradebook_rows as rows
+from autograder.grading import database as rows
 from autograder.grading.course import course_version, folder_of, how_to_prepare, log
 from autograder.grading.database import open_gradebook, patiently
 from autograder.grading.kept_files import Replacement, fill, read_timestamp

@@ -14,10 +14,10 @@ from typing import Any
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
+from autograder.contract.promises import promise_of
 from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
 from autograder.grading.box.job import NOT_REACHED
-from autograder.grading.judge import examination, judge, question
-from autograder.grading.kept_share import kept_share
+from autograder.grading.judge import Examination, examination, judge, missing, opened, question
 from autograder.grading.policy.concerns import read_slices
 from autograder.grading.result import Mark, part_of
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
@@ -193,3 +193,29 @@ def failed_check(report: dict[str, Any]) -> NotebookNode:
     """The error that says of a report (as plain data) that the check failed."""
     mark = "○" if report["not_started"] else "✗"
     return _error("CheckFailed", report["headline"], [f"{mark} {report['headline']}"])
+
+
+# ---- what an answer earns that keeps some of its promises, where an instructor wants that --------
+
+# Of an answer that is wrong, or somebody else's, the rest is worth nothing.
+GROUND = frozenset({"values", "gradients", "work"})
+
+
+def kept_share(asked: Examination, given: bytes | Lost | None, report: Report) -> float:
+    """The share of a check's points, from 0 to 1: of all promises of the exercise, those that are kept.
+
+    given  what came out of the box, as it was judged for the report
+
+    Nothing where values, gradients or the learner's own work are not what was promised, and nothing for
+    answers in which something is missing: of those nobody knows what they keep.
+    """
+    if report.passed:
+        return 1.0
+    if not isinstance(given, bytes) or not report.promises:
+        return 0.0
+    if missing(asked.complete, opened(given), passed=False):
+        return 0.0
+    promised = {promise_of(rule) for rule in asked.complete.rules.values()}
+    promised |= {line.key for line in report.promises}
+    kept = {line.key for line in report.promises if line.state == "kept"}
+    return round(len(kept) / len(promised), 4) if GROUND & promised <= kept else 0.0

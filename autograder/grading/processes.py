@@ -26,7 +26,7 @@ from autograder.grading.box.outer_wall import make_folder, sweep
 from autograder.grading.troubles import Trouble
 
 _PR_SET_PDEATHSIG = 1
-_PRELOADED = ["autograder.grading.deaf", "autograder.grading.worker"]
+_PRELOADED = ["autograder.grading.worker"]
 
 
 def processors() -> int:

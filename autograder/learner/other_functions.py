@@ -28,10 +28,11 @@ from autograder.reporting.wording import said, with_step
 from autograder.running.containment import contained
 from autograder.running.submission import (
     Submission,
+    adapted,
+    all_dense,
+    cloned,
     fresh_arguments,
-    out_of_place,
     survey,
-    with_dense_outputs,
 )
 
 # What may go wrong only because the check computes in float64.
@@ -103,15 +104,15 @@ def _report(
         if isinstance(target, torch.nn.Module):  # a copy in float64, as its inputs are
             target, terms = copy.deepcopy(target).double(), replace(terms, dtypes=())
         if arguments.restore is not None:
-            target = _restored(target, arguments)
+            target = adapted(target, arguments.restore)
             terms = replace(
-                terms, reference=terms.reference and _restored(terms.reference, arguments),
-                surrogate=terms.surrogate and _restored(terms.surrogate, arguments),
+                terms, reference=terms.reference and adapted(terms.reference, arguments.restore),
+                surrogate=terms.surrogate and adapted(terms.surrogate, arguments.restore),
             )  # fmt: skip
         if (seen := survey(target, arguments.sets[0])).unseen:
-            target = with_dense_outputs(target)
+            target = adapted(target, made=all_dense)
             seen = survey(target, arguments.sets[0])
-        target = out_of_place(target) if seen.writes else target
+        target = adapted(target, cloned) if seen.writes else target
         own = Measured(Submission(target), terms.eps, clock.over)
         exercise = exercise_for(
             arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.draws
@@ -241,16 +242,5 @@ def _computed_in(dtype: torch.dtype, submission: Any) -> Callable[..., Any]:
         exact = any(isinstance(a, Tensor) and a.dtype == torch.float64 for a in lower)
         made = called(*pytree.tree_unflatten([to(a, dtype) for a in lower], into))
         return pytree.tree_map(lambda o: to(o, torch.float64), made) if exact else made
-
-    return call
-
-
-def _restored(submission: Any, arguments: Given) -> Callable[..., Any]:
-    """The submission called with flat arguments, where it takes lists of tensors."""
-    called, restore = Submission(submission), arguments.restore
-
-    def call(*flat: Any) -> Any:
-        assert restore is not None
-        return called(*restore(flat))
 
     return call

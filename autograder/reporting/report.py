@@ -17,9 +17,8 @@ from autograder.contract.promises import Line
 from autograder.exercises import find
 from autograder.explaining.pages import TITLES
 from autograder.judging.finding import Finding
-from autograder.reporting.numbers import Numbers, aligned
 from autograder.reporting.report_html import as_html
-from autograder.reporting.report_text import as_text
+from autograder.reporting.report_text import Numbers, aligned, as_text
 from autograder.reporting.walk_place import place_of_finding
 
 

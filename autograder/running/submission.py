@@ -190,25 +190,24 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
     return Survey(any(a.marked_dirty for a in trace.applications), draws, tuple(also))
 
 
-def out_of_place(submission: Any) -> Callable[..., Any]:
-    """The same on copies that are no leaves: torch lets nobody write to a leaf that requires grad."""
+def adapted(
+    submission: Any,
+    given: Callable[[Sequence[Any]], Sequence[Any]] = lambda args: args,
+    made: Callable[[Any], Any] = lambda outputs: outputs,
+) -> Callable[..., Any]:
+    """The same with something done to its arguments, and to what it gives."""
     called = Submission(submission)
-
-    def call(*args: Any) -> Any:
-        return called(*[a.clone() if isinstance(a, Tensor) else a for a in args])
-
-    return call
+    return lambda *args: made(called(*given(args)))
 
 
-def with_dense_outputs(submission: Any) -> Callable[..., Any]:
-    """The same with outputs that one can look into, by operations that torch differentiates."""
-    called = Submission(submission)
+def cloned(args: Sequence[Any]) -> list[Any]:
+    """Copies that are no leaves: torch lets nobody write to a leaf that requires grad."""
+    return [a.clone() if isinstance(a, Tensor) else a for a in args]
 
-    def call(*args: Any) -> Any:
-        made = called(*args)
-        return tuple(map(dense, made)) if isinstance(made, tuple | list) else dense(made)
 
-    return call
+def all_dense(outputs: Any) -> Any:
+    """Outputs that one can look into, by operations that torch differentiates."""
+    return tuple(map(dense, outputs)) if isinstance(outputs, tuple | list) else dense(outputs)
 
 
 def _outputs(called: Submission, args: Sequence[Any], seed: int) -> tuple[Any, ...]:

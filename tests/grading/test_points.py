@@ -18,7 +18,7 @@ from autograder.exercises import find
 from autograder.grading import demo
 from autograder.grading.course import open_course
 from autograder.grading.judge import examination, judge
-from autograder.grading.kept_share import kept_share
+from autograder.grading.marking import kept_share
 from autograder.observation.observation import Answer, Observation
 from autograder.observation.packing import to_bytes
 from autograder.observation.source import Source
