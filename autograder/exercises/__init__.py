@@ -27,6 +27,7 @@ MODULES = {
     "08_patterns": "patterns",
     "09_layers": "layers",
     "10_debugging": "debugging",
+    "11_outside_torch": "outside_torch",
 }
 
 

@@ -140,6 +140,11 @@ class _Words(string.Formatter):
         return format(value, spec)
 
 
+_MANY = 6
+
+
 def listed(words: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+    """ "a", "a and b", "a, b and c"; of many the first two and the last."""
+    if len(words) > _MANY:
+        words = [*words[:2], "…", words[-1]]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)

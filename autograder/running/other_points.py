@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from autograder.running.watching import Watching
+from autograder.running.watching import Watching, note_imaginary
 
 _LARGEST = 4096  # elements of a result; larger ones are not looked at
 _MOST = 400  # results that are remembered
@@ -39,6 +39,7 @@ class Results(Watching):
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
         for each in tensors:
+            note_imaginary(self, each)
             numbers = each.dtype == torch.float64 and 0 < each.numel() <= _LARGEST
             if numbers and len(self.tensors) < _MOST:
                 with torch.utils._python_dispatch._disable_current_modes():
@@ -62,13 +63,15 @@ class _Arrays(TorchFunctionMode):
 class _Array(numpy.ndarray):
     results: Results
 
+    def __array_finalize__(self, of: Any) -> None:
+        if isinstance(of, _Array):  # a part of one tells as well
+            self.results = of.results
+
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
         if "out" in more:
             more["out"] = tuple(map(_plain, more["out"]))
         made = getattr(ufunc, method)(*map(_plain, given), **more)
-        if numpy.iscomplexobj(made):
-            self.results.operations["complex"] += 1
-        elif isinstance(made, numpy.ndarray) and made.dtype == numpy.float64:
+        if isinstance(made, numpy.ndarray) and made.dtype in (numpy.float64, numpy.complex128):
             self.results.saw(ufunc, [torch.from_numpy(made)])
         return _told(made, self.results) if isinstance(made, numpy.ndarray) else made
 

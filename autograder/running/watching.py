@@ -114,6 +114,17 @@ class Made(NamedTuple):
     dtype: torch.dtype
 
 
+IMAGINARY = "imaginary"
+
+
+def note_imaginary(seen: Watching, tensor: Tensor) -> None:
+    """Count a result with an imaginary part as an operation of that name: lambertw gives real numbers as complex ones."""
+    if tensor.dtype.is_complex and not tensor.is_meta:
+        with torch.utils._python_dispatch._disable_current_modes():
+            if tensor.detach().imag.any():
+                seen.operations[IMAGINARY] += 1
+
+
 class Storages(Watching):
     """Weak references to every storage that an operation made while the mode was on."""
 
@@ -123,6 +134,7 @@ class Storages(Watching):
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
         for tensor in tensors:
+            note_imaginary(self, tensor)
             key, size = storage_of(tensor)
             if size and key not in self._made:  # a key that is referred to does not come back
                 reference = StorageWeakRef(tensor.untyped_storage())

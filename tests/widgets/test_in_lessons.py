@@ -24,6 +24,7 @@ SHOWN = {
     "08_patterns": {"xray", "jacobian_map", "saved_ledger"},
     "09_layers": {"xray", "saved_ledger"},
     "10_debugging": {"xray"},
+    "11_outside_torch": {"xray", "saved_ledger"},
 }
 
 

@@ -32,6 +32,10 @@ STATIONS = {
         "you train a convolutional network of your own layers",
     ),
     "10_debugging": ("The clinic", "you find what is wrong in somebody else's backward"),
+    "11_outside_torch": (
+        "What torch cannot differentiate",
+        "you train a layer as deep as you like, which keeps one tensor",
+    ),
 }
 STEP, WIDTH, SWING = 84, 760, 26  # pixels between stations, of the drawing, from side to side
 MARKS = {COMPLETE: "✓", BEGUN: "…", TO_DO: ""}

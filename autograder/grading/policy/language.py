@@ -48,7 +48,7 @@ StopIteration TypeError UserWarning ValueError Warning ZeroDivisionError ImportE
 OPERATIONS = "operations"
 MODULES: dict[str, str] = {
     "math": "*", "cmath": "*", "itertools": "*", "torch.linalg": "*", "torch.special": "*",
-    "torch.fft": "*", "torch.nn.functional": "*", "scipy.special": "*",
+    "torch.fft": "*", "torch.nn.functional": "*", "scipy.special": "* jvp lambertw",
     "operator": "abs add and_ contains eq floordiv ge getitem gt index inv invert is_ is_not itemgetter "
     "le lt matmul mod mul ne neg not_ or_ pos pow sub truediv xor",
     "abc": "abstractmethod", "dataclasses": "KW_ONLY InitVar asdict astuple field fields replace", "enum": "auto unique",

@@ -83,7 +83,7 @@ def builds_it_itself(ev: Evidence, pair: Pair) -> Verdict:
 @rule("finite-differences", needs=_RIGHT, of=_looked_into)
 def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
     """The derivative is a formula, not a difference quotient."""
-    if _COMPLEX.intersection(map(_op, (*pair.answer.forward_ops, *pair.answer.backward_ops))):
+    if _IMAGINARY in (*pair.answer.forward_ops, *pair.answer.backward_ops):
         return fault("finite-differences", "own-work/complex-step", pair)
     if not pair.answer.data.get("elsewhere"):
         return None
@@ -100,8 +100,7 @@ def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:
     return fault("finite-differences", "own-work/inexact", pair) if off else None
 
 
-# From complex numbers back to real ones; no exercise has any.
-_COMPLEX = {"view_as_real", "imag", "real", "complex", "polar"}
+_IMAGINARY = "imaginary"  # as running counts a result with an imaginary part; no exercise has any
 
 
 def _op(name: str) -> str:

@@ -25,7 +25,7 @@ def refuses_what_it_should(ev: Evidence, pair: Pair) -> Verdict:
         argument = refusal.argument or pair.where.split()[-1]
         return fault("refuses", "refuses/accepted", pair, symptom=True, argument=argument, **facts)
     facts["kind"] = failure.kind
-    if failure.kind not in wanted:
+    if failure.kind not in wanted and not (failure.is_runtime_error and "RuntimeError" in wanted):
         code = "refuses/other-error"
     elif not _says_something(failure.message, ev.exercise.argument_names):
         code = "refuses/no-words"

@@ -1,0 +1,130 @@
+"""Solve of lesson 11: contract, hints, and that A is factorised once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import (
+    Case,
+    Cause,
+    Exercise,
+    Refusal,
+    Sampler,
+    Scenario,
+    bytes_of,
+    sentences_beside,
+)
+from autograder.exercises.common_cases import cases_of, float64
+from autograder.running.watching import Watching
+
+_PIVOT = 4  # bytes of a row's number in the factors
+_INVERSES = ("linalg_inv_ex", "linalg_pinv", "linalg_tensorinv")
+_FACTORISE = (
+    "linalg_lu_factor_ex", "linalg_lu", "_linalg_solve_ex", "linalg_qr", "_linalg_svd", "linalg_lstsq",
+    "linalg_cholesky_ex", "linalg_ldl_factor_ex", "_linalg_eigh", "linalg_eig", "_linalg_det", "geqrf",
+)  # fmt: skip
+
+
+def _drawn(s: Sampler, *shape: int, k: int, scale: float = 1.0) -> tuple[Tensor, Tensor]:
+    """A (…, n, n), well conditioned and far from symmetric, and b (…, n, k)."""
+    batch, n = shape[:-1], shape[-1]
+    noise = s.normal(*batch, n, n)
+    size = noise.shape[-1]
+    matrix = 0.6 * noise / size**0.5 + torch.eye(size, dtype=torch.float64).roll(1, 0) * 2
+    return scale * matrix, s.away_from(*batch, n, k, scale=scale)
+
+
+_system = cases_of(_drawn)
+
+
+# ---- factorised once ------------------------------------------------------------------------------
+
+
+def run_factorisations(solve: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+    """How often operations ran that factorise or invert a matrix, forward and backward."""
+    A, b = (t.requires_grad_(True) for t in _drawn(s, 4, k=2))
+    with Watching() as forward:
+        x = solve(A, b)
+    with Watching() as backward:
+        torch.autograd.grad(x, (A, b), torch.ones_like(x))
+    return {"forward": _of_interest(forward), "backward": _of_interest(backward)}
+
+
+def _of_interest(seen: Watching) -> dict[str, int]:
+    ran: Counter[str] = Counter()
+    for operation, times in seen.operations.items():
+        ran[str(operation).split(".")[1]] += times
+    return {name: ran[name] for name in (*_FACTORISE, *_INVERSES)}
+
+
+def judge_factorisations(data: dict[str, Any]) -> Cause | None:
+    """One factorisation, in forward; no inverse anywhere."""
+    forward, backward = data["forward"], data["backward"]
+    if any(forward[name] or backward[name] for name in _INVERSES):
+        return Cause("solve/inverse", at=("inv", "inv_ex", "inverse", "pinv"))
+    if again := sum(backward[name] for name in _FACTORISE):
+        at = ("solve", "lu_factor", "solve_ex", "lu_factor_ex", "qr", "lu", "lstsq")
+        return Cause("solve/factorised-again", {"times": again}, at=at)
+    if (times := sum(forward[name] for name in _FACTORISE)) > 1:
+        return Cause("solve/factorised-twice", {"times": times})
+    return None
+
+
+SOLVE = Exercise(
+    name="Solve",
+    lesson="11_outside_torch",
+    summary="The solution of A x = b; A is factorised once, and backward solves with the same factors.",
+    signature="(A, b)",
+    reference=torch.linalg.solve,
+    cases=(
+        _system("three equations, two right-hand sides", 3, k=2),
+        _system("four equations, one right-hand side", 4, k=1),
+        _system("a batch of systems", 2, 3, k=2),
+        Case(
+            "A without a number on its diagonal",
+            lambda s: (float64([[0.0, 2.0], [-1.0, 0.0]]), s.away_from(2, 2)),
+            role="special",
+            advice="Rows have to be exchanged first: the pivots belong to the factors, and torch.linalg.lu_solve wants both.",
+        ),
+        _system("a single equation", 1, k=3, role="special"),
+        _system("two batch dimensions", 2, 1, 3, k=1, role="batch"),
+        _system("an empty batch", 0, 3, k=2, role="empty"),
+        _system("no right-hand side", 3, k=0, role="empty"),
+        _system("numbers of the size of 1000", 3, k=2, scale=1000.0, role="extreme"),
+    ),
+    budget=lambda args, outputs: (
+        bytes_of(args[0], args[0], *outputs[:1])
+        + _PIVOT * args[0].numel() // max(1, args[0].shape[-1])
+    ),
+    budget_words="the factors with their pivots, x, and A",
+    second_order="right-or-refused",
+    half=False,  # torch factorises no bfloat16
+    refusals=(
+        Refusal(
+            "a singular A",
+            lambda s: (float64([[1.0, 2.0], [2.0, 4.0]]), s.normal(2, 1)),
+            errors=("RuntimeError",),
+            argument="A",
+        ),
+    ),
+    hints=(
+        "Write the equation, A x = b, and let A and b change a little: dA x + A dx = db. Which system has dx as its solution?",
+        "dx = A⁻¹ (db − dA x). So the gradient for b solves a system with Aᵀ: Aᵀ u = grad_output. And as dA stands where −db "
+        "stands, multiplied by x from the right, the gradient for A is made of u and x.",
+        "forward: LU, pivots = torch.linalg.lu_factor(A); x = torch.linalg.lu_solve(LU, pivots, b). backward: u = "
+        "torch.linalg.lu_solve(LU, pivots, grad_output, adjoint=True); grad_A = -u @ x.mT; grad_b = u. The factors are constants "
+        "to a second derivative: begin with if torch.is_grad_enabled(): raise RuntimeError(…).",
+    ),
+    scenarios=(
+        Scenario(
+            "A is factorised once", "too-slow", run_factorisations, judge_factorisations,
+            needs=("output_value", "gradients_agree"),
+        ),
+    ),
+    sentences=sentences_beside(__file__),
+)  # fmt: skip
