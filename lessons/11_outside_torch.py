@@ -384,7 +384,7 @@ predict("where-it-began")
 def loop(z, x, weight, steps):
     """steps times z ← tanh(weight z + x), for rows z and x; autograd may watch."""
     for _ in range(steps):
-        z = torch.tanh(z @ weight.T + x)
+        z = torch.tanh(x + F.linear(z, weight))
     return z
 
 
