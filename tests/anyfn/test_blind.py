@@ -217,3 +217,25 @@ def test_a_nested_tensor_in_the_old_layout_is_told_as_what_torch_refuses():
     inputs = nested, normal(3, 2).requires_grad_()
     report = evaluate(product(lambda s: s.to_padded_tensor(0.0)), inputs=inputs, seed=1)
     assert report.findings[0].cause == "stops/nested", str(report)
+
+
+# ---- where nobody knows a right answer ------------------------------------------------------------
+
+
+def test_a_first_wrong_step_is_none_of_the_zeros_that_are_written_to_and_says_what_it_is_compared_with():
+    def backward(ctx, g):
+        cols, n = ctx.saved_tensors[0], g.shape[0]
+        room = g.new_zeros(n + 2)
+        for k in range(3):
+            room[k : k + n] = (g * cols[k]).sin()
+        return room, None
+
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(weight)
+        return sum(x[k : k + len(x) - 2] * weight[k] for k in range(3)).sinh()
+
+    inputs = (normal(7).requires_grad_(), normal(3, seed=1))
+    report = evaluate(op("Pool", forward, backward), inputs=inputs, seed=1)
+    assert report.outcome == "failed"
+    assert "zeros" not in report.headline, str(report)
+    assert "known right answer" not in str(report)

@@ -197,4 +197,7 @@ def _wrong(end: Value, order: list[Value], right: Numbers) -> list[Value]:
     for value in reversed(order):
         if value in reached and value not in right_ones:
             reached.update(value.given)
-    return [v for v in order if v in reached and v not in right_ones]
+    # Zeros made of nothing are room for what is written there.
+    return [
+        v for v in order if v in reached and v not in right_ones and (v.given or v.numbers.any())
+    ]

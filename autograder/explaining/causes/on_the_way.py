@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.measured import Measured
 from autograder.contract.references import expected_upstream
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import Departure, doubtful
 from autograder.explaining.causes.edits import edit
 from autograder.explaining.causes.regions import where_only
 from autograder.explaining.causes.results import Reason, Result, Seen, departure_of
+from autograder.explaining.example_answers import known_answers
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import close, mismatch, show
@@ -117,10 +119,19 @@ def _symptom(reason: Reason | None) -> Reason | None:
 
 def first_wrong(result: Result) -> Reason | None:
     """Where the first wrong value is made, and no more."""
-    found = departure_of(result)
+    found, exercise = departure_of(result), result.ev.exercise
     if found is None:
         return None
-    return _symptom(_reason(("departs/first", where_only(result)), found, result))
+    beside = ""
+    if not known_answers(exercise, right=True):  # somebody else's Function
+        beside = "torch runs the reference"
+        if isinstance(exercise.reference, Measured):
+            beside = "torch itself differentiates forward"
+            if getattr(exercise.reference.call, "opened", None) is None:  # nor can it be run
+                return None
+    return _symptom(
+        _reason(("departs/first", {"beside": beside, **where_only(result)}), found, result)
+    )
 
 
 # ---- masks ---------------------------------------------------------------------------------------
