@@ -47,10 +47,22 @@ def without_inner_functions(node: ast.FunctionDef) -> Iterator[ast.AST]:
 
 def raises_not_implemented(statement: ast.stmt) -> bool:
     """Whether a statement is ``raise NotImplementedError``."""
+    return raised(statement) == "NotImplementedError"
+
+
+def raised(statement: ast.stmt) -> str:
+    """The name of the error that a statement raises; "" for any other."""
     if not isinstance(statement, ast.Raise) or statement.exc is None:
-        return False
-    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
+        return ""
+    error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return ast.unparse(error).split(".")[-1]
+
+
+def own_names(function: ast.FunctionDef) -> set[str]:
+    """The parameters of a function, and the names that it assigns."""
+    nodes = list(ast.walk(function))
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return stored | {n.arg for n in nodes if isinstance(n, ast.arg)}
 
 
 def bindings(function: ast.FunctionDef, name: str) -> list[ast.stmt]:

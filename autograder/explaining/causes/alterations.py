@@ -5,7 +5,7 @@ Nothing here knows whose result it is: an output, a gradient or a second derivat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -72,24 +72,26 @@ def scaled(result: Result) -> Reason | None:
     if not result.fitting or not factors or len(factors) < len(found):
         return None
     facts: dict[str, object] = {"ratio": factors[0]}
+    named = _source(factors, _numbers(result), ("1 / {}", -1.0))
     if max(factors) - min(factors) <= 1e-6 * abs(factors[0]):
-        facts["named"] = _named(result, factors) or constant(factors[0])
+        facts["named"] = named or constant(factors[0])
         return _cause(result, "scale", "scale", **facts)
-    if source := _sizes(result, factors) or _named(result, factors):
+    sizes = _source(factors, _sizes(result), ("1 / {}", -1.0), ("1 / √({})", -0.5))
+    if source := sizes or named:
         return _cause(result, "scale-source", "scale", source=source, **facts)
     return None
 
 
-def _named(result: Result, factors: list[float]) -> str:
-    """The argument, or its inverse, that is the factor in every case."""
+Known = Iterator[tuple[str, list[float]]]  # words, and the number in each case
+
+
+def _numbers(result: Result) -> Known:
+    """The arguments that are numbers."""
     for j, name in enumerate(result.ev.exercise.argument_names):
         args = [s.pair.question.args for s in result.every]
         values = [a[j] for a in args if j < len(a) and isinstance(a[j], int | float)]
-        if len(values) == len(factors) and not any(isinstance(v, bool) for v in values):
-            for power, form in ((1, name), (-1, f"1 / {name}")):
-                if all(v and abs(f - v**power) <= 1e-6 * abs(f) for f, v in zip(factors, values, strict=True)):  # fmt: skip
-                    return form
-    return ""
+        if len(values) == len(args) and not any(isinstance(v, bool) for v in values):
+            yield name, values
 
 
 _MEASURES: dict[str, Callable[[Tensor, Tensor], float]] = {
@@ -101,20 +103,24 @@ _MEASURES: dict[str, Callable[[Tensor, Tensor], float]] = {
 }
 
 
-def _sizes(result: Result, factors: list[float]) -> str:
-    """The size, its inverse or the inverse of its root that is the factor in every case."""
+def _sizes(result: Result) -> Known:
+    """What can be counted of the tensors among the arguments."""
     outputs = [s.pair.expected.outputs[0] for s in result.every]
-    if not all(isinstance(y, Tensor) for y in outputs):
-        return ""
     for position, name in enumerate(result.ev.exercise.argument_names):
         args = [s.pair.question.args[position : position + 1] for s in result.every]
         tensors = [a[0] for a in args if a and isinstance(a[0], Tensor)]
-        for words, measure in _MEASURES.items() if len(tensors) == len(args) else ():
-            words = words if position == 0 else f"{words} of {name}"
-            sizes = [float(measure(x, y)) for x, y in zip(tensors, outputs, strict=True)]
-            for form, power in ((words, 1.0), (f"1 / {words}", -1.0), (f"1 / √({words})", -0.5)):
-                if all(s and abs(f - s**power) <= 1e-6 * abs(f) for f, s in zip(factors, sizes, strict=True)):  # fmt: skip
-                    return form
+        if len(tensors) == len(args) and all(isinstance(y, Tensor) for y in outputs):
+            for words, measure in _MEASURES.items():
+                sizes = [float(measure(x, y)) for x, y in zip(tensors, outputs, strict=True)]
+                yield words if position == 0 else f"{words} of {name}", sizes
+
+
+def _source(factors: list[float], known: Known, *forms: tuple[str, float]) -> str:
+    """Which of these, in which form (its inverse, …), is the factor in every case; "" for none."""
+    for words, values in known:
+        for form, power in (("{}", 1.0), *forms):
+            if all(v and abs(f - v**power) <= 1e-6 * abs(f) for f, v in zip(factors, values, strict=True)):  # fmt: skip
+                return form.format(words)
     return ""
 
 
@@ -177,9 +183,7 @@ def not_linear(result: Result) -> Reason | None:
     constant = (c - 2.0 * a + 3.0 * b) / 2  # of f(g) = L g + k
     largest = max(float(t.abs().max()) for t in (a, b, c)) if constant.numel() else 0.0
     # What float32 rounds off on the way is no term.
-    if close(constant, torch.zeros_like(constant)) or bool(
-        (constant.abs() <= 1e-5 * largest).all()
-    ):
+    if bool((constant.abs() <= 1e-5 * largest).all()):
         return None
     rest = [(s.got - constant, s.right) for s in three[:2]]
     certain = all(right is not None and close(got, right) for got, right in rest)

@@ -13,7 +13,7 @@ from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules.outputs import method_of
 from autograder.observation.source import Source
-from autograder.observation.syntax import called
+from autograder.observation.syntax import called, raised
 
 _METHODS = ("forward", "setup_context")
 
@@ -132,14 +132,7 @@ def why_accepted(ev: Evidence, finding: Finding) -> Reason | None:
 def _checks(source: Source, errors: Sequence[str]) -> list[ast.If]:
     """Every `if` that raises one of these errors, in a forward."""
     nodes = [n for m in _METHODS if m in source.methods for n in ast.walk(source.methods[m])]
-    return [n for n in nodes if isinstance(n, ast.If) and any(_refuses(s, errors) for s in n.body)]
-
-
-def _refuses(statement: ast.stmt, errors: Sequence[str]) -> bool:
-    if not isinstance(statement, ast.Raise) or statement.exc is None:
-        return False
-    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    return ast.unparse(raised).split(".")[-1] in errors
+    return [n for n in nodes if isinstance(n, ast.If) and any(raised(s) in errors for s in n.body)]
 
 
 def _asks_for_all(test: ast.expr) -> bool:

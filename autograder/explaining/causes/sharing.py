@@ -7,6 +7,7 @@ import ast
 from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
+from autograder.observation.syntax import own_names
 
 
 def shared(ev: Evidence, finding: Finding) -> Reason | None:
@@ -35,11 +36,8 @@ def _outside(ev: Evidence, node: ast.FunctionDef, part: ast.AST) -> str:
     changed: ast.AST | None = part.value if isinstance(part, ast.Subscript) and stored else None
     if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
         changed = part.func.value if part.func.attr in ("append", "setdefault", "update") else None
-    made = {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    made |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-    return f"the global {changed.id}" if isinstance(changed, ast.Name) and changed.id not in made else ""  # fmt: skip
+    outside = isinstance(changed, ast.Name) and changed.id not in own_names(node)
+    return f"the global {changed.id}" if isinstance(changed, ast.Name) and outside else ""
 
 
 def hidden_from_torch(ev: Evidence, finding: Finding) -> Reason | None:

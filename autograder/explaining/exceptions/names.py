@@ -16,6 +16,7 @@ from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
+from autograder.observation.syntax import own_names
 
 CTX = (
     "save_for_backward", "saved_tensors", "needs_input_grad", "mark_dirty",
@@ -74,22 +75,14 @@ def undefined(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         forward is not None
         and node is not None
         and node.name != "forward"
-        and name in _names_of(forward)
+        and name in own_names(forward)
     ):
         value = _plain_argument(ev, finding, forward, name)
         return "stops/only-in-forward", {"name": name, "plain": bool(value)}
-    known = {*(_names_of(node) if node is not None else ()), *vars(builtins), "torch"}
+    known = {*(own_names(node) if node is not None else ()), *vars(builtins), "torch"}
     if (meant := closest(name, known)) is not None:
         return "stops/misspelt", {"written": name, "meant": meant}
     return "stops/undefined", {"name": name, "capital": name[:1].isupper()}
-
-
-def _names_of(node: ast.FunctionDef) -> set[str]:
-    """The parameters of a function, and the names that it assigns."""
-    stored = {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    return stored | {a.arg for a in (*node.args.posonlyargs, *node.args.args)}
 
 
 def _plain_argument(ev: Evidence, finding: Finding, forward: ast.FunctionDef, name: str) -> str:
