@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.explaining.causes.results import Reason
-from autograder.explaining.exceptions import lines, names, tensors
+from autograder.explaining.exceptions import lines, tensors
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
@@ -125,8 +125,8 @@ Told = tuple[str, dict[str, Any]]
 # The first that answers counts: the learner's own words, names, the line, the tensors, torch's words.
 _ASKED: tuple[Callable[[Evidence, Finding, Failure], Told | None], ...] = (
     lines.own_raise,
-    names.attribute,
-    names.undefined,
+    lines.attribute,
+    lines.undefined,
     lines.unpacks,
     lines.needs_index,
     lines.whole_tuple,
@@ -157,4 +157,4 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Reason | None:
 
 _BY_CALL = ("stops/saved-value", "stops/saved-list")  # torch looks when forward has ended
 
-CAUSES = {"stops/error": (why_it_stopped,), "start/no-method": (names.missing_method,)}
+CAUSES = {"stops/error": (why_it_stopped,), "start/no-method": (lines.missing_method,)}
