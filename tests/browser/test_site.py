@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
@@ -34,6 +35,8 @@ pytestmark = pytest.mark.browser
 
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 SCREENSHOTS = ROOT / "build/screenshots"
+SCREENFUL = 4000  # pixels of a page in one screenshot: Chromium draws no more than 16384
+BLOCK = 24  # the side of what is called white: wider than the lines of a letter
 # What reaches beyond the right edge, unless it can be scrolled to where it stands.
 STICKS_OUT = """() => {
   const held = (one) => {
@@ -174,6 +177,37 @@ def test_axe_finds_nothing(site, reader) -> None:
     assert found == {}
 
 
+def white_cards(page, address: str) -> list[tuple[int, int]]:
+    """Where a page stays white in the dark theme: left and top of blocks that are bright in both screenshots."""
+    shots = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.goto(address, wait_until="networkidle")
+        width, height = page.evaluate("() => [innerWidth, document.documentElement.scrollHeight]")
+        parts = []
+        for top in range(0, height, SCREENFUL):
+            clip = {"x": 0, "y": top, "width": width, "height": min(SCREENFUL, height - top)}
+            shot = io.BytesIO(page.screenshot(full_page=True, clip=clip))
+            parts.append(np.asarray(Image.open(shot).convert("L")))
+        shots.append(np.concatenate(parts))
+    page.emulate_media(color_scheme="light")
+    rows, columns = min(map(len, shots)) // BLOCK, width // BLOCK
+    darkest = [
+        shot[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK).min((1, 3))
+        for shot in shots
+    ]
+    return [(int(BLOCK * x), int(BLOCK * y)) for y, x in np.argwhere(np.minimum(*darkest) > 200)]
+
+
+def test_nothing_is_white_in_the_dark(site, reader) -> None:
+    reader.set_viewport_size(DESKTOP)
+    lessons = [name for name in site.pages if name.startswith("lessons/")]
+    rules = [name for name in site.pages if name.startswith("rules/")]
+    looked = ["index.html", lessons[int(DAY) % len(lessons)], rules[int(DAY) % len(rules)]]
+    found = {name: white_cards(reader, f"{site.url}/{name}") for name in looked}
+    assert found == {name: [] for name in looked}
+
+
 @pytest.mark.parametrize(
     "lesson", sorted(path.stem for path in (ROOT / "lessons").glob("[0-9]*.py"))
 )
@@ -246,6 +280,7 @@ def test_search_finds_a_rule(site, reader) -> None:
         ('<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "axe"),
         ('<p style="color: #999; background: #fff">Too faint.</p>', "axe"),
         ('<script>fetch("http://example.com/")</script>', "outside"),
+        ('<div style="width: 90px; height: 90px; background: #fff"></div>', "white"),
         (
             '<div class="bbh-player" data-kind="steps"><script type="application/json">{}</script></div>',
             "errors",
@@ -266,6 +301,7 @@ def test_a_planted_fault_is_found(fault, where, site, reader, outside) -> None:
             "axe": axe_violations(reader) if where == "axe" else [],
             "outside": list(outside),
             "errors": list(reader.errors),
+            "white": white_cards(reader, f"{site.url}/planted.html") if where == "white" else [],
         }
         assert found[where]
     finally:
