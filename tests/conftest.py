@@ -18,8 +18,8 @@ NUMBERS = itertools.count()
 # Every process of a run has the same day, also at midnight.
 DAY = os.environ.setdefault("TEST_DAY", str(datetime.date.today().toordinal()))
 
-# The whole suite takes a part of the wrong answers a day; whoever names tests, and the report card, all.
-PARTS = 3
+# The whole suite takes a part of the gallery a day; whoever names tests, and the report card, all.
+PARTS = 6
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,7 +36,7 @@ def of_today(answers: Sequence[T]) -> Sequence[T]:
 
 def pytest_report_header() -> str:
     taken = os.environ["TEST_ANSWERS"]
-    return f"TEST_DAY={DAY}: other answers each day; of the gallery's wrong ones {taken} (TEST_ANSWERS=all)"
+    return f"TEST_DAY={DAY}: other answers each day; of the gallery {taken} (TEST_ANSWERS=all)"
 
 
 @pytest.fixture(autouse=True)
