@@ -120,7 +120,7 @@ environment: have-python  ## Make or repair .venv with what learners need
 	@$(INSTALL) --extras $(COURSE)
 
 everything: have-python  ## The same with the extras for tests and clusters
-	@$(INSTALL) --extras $(COURSE),cluster,site,test
+	@$(INSTALL) --extras $(COURSE),cluster,site,test,triton
 
 browser-tools:  ## Fetch axe-core, which tests accessibility in the browser (needs npm)
 	@test -f $(AXE) || if command -v npm >/dev/null 2>&1; then \

@@ -19,6 +19,9 @@ _EXTRAS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 only if everything passed, 2 for a wrong call, 3 where not everything was judged."""
+    os.environ.setdefault(
+        "TRITON_INTERPRET", "1"
+    )  # read when triton is imported: checks ask on the CPU
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _command(given)

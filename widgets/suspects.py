@@ -6,7 +6,6 @@ Everything comes from the exercise's known mistakes and right answers
 
 import html
 import itertools
-import linecache
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +15,7 @@ import torch
 
 from autograder.contract.known_mistakes import Answer, read_answers
 from autograder.exercises import find
+from autograder.explaining.example_answers import code_of
 from autograder.learner.checking import evaluate
 from autograder.reporting import display
 from widgets.prediction import Prediction, outcome
@@ -146,9 +146,8 @@ def renamed(answer: Answer, name: str) -> str:
 def defined(name: str, source: str) -> Any:
     """What the source defines; reports and tracebacks find its lines."""
     file = f"<suspect {name} {next(_files)}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {
         "__name__": "__main__", "torch": torch, "Function": torch.autograd.Function,
     }  # fmt: skip
-    exec(compile(source, file, "exec"), space)
+    exec(code_of(source, file), space)
     return space[name]

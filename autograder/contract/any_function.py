@@ -160,7 +160,10 @@ def exercise_for(
     )
     signature = f"({', '.join(inputs.names(_names(submission, terms.reference)))})"
     return Exercise(
-        name=name or getattr(submission, "__name__", None) or type(submission).__name__,
+        name=name
+        or getattr(submission, "__name__", None)
+        or getattr(submission, "_name", None)
+        or type(submission).__name__,
         lesson="",
         summary="The reference's values and gradients."
         if compared

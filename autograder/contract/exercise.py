@@ -214,7 +214,7 @@ class Exercise:
     tensors_on_ctx  forward may put a tensor that it made on ctx as an attribute (a random state); else it is
                     refused
     strictness      what counts as an error
-    also            further kinds of question that the first case is asked: jvp, vmap, opcheck
+    also            further kinds of question that the first case is asked: jvp, vmap, func, opcheck, compiled
     mistakes        known mistakes and right answers, a file or its text (``autograder.contract.known_mistakes``)
     sentences       the words for the causes that its own experiments find, in the form of
                     ``autograder.reporting.wording``

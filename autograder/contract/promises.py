@@ -35,7 +35,8 @@ PROMISES: tuple[Promise, ...] = (
         ("not-a-function", "gradient-count", "gradient-missing", "gradient-shape", "gradient-dtype",
          "gradient-zero", "gradient-sign", "gradient-scale", "gradient-transposed",
          "gradient-swapped", "gradient-unsummed", "gradient-value", "upstream-ignored",
-         "upstream-nonlinear", "ignores-needs-input-grad", "parameters-without-gradient", "jvp"),
+         "upstream-nonlinear", "ignores-needs-input-grad", "parameters-without-gradient", "jvp",
+         "func"),
     ),
     Promise(
         "second", "second derivatives",

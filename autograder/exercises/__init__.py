@@ -28,6 +28,7 @@ MODULES = {
     "09_layers": "layers",
     "10_debugging": "debugging",
     "11_outside_torch": "outside_torch",
+    "12_modern": "modern",
 }
 
 

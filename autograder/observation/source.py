@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.observation.operators import registered
 from autograder.observation.syntax import (
     SAVING,
     bindings,
@@ -43,11 +44,35 @@ class Source:
             target = submission
         if isinstance(target, type) and (found := _class_in_its_file(target)) is not None:
             return cls.of_tree(*found)
+        if (functions := registered(target)) and (operator := cls._of_operator(functions)):
+            return operator
         try:
             lines, first = inspect.getsourcelines(target)
         except (OSError, TypeError):
             return cls()
         return cls.parse("".join(lines), max(first, 1))
+
+    @classmethod
+    def _of_operator(cls, functions: Mapping[str, Callable[..., Any]]) -> Source | None:
+        """The file or cell of an operator: what was registered has the names of a Function's methods."""
+        codes = {name: next(codes_of(each), None) for name, each in functions.items()}
+        body = codes["forward"]
+        if body is None or not (lines := linecache.getlines(body.co_filename)):
+            return None
+        try:
+            source = cls.of_tree(ast.parse("".join(lines)), lines)
+        except (SyntaxError, ValueError):
+            return None
+        for name, code in codes.items():
+            node = source._starting(code.co_firstlineno) if code is not None else None
+            if code is not None and code.co_filename == body.co_filename and node is not None:
+                source.methods[name] = node
+        return source
+
+    def _starting(self, line: int) -> ast.FunctionDef | None:
+        """The function whose code begins in a line of the file, decorators included."""
+        functions = (n for n in self.nodes if isinstance(n, ast.FunctionDef))
+        return next((n for n in functions if line == min(n.lineno, *(d.lineno for d in n.decorator_list), n.lineno)), None)  # fmt: skip
 
     @classmethod
     def parse(cls, text: str, first: int = 1) -> Source:

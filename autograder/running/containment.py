@@ -210,6 +210,8 @@ def failure_from(error: BaseException, stage: str, files: frozenset[str]) -> Fai
 
     files  the files (or notebook cells) in which the submission's functions are defined
     """
+    if type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
+        error = error.__cause__  # Triton's interpreter wraps what a kernel raises
     frames: list[tuple[types.CodeType, int]] = []
     trace = error.__traceback__
     while trace is not None and len(frames) < 5000:

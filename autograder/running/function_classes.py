@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 from torch.autograd.function import once_differentiable
 
+from autograder.observation.operators import registered
 from autograder.observation.syntax import codes_of
 
 METHODS = ("forward", "backward", "vjp", "setup_context")
@@ -137,18 +138,26 @@ def derivatives_taken() -> Iterator[list[str]]:
 
 
 def functions(root: type = Function) -> Iterator[type]:
-    """Every Function class that is not torch's own, depth first."""
+    """Every Function class that is not torch's own, depth first; those that it makes of custom operators too."""
     cls: type
     for cls in root.__subclasses__():
-        if not (cls.__module__ or "").startswith("torch."):
+        if not (cls.__module__ or "").startswith("torch.") or of_operator(cls):
             yield cls
         yield from functions(cls)
+
+
+def of_operator(cls: type) -> bool:
+    """Whether torch made this class of a custom operator: it takes one more argument, at the end."""
+    return cls.__name__.startswith("GeneratedBackwardFor_") and cls.__module__ == _OF_OPERATORS
+
+
+_OF_OPERATORS = "torch._library.autograd"
 
 
 def files_of(submission: Any) -> frozenset[str]:
     """The files in which a submission's functions are written."""
     found = set()
-    candidates = [submission]
+    candidates = [submission, *registered(submission).values()]
     if isinstance(submission, type):
         for base in submission.__mro__:
             if not (base.__module__ or "").startswith("torch"):

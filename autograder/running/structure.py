@@ -80,7 +80,8 @@ def look_inside(
 
     Operations of backward are noted and counted only while the learner's own backward runs.
     """
-    with Storages() as storages, _Calls() as calls:
+    calls = _Calls()
+    with Storages(calls) as storages, calls:
         outputs = forward()
     answer.forward_ops = tuple(
         dict.fromkeys([*calls.names, *map(_operation_name, storages.operations)])

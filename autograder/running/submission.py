@@ -16,6 +16,7 @@ from torch.autograd import Function
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
+from autograder.observation.operators import operator_of
 from autograder.observation.unseen import dense, is_unseen
 from autograder.running.containment import contained
 from autograder.running.function_classes import codes_of_methods, files_of
@@ -156,7 +157,7 @@ class Survey:
 
     writes   it gives back an argument that it wrote to, and says so with mark_dirty
     draws    it gives other outputs where other random numbers are drawn
-    also     what else it offers: jvp, vmap, opcheck
+    also     what else it offers: jvp, vmap, func, opcheck
     unseen   it gives tensors that nobody can look into element by element
     """
 
@@ -180,13 +181,14 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
             return Survey()
     classes = dict.fromkeys(a.cls for a in trace.applications)
     also = []
-    if isinstance(submission, torch.library.CustomOpDef | torch._ops.OpOverload):
+    if isinstance(submission, torch._ops.OpOverload) or operator_of(submission) is not None:
         also.append("opcheck")
     if len(classes) == 1:
         (cls,) = classes
         also += ["jvp"] if cls.jvp is not Function.jvp else []  # type: ignore[attr-defined]
         own = cls.vmap is not Function.vmap or cls.generate_vmap_rule  # type: ignore[attr-defined]
         also += ["vmap"] if own and not draws else []
+        also += ["func"] if {"jvp", "vmap"} <= set(also) else []
     return Survey(any(a.marked_dirty for a in trace.applications), draws, tuple(also))
 
 

@@ -32,7 +32,13 @@ from autograder.observation.snapshot import (
     who_is,
 )
 from autograder.running.engine import COMPILED, Engine
-from autograder.running.function_classes import backwards_of, functions, patched, same_parameters
+from autograder.running.function_classes import (
+    backwards_of,
+    functions,
+    of_operator,
+    patched,
+    same_parameters,
+)
 from autograder.running.lineage import (
     Application,
     Backward,
@@ -154,6 +160,7 @@ class _Recorder:
     # Each gives what its error is noted in, and what it runs in; and is sent what it returned.
     def forward(self, cls: type, own_setup: bool, /, *args: Any, **kwargs: Any) -> Steps:
         inputs = (args if own_setup else args[1:]) + tuple(kwargs.values())
+        inputs = inputs[:-1] if of_operator(cls) else inputs
         app = self.begin(cls, inputs, "setup_context" if own_setup else "forward(ctx, …)")
         output = yield app, None
         if not own_setup and args:
@@ -174,7 +181,8 @@ class _Recorder:
             app = self.unknown(cls)
         call = Backward(self.trace.tick(), grad_mode=torch.is_grad_enabled())
         with contextlib.suppress(Exception):
-            call.needs = tuple(ctx.needs_input_grad)
+            needs = tuple(ctx.needs_input_grad)
+            call.needs = needs[:-1] if of_operator(cls) else needs
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
         before = [self.before(t, app) for t in held]
@@ -183,6 +191,7 @@ class _Recorder:
         call.ended = self.trace.tick()
         call.returned_type = type(returned).__name__
         values = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+        values = values[:-1] if of_operator(cls) else values
         call.returned = [self.shot(v) for v in values]
         call.upstream_changed = changed(call.received, grads)
         call.saved_changed = changed(before, held)

@@ -11,6 +11,7 @@ import opcode
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from types import CodeType, FrameType
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._library.custom_ops import _maybe_get_opdef
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
@@ -71,17 +73,26 @@ def _upwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 class Watching(PlainMode):
-    """How often each operation ran; ``saw`` is called with each and the tensors it gave."""
+    """How often each operation ran; ``saw`` is called with each and the tensors it gave.
 
-    def __init__(self) -> None:
+    What runs inside of a custom operator is seen as well, also by the mode ``beside`` this one.
+    """
+
+    def __init__(self, beside: AbstractContextManager[Any] | None = None) -> None:
         super().__init__()
         self.operations: Counter[Any] = Counter()
+        self.beside = beside or contextlib.nullcontext()
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
         """Nothing more than counting."""
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = func(*args, **kwargs)
+        operator = _maybe_get_opdef(func)
+        if operator is None or any(isinstance(a, Tensor) and a.is_meta for a in args):
+            result = func(*args, **kwargs)
+        else:
+            with self.beside, self:  # torch switched them off for its own work
+                result = operator._init_fn(*args, **kwargs)
         self.operations[func] += 1
         if isinstance(result, Tensor):
             self.saw(func, (result,))
@@ -128,8 +139,8 @@ def note_imaginary(seen: Watching, tensor: Tensor) -> None:
 class Storages(Watching):
     """Weak references to every storage that an operation made while the mode was on."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, beside: AbstractContextManager[Any] | None = None) -> None:
+        super().__init__(beside)
         self._made: dict[int, Made] = {}
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:

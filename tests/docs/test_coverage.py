@@ -13,10 +13,9 @@ from lessons.source import read_lesson
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
-STATES = {"covered", "corrected", "beyond", "dropped"}
+STATES = {"covered", "corrected", "dropped"}
 # How many items the list of each source has: a line that gets lost is noticed.
 COUNTS = {"A": 38, "B": 10, "C": 53, "D": 51, "M": 14}
-BEYOND = ("12_modern",)
 ROW = re.compile(r"^\| ([A-Z]\d+) \| (.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 PLACE = re.compile(r"`(\d\d_\w+) › ([^`]+)`")
 
@@ -66,14 +65,12 @@ def test_every_line_of_the_tables_is_read() -> None:
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.id)
-def test_the_state_is_one_of_four_and_says_where(item: Item) -> None:
+def test_the_state_is_one_of_three_and_says_where(item: Item) -> None:
     assert item.state in STATES
     if item.state in ("covered", "corrected"):
         assert item.places, "no lesson and heading is named"
     if item.state == "corrected":
         assert ": " in PLACE.sub("", item.where), "what was wrong comes after a colon"
-    if item.state == "beyond":
-        assert any(lesson in item.where for lesson in BEYOND), "which Beyond lesson?"
     if item.state == "dropped":
         assert len(PLACE.sub("", item.where).split()) >= 5, "why?"
 
@@ -82,13 +79,6 @@ def test_the_state_is_one_of_four_and_says_where(item: Item) -> None:
 def test_the_places_are_in_the_lessons(item: Item) -> None:
     missing = [f"{lesson} › {name}" for lesson, name in item.places if name not in headings(lesson)]
     assert not missing
-
-
-@pytest.mark.parametrize("lesson", BEYOND)
-def test_a_beyond_lesson_is_listed_used_and_not_yet_written(lesson: str) -> None:
-    assert f"- **{lesson}**:" in TEXT
-    assert any(item.state == "beyond" and lesson in item.where for item in ITEMS)
-    assert not (ROOT / "lessons" / f"{lesson}.py").exists(), "its items are covered now: say where"
 
 
 def test_a_heading_that_is_not_there_would_be_found() -> None:

@@ -30,7 +30,7 @@ _BLOCK = re.compile(
 _QUOTE = re.compile(r"(?:\n> [^\n]+)+\n")
 
 # Only of Functions that are not from the course.
-OF_OTHERS = ("jvp", "vmap", "opcheck", "loses-precision")
+OF_OTHERS = ("jvp", "vmap", "func", "opcheck", "loses-precision")
 INPUT = torch.tensor([[-2.0, 0.5, 3.0], [1.0, -0.3, 0.8]])
 
 

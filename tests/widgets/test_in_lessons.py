@@ -25,6 +25,7 @@ SHOWN = {
     "09_layers": {"xray", "saved_ledger"},
     "10_debugging": {"xray"},
     "11_outside_torch": {"xray", "saved_ledger"},
+    "12_modern": {"xray"},
 }
 
 

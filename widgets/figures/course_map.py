@@ -36,6 +36,7 @@ STATIONS = {
         "What torch cannot differentiate",
         "you train a layer as deep as you like, which keeps one tensor",
     ),
+    "12_modern": ("In the real stack", "your kernel is the attention of a compiled model"),
 }
 STEP, WIDTH, SWING = 84, 760, 26  # pixels between stations, of the drawing, from side to side
 MARKS = {COMPLETE: "✓", BEGUN: "…", TO_DO: ""}

@@ -62,6 +62,7 @@ TITLES: dict[str, str] = {
     "temporary-too-large": "A temporary tensor is larger than it may be.",
     "jvp": "jvp gives another derivative than backward.",
     "vmap": "Under vmap an example gives something else than alone.",
+    "func": "Under torch.func a transform gives something else.",
     "opcheck": "torch's own check of a custom operator finds something.",
     "loses-precision": "forward computes in a coarser dtype than it is given.",
     "too-slow": "It takes far longer than the method needs.",

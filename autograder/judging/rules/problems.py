@@ -229,7 +229,7 @@ def as_ever(ev: Evidence, pair: Pair, found: Problem) -> bool:
 _LEADS = {
     "special": "Right almost everywhere, but not for {case}", "float32": "In float32",
     "bfloat16": "In bfloat16", "device": "On the GPU", "expanded": "With the grad_output of y.sum()",
-    "strides": "With a transposed tensor", "grown": "With more rows",
+    "strides": "With a transposed tensor", "grown": "With more rows", "compiled": "Under torch.compile",
 }  # fmt: skip
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.contract.measured import Measured
+from autograder.contract.references import applied
+from autograder.contract.transforms import BATCH, transformed
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import as_ever, at_fault, problem
@@ -22,7 +26,7 @@ from autograder.judging.rules.registry import (
     to,
 )
 from autograder.judging.rules.runs import stopped
-from autograder.observation.compare import close, real, show
+from autograder.observation.compare import both, close, real, show
 from autograder.observation.source import at
 
 _SHARE = 1e-6  # that two ways to one number may differ by
@@ -131,17 +135,25 @@ def forward_mode_agrees(ev: Evidence, pair: Pair) -> Verdict:
     """jvp gives the same derivative as backward."""
     if pair.answer.failure is not None:
         return stopped(ev, pair, "jvp", "In forward mode")
-    if (apart := _two_ways(pair)) is None:
-        return None
-    mine, right = apart
-    place = ev.source.first_mention("jvp", "jvp") or ev.source.returned("jvp", {})
-    evidence = {"actual": show(mine), "expected": show(right), **at(place)}
-    return fault("jvp", "transforms/jvp", pair, symptom=True, evidence=evidence, mine=mine, right=right)  # fmt: skip
+    data, wants = pair.answer.data, pair.question.wants
+    each = list(zip(data["of_each"], [(i,) for i in wants], strict=True))
+    for tangents, positions in [*each, (data["tangents"], wants)]:
+        if (apart := _two_ways(pair, tangents, positions)) is None:
+            continue
+        mine, right = apart
+        place = ev.source.first_mention("jvp", "jvp") or ev.source.returned("jvp", {})
+        facts: dict[str, Any] = {"mine": mine, "right": right}
+        if len(positions) == 1:
+            facts |= {"argument": ev.argument(positions[0]), "alone": True, "nothing": mine == 0}
+        evidence = {"actual": show(mine), "expected": show(right), **at(place)}
+        return fault("jvp", "transforms/jvp", pair, symptom=True, evidence=evidence, **facts)
+    return None
 
 
-def _two_ways(pair: Pair) -> tuple[float, float] | None:
-    """⟨g, J d⟩ by jvp and ⟨Jᵀg, d⟩ by the right gradients, where they are not one number."""
-    tangents = pair.answer.data.get("tangents") or ()
+def _two_ways(
+    pair: Pair, tangents: Sequence[Tensor | None], positions: Sequence[int]
+) -> tuple[float, float] | None:
+    """⟨g, J d⟩ by jvp and ⟨Jᵀg, d⟩ by the right gradients for these arguments, where they are not one number."""
     mine, right, size = 0.0, 0.0, 0.0
     for g, tangent in zip(pair.question.upstream, tangents, strict=False):
         if g is not None and isinstance(tangent, Tensor) and tangent.shape == g.shape:
@@ -149,7 +161,8 @@ def _two_ways(pair: Pair) -> tuple[float, float] | None:
     errors = pair.expected.errors or [None for _ in pair.question.wants]
     asked = zip(pair.question.wants, pair.question.directions, errors, strict=True)
     for position, d, error in asked:
-        if (gradient := pair.right(position)) is not None and d is not None:
+        gradient = pair.right(position) if position in positions else None
+        if gradient is not None and d is not None:
             products = real(gradient) * real(d)
             right += float(products.sum())
             size += float(products.abs().sum())
@@ -166,17 +179,59 @@ def batches_agree(ev: Evidence, pair: Pair) -> Verdict:
     both = zip(pair.answer.data["together"], pair.answer.data["alone"], strict=True)
     for place, each in enumerate(both):
         if not all(close(t, a) if isinstance(a, Tensor) else t == a for t, a in zip(*each, strict=False)):  # fmt: skip
-            argument = ev.argument(pair.question.wants[place // 2])
+            wants = pair.question.wants
+            if place == 2 * len(wants):
+                return fault("vmap", "transforms/vmap-of-all", pair, symptom=True, arguments=[ev.argument(i) for i in wants])  # fmt: skip
+            argument = ev.argument(wants[place // 2])
             return fault("vmap", "transforms/vmap", pair, symptom=True, argument=argument, last=bool(place % 2))  # fmt: skip
+    if (runs := pair.answer.data["runs"]) >= BATCH:
+        return fault("vmap", "operator/loop", pair, runs=runs, batch=BATCH)
+    return None
+
+
+@rule("func", needs=RIGHT, of=to("func"))
+def transforms_agree(ev: Evidence, pair: Pair) -> Verdict:
+    """torch.func's transforms give what they give for the reference."""
+    if pair.answer.failure is not None:
+        return stopped(ev, pair, "func", "Under torch.func")
+    data, question, exercise = pair.answer.data["func"], pair.question, ev.exercise
+    if isinstance(
+        exercise.reference, Measured
+    ):  # which nobody can transform: the two Jacobians have to agree
+        right = {"jacfwd": data["jacrev"]}
+    else:
+        right = transformed(lambda *args: applied(exercise, question, args), question)
+    for name, mine in data.items():
+        if isinstance(mine, str):
+            return fault("func", "transforms/func-stops", pair, symptom=True, evidence={"original": mine}, transform=name)  # fmt: skip
+        for got, wanted in zip(mine, right.get(name, ()), strict=False):
+            if got.shape != wanted.shape or not close(got, wanted):
+                shown = both(got, wanted)
+                return fault("func", "transforms/func", pair, symptom=True, evidence=shown, transform=name)  # fmt: skip
     return None
 
 
 @rule("opcheck", needs=("forward_runs",), of=to("opcheck"))
 def registered_as_torch_wants(ev: Evidence, pair: Pair) -> Verdict:
-    """torch.library.opcheck finds nothing."""
+    """Its fake tells the truth, and torch.library.opcheck finds nothing."""
     if pair.answer.failure is not None:
         return stopped(ev, pair, "opcheck", "In opcheck")
-    for name, said in pair.answer.data["opcheck"].items():
+    data = pair.answer.data
+    if not data["operators"] and not ev.exercise.strictness.as_given:
+        return fault("opcheck", "operator/none", pair)
+    for found in data["fakes"]:
+        shown = {"original": found["error"]} if found["aspect"] == "error" else {}
+        fake = ev.source.methods.get("fake")
+        place = None if fake is None else ev.source.line_of(fake)
+        facts = {**found, found["aspect"]: True, "strided": found["layout"] == "transposed"}
+        return fault("opcheck", "operator/fake", pair, evidence={**shown, **at(place)}, **facts)
+    for name, said in data["opcheck"].items():
         if said != "SUCCESS":
             return fault("opcheck", "transforms/opcheck", pair, evidence={"original": said}, test=name)  # fmt: skip
     return None
+
+
+compiled = _right(
+    "compiled", "Compiled in one graph it gives the same.", "opcheck", "compiled", to("compiled"),
+    "registered_as_torch_wants",
+)  # fmt: skip

@@ -195,9 +195,11 @@ class Lookup:
 def lookups(source: Source) -> list[Lookup]:
     """Every lookup in the source of a submission, in the order of its lines."""
     found: dict[int, Lookup] = {}
+    # kernel[(len(rows),)](…) launches so many programs, and looks nothing up.
+    launched = {id(n.func) for n in source.nodes if isinstance(n, ast.Call) and isinstance(getattr(n.func, "slice", None), ast.Tuple)}  # fmt: skip
     for node in source.nodes:
         sizes = _compared(node)
-        at_size = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and any(map(_asks_a_size, _indices(node)))  # fmt: skip
+        at_size = id(node) not in launched and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and any(map(_asks_a_size, _indices(node)))  # fmt: skip
         table = isinstance(node, ast.Dict) and _is_table(node)
         if sizes or at_size or table or _compares_numbers(node):
             place = source.line_of(node.pattern if isinstance(node, ast.match_case) else node)

@@ -1,0 +1,49 @@
+"""sinc_op of lesson 12: NumPy's sinc as an operator of torch's."""
+
+from __future__ import annotations
+
+import torch
+
+from autograder.contract.exercise import Case, Exercise
+from autograder.exercises.common_cases import ONE_TENSOR, cases_of, fixed, kept
+
+_points = cases_of(lambda s, *shape: (s.away_from(*shape, gap=0.1),))
+
+SINC_OP = Exercise(
+    name="sinc_op",
+    lesson="12_modern",
+    summary="sin(πx) / (πx), 1 at x = 0: NumPy's sinc behind torch.library.custom_op.",
+    signature="(x)",
+    reference=torch.sinc,
+    forbidden=frozenset({"torch.sinc", "torch.special.sinc", "torch.Tensor.sinc", "aten.sinc"}),
+    half=False,
+    cases=(
+        _points("a matrix", 3, 4),
+        _points("a vector", 5),
+        _points("a batch of matrices", 2, 3, 4),
+        Case(
+            "x = 0",
+            fixed([0.0, 0.0, 1.5]),
+            role="special",
+            advice="The curve is flat at 0. A quotient with x below it has no number there: give that place a value "
+            "of its own, before the division.",
+        ),
+        Case("whole numbers, where sinc is 0", fixed([1.0, -2.0, 3.0]), role="special", second=True),
+        _points("a single number (0-d)", role="batch"),
+        _points("an empty vector", 0, role="empty"),
+        _points("an empty batch of matrices", 0, 3, 4, role="empty"),
+    ),
+    budget=kept(0, output=True),
+    budget_words=f"{ONE_TENSOR}, and the output",
+    also=("vmap", "opcheck", "compiled"),
+    hints=(
+        "Four things are registered. The body may leave torch; the fake may not look at numbers; backward is plain "
+        "torch; and since each element stands for itself, a batch is no more than a larger tensor.",
+        "Body: x.numpy(force=True), np.sinc, back to x's dtype and device, contiguous. Fake: an empty tensor with "
+        "exactly that shape and those strides. sinc′ = (cos πx − sinc x) / x, and 0 at 0: "
+        "replace x by 1 where it is 0, before you divide.",
+        "safe = torch.where(x == 0, 1.0, x); slope = torch.where(x == 0, 0.0, ((torch.pi * x).cos() − sinc_op(x)) / safe). "
+        "Body ends with torch.empty(x.shape, …).copy_(torch.from_numpy(…)) and the fake with "
+        "x.new_empty(x.shape). vmap returns sinc_op(x), in_dims[0].",
+    ),
+)  # fmt: skip

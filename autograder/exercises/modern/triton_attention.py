@@ -1,0 +1,127 @@
+"""triton_attention of lesson 12: attention in tiles, in one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, bytes_of
+from autograder.exercises.attention.flash_attention import causal_mask
+from autograder.exercises.attention.heads import (
+    ATTENTION_OPERATIONS,
+    attention,
+    bytes_of_logsumexp,
+    heads,
+    large_scores,
+)
+from autograder.exercises.common_cases import cases_of
+from autograder.exercises.modern.launches import SENTENCES, by_a_kernel, launched
+from autograder.observation.compare import both, close
+
+_KEYS = 600  # more than a block may hold
+_WIDEST = 256  # of a block of keys
+_SHARE = 1e-6  # that an average of ones may be off by
+
+
+def causal_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
+    """The reference: as F.scaled_dot_product_attention with is_causal."""
+    return attention(q, k, v, causal_mask(q, k) if causal else None)
+
+
+def _budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0])
+
+
+def _drawn(s: Sampler, *sizes: int, causal: bool, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
+    """sizes L, S, E, Ev."""
+    return (*heads(s, batch, *sizes), causal)
+
+
+_of = cases_of(_drawn)
+
+
+def _in_order(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+    """One query and many keys, whose scores rise from −6 to 6 or fall: the average of ones, and of −1 … 1."""
+    scores = torch.linspace(-6.0, 6.0, _KEYS, dtype=torch.float64).unsqueeze(1)
+    values = torch.stack([torch.ones(_KEYS), torch.linspace(-1.0, 1.0, _KEYS)], 1).double()
+    right = torch.softmax(scores, 0).mT @ values
+    q = torch.ones(1, 1).double()
+    rising, falling = call(q, scores, values, False), call(q, scores.flip(0), values.flip(0), False)
+    return {"rising": rising.detach().clone(), "falling": falling.detach().clone(), "right": right}
+
+
+def _rescaled(data: dict[str, Any]) -> Cause | None:
+    """Right while the largest score comes first, wrong when it comes last; an average of ones tells which sum it is."""
+    rising, right = data["rising"], data["right"]
+    if rising.shape != right.shape or close(rising, right) or not close(data["falling"], right):
+        return None
+    of_ones = float(rising[0, 0])
+    facts = {"output": of_ones > 1 + _SHARE, "both": abs(of_ones - 1) <= _SHARE}
+    return Cause("triton/not-rescaled", facts, both(rising, right), symptom=False)
+
+
+def _many_keys(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+    q, k, v = heads(s, (), 2, _KEYS, 2, 2)
+    return launched(lambda: call(q, k, v, False))
+
+
+def _one_kernel_in_tiles(data: dict[str, Any]) -> Cause | None:
+    names, widest = data["kernels"], data["widest"]
+    if len(names) > 1:
+        return Cause("triton/several", {"count": len(names), "names": list(dict.fromkeys(names))})
+    if widest > _WIDEST:
+        return Cause("triton/whole-row", {"columns": _KEYS, "widest": widest}, rule="temporary-too-large")  # fmt: skip
+    return by_a_kernel(data)
+
+
+TRITON_ATTENTION = Exercise(
+    name="triton_attention",
+    lesson="12_modern",
+    summary="attention in tiles and with an online softmax, forward in one Triton kernel.",
+    signature="(q, k, v, causal)",
+    reference=causal_attention,
+    forbidden=ATTENTION_OPERATIONS,
+    second_order="right-or-refused",
+    half=False,
+    any_size=False,
+    cases=(
+        _of("one head", 5, 7, 3, 2, causal=False),
+        _of("causal, more keys than queries", 5, 7, 3, 2, batch=(2,), causal=True),
+        _of("causal, more queries than keys", 6, 3, 2, 5, batch=(2,), causal=True),
+        _of("several blocks of keys", 3, 150, 4, 3, causal=False),
+        _of("several blocks of queries and keys, causal", 70, 80, 2, 3, causal=True),
+        _of("two batch dimensions", 3, 4, 5, 2, batch=(2, 2), causal=True, role="batch"),
+        _of("no keys at all (S = 0)", 3, 0, 2, 4, causal=False, role="empty"),
+        _of("no queries at all (L = 0)", 0, 3, 2, 4, causal=False, role="empty"),
+        _of("an empty batch", 3, 4, 2, 5, batch=(0,), causal=True, role="empty"),
+        Case("scores up to 500 in size in float32", lambda s: (*large_scores(s), False), role="extreme"),
+    ),
+    budget=_budget,
+    budget_words="q, k, v, the output and one logsumexp a row",
+    also=("opcheck",),
+    hints=(
+        "One program takes one block of queries of one head, and walks over blocks of keys. It carries three things a "
+        "row: the largest score so far, the sum of exponentials and the output, both in units of e to that maximum. "
+        "What happens to the two when a larger score comes?",
+        "new = tl.maximum(top, tl.max(scores, axis=1)); shrink = tl.exp(top - new); total = total * shrink + "
+        "tl.sum(e, axis=1); out = out * shrink[:, None] + tl.dot(e, v). Scores behind the last key, and above the diagonal "
+        "if causal, are −inf. At the end out / total, and lse = top + log(total).",
+        "Keys: for start in range(0, S, COLUMNS), columns = start + tl.arange(0, COLUMNS), seen = columns[None, :] < S "
+        "(and columns[None, :] <= rows[:, None]); scores = tl.where(seen, tl.dot(q, tl.trans(k)) * scale, -inf). Backward, block by "
+        "block in torch: w = (q @ k_j.mT * scale - lse).exp(), grad_v[j] = w.mT @ g, ds = w * (g @ v_j.mT - delta) * scale.",
+    ),
+    scenarios=(
+        Scenario(
+            "the order of the keys changes nothing", "forward-value", _in_order, _rescaled,
+            needs=("forward_runs",), first=True, given=("right",),
+        ),
+        Scenario(
+            "one kernel, in tiles", "uses-builtin", _many_keys, _one_kernel_in_tiles,
+            needs=("output_value",),
+        ),
+    ),
+    sentences=SENTENCES,
+)  # fmt: skip

@@ -1,0 +1,89 @@
+"""triton_softmax of lesson 12: a softmax over rows, in a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise, Sampler, Scenario
+from autograder.exercises.common_cases import cases_of, fixed, kept
+from autograder.exercises.modern.launches import SENTENCES, by_a_kernel, launched
+
+_rows = cases_of(lambda s, *shape: (2 * s.normal(*shape),))
+
+
+def row_softmax(x: Tensor) -> Tensor:
+    """torch.softmax over the last dimension; a row of nothing but −inf gives zeros."""
+    empty = (x == -torch.inf).all(-1, keepdim=True)
+    return torch.softmax(x.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
+
+
+def _masked(s: Sampler) -> tuple[Tensor]:
+    x = s.normal(3, 5)
+    x[0, 1], x[1, 3:], x[2, 0] = -torch.inf, -torch.inf, -torch.inf
+    return (x,)
+
+
+def _nothing(s: Sampler) -> tuple[Tensor]:
+    x = s.normal(3, 4)
+    x[1] = -torch.inf
+    return (x,)
+
+
+def _one_call(softmax: Callable[[Tensor], Tensor], s: Sampler) -> dict[str, Any]:
+    return launched(lambda: softmax(s.normal(2, 5)))
+
+
+TRITON_SOFTMAX = Exercise(
+    name="triton_softmax",
+    lesson="12_modern",
+    summary="softmax over the last dimension, by a Triton kernel behind an operator of your own.",
+    signature="(x)",
+    reference=row_softmax,
+    second_order="right-or-refused",
+    half=False,
+    any_size=False,
+    cases=(
+        _rows("rows of 5", 3, 5),
+        _rows("rows of 8, a power of 2", 2, 8),
+        _rows("a batch of matrices, rows of 7", 2, 3, 7),
+        _rows("rows of 130", 2, 130),
+        _rows("rows of a single element", 3, 1, role="special"),
+        Case("rows with some −inf, as a mask leaves them", _masked, role="special"),
+        Case(
+            "a row of nothing but −inf",
+            _nothing,
+            role="special",
+            advice="Its maximum is −inf, and −inf − (−inf) is nan. Take 0 for such a maximum, and let the sum of "
+            "nothing divide nothing.",
+        ),
+        _rows("a vector", 5, role="batch"),
+        _rows("an empty batch", 0, 4, role="empty"),
+        _rows("rows of no element", 3, 0, role="empty"),
+        Case(
+            "inputs up to ±1000 in float32",
+            fixed([[1000.0, 0.0, -1000.0], [-1000.0, -1200.0, -800.0], [2.0, 0.5, 1.0]]),
+            role="extreme",
+        ),
+    ),
+    budget=kept(output=True),
+    budget_words="the output",
+    also=("opcheck",),
+    hints=(
+        "One program takes one row. It loads a block that is at least as long as the row, so some of its elements lie "
+        "behind the end. What do they have to be for the maximum? And for the sum?",
+        "columns = tl.arange(0, BLOCK) with BLOCK = triton.next_power_of_2(n); load at row · stride(0) + columns · "
+        "stride(1) with mask=columns < n and other=-inf; subtract tl.max, tl.exp, divide by tl.sum; store with "
+        "the same mask. Backward needs the output alone: lesson 07 has the formula.",
+        "top = tl.max(x, axis=0); top = tl.where(top == -inf, 0.0, top); e = tl.exp(x - top); total = tl.sum(e, axis=0); "
+        "store e / tl.where(total == 0.0, 1.0, total). Backward: y * (g - (g * y).sum(-1, keepdim=True)). No "
+        "launch where there is no element.",
+    ),
+    scenarios=(
+        Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",)),
+    ),
+    sentences=SENTENCES,
+)  # fmt: skip
