@@ -13,7 +13,7 @@
 # %% [markdown]
 # # The clinic
 #
-# **Lesson 10 · about three hours, in as many visits as you like** · 60 minutes of reading and predicting, ten minutes for each of twelve repairs · before this one: 01 to 03; of 05, that a second derivative sees only what backward computes
+# **Lesson 10 · about two and a half hours, in as many visits as you like** · 30 minutes of reading and predicting, ten minutes for each of twelve repairs · before this one: 01 to 03; of 05, that a second derivative sees only what backward computes
 #
 # Twelve Functions that somebody else wrote are brought in. Each has one fault. Four of them stop with an error message, and the message does not name the fault. Eight run through, and are wrong.
 #
@@ -106,7 +106,7 @@ check(Case01, hidden=True)
 # %% [markdown]
 # ## The workflow, on one page
 #
-# Most faults are found in minutes by the same seven steps, taken in order. Each makes the place smaller in which the fault can hide. Print this page, if you like: it is the file `widgets/figures/workflow.svg`, and every browser prints that.
+# Most faults are found in minutes by the same seven steps, taken in order, once the message has been read. Each makes the place smaller in which the fault can hide. Print this page, if you like: it is the file `widgets/figures/workflow.svg`, and every browser prints that.
 
 # %% nbgrader={"grade": false, "grade_id": "demo-workflow", "locked": true, "schema_version": 3, "solution": false, "task": false}
 figures.workflow()
@@ -426,8 +426,8 @@ outcome("anomaly")
 # %% nbgrader={"grade": false, "grade_id": "demo-messages", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def broken(backward=lambda ctx, g: g, forward=lambda ctx, x: x * 1):
     """Applies a Function that is made of these two, and goes back through it."""
-    made = type("Broken", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})  # fmt: skip
-    y = made.apply(torch.ones(2, 3, requires_grad=True))
+    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    y = type("Broken", (Function,), methods).apply(torch.ones(2, 3, requires_grad=True))
     y.sum(0).mul(2).sum().backward()
 
 
@@ -448,16 +448,20 @@ def unpacks_two(ctx, g):
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-messages-shown", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def unchanged(ctx, g):
+    return g
+
+
 MISTAKES = {
-    "a number among the saved tensors": (lambda ctx, g: g, saves_a_number),
+    "a number among the saved tensors": (unchanged, saves_a_number),
     "two calls of save_for_backward: the last one counts": (unpacks_two, saves_in_two_calls),
     "an attribute that forward never set": (lambda ctx, g: g * ctx.scale,),
     "a gradient that is a number": (lambda ctx, g: 1.0,),
     "a gradient for an argument that is not there": (lambda ctx, g: (g, g),),
-    "a reduction in forward, and none undone in backward": (lambda ctx, g: g, lambda ctx, x: x.sum(0)),
-    "a view of a gradient in other strides": (lambda ctx, g: g.view(-1).view(2, 3), lambda ctx, x: x.t()),
-    "a dtype that is the default's": (lambda ctx, g: torch.zeros(2, 3).double() @ g.t(),),
-}  # fmt: skip
+    "a reduction that backward does not undo": (unchanged, lambda ctx, x: x.sum(0)),
+    "a view of a gradient in other strides": (lambda ctx, g: g.view(-1), lambda ctx, x: x.t()),
+    "a matrix of the wrong dtype": (lambda ctx, g: torch.eye(2).double() @ g,),
+}
 for mistake, made_of in MISTAKES.items():
     print(f"\n{mistake}:")
     attempt(broken, *made_of)
@@ -826,12 +830,12 @@ for name, option in inspect.signature(gradcheck).parameters.items():
 # | `masked` | sparse inputs: only the entries that are stored are moved | without it the zeros are moved too, and a masked function fails |
 # | `check_undefined_grad` | backward with no gradient for an output; on by default | switched off to silence an error that is real |
 #
-# Six Functions, each with a fault or a property that one option decides:
+# Five functions, each with a fault or a property that one option decides:
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-options-functions", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def sine(slope):
-    """sin(x), whose backward has the slope that the given function makes of the right one and of g."""
+    """sin(x); its backward has the slope that is made of the right one and of g."""
 
     class Sine(Function):
         @staticmethod
@@ -857,14 +861,20 @@ branching = sine(lambda right, g: right if g.any() else 0 * right)
 x = torch.linspace(-1, 1, 100, dtype=torch.float64, requires_grad=True)
 stored = torch.eye(2, dtype=torch.float64).to_sparse().requires_grad_()
 ones = torch.ones(2, 1, dtype=torch.float64)
+
+
+def times_ones(s):
+    return torch.sparse.mm(s, ones)
+
+
 warnings.filterwarnings("ignore", message="Sparse invariant checks")
 TRIED = {
     "half a per cent off everywhere": (a_little, x, {}, {"atol": 1e-2}),
     "5 % off in one of 100 elements": (in_one_place, x, {}, {"fast_mode": True}),
     "differs by 1e-9 from call to call": (restless, x, {}, {"nondet_tol": 1e-7}),
     "asks whether the gradient is 0": (branching, x, {}, {"check_batched_grad": True}),
-    "a sparse matrix times a vector": (lambda s: torch.sparse.mm(s, ones), stored, {}, {"masked": True}),
-}  # fmt: skip
+    "a sparse matrix times a vector": (times_ones, stored, {}, {"masked": True}),
+}
 for name, (function, inputs, *options) in TRIED.items():
     for chosen in options:
         passed = gradcheck(function, inputs, raise_exception=False, **chosen)
@@ -1083,7 +1093,7 @@ check(Case12, hidden=True)
 # %% [markdown]
 # ## What each instrument sees
 #
-# An instrument is a function that raises an error when it finds something. Here are ten, each a line or two.
+# An instrument is a function that raises an error when it finds something. Here are eleven, most of them of a line or two.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-instruments", "locked": true, "schema_version": 3, "solution": false, "task": false}
@@ -1105,6 +1115,7 @@ def keeps_bfloat16(f, *args):
     assert f(*small).dtype == torch.bfloat16
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-instruments-made-of", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def beside_itself(f, x, *rest):
     """f(h) + h, where that fits: both branches get the same upstream gradient."""
     h = 1.0 * x
@@ -1171,6 +1182,7 @@ INPUTS = {
 }
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-complains", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def complains(instrument, function, args):
     """Whether the instrument finds something, on fresh copies of these arguments."""
     fresh = [a.clone().requires_grad_() if isinstance(a, torch.Tensor) else a for a in args]
