@@ -58,12 +58,13 @@ class Case03(Function):
 class Case03(Function):
     @staticmethod
     def forward(ctx, x):
-        globals()['kept_x'] = x
+        global kept_x
+        kept_x = x
         return x / (1 + x * x)
 
     @staticmethod
     def backward(ctx, grad_output):
-        x = globals()['kept_x']
+        x = kept_x
         return grad_output * (1 - x * x) / (1 + x * x) ** 2
 
 
