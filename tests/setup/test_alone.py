@@ -144,6 +144,17 @@ def test_a_button_opens_the_released_notebook_in_colab_and_kaggle() -> None:
     assert opened_in("file:///here", "02_sigmoid", buttons=True) == []
 
 
+def test_a_release_on_github_has_both_buttons_beside_each_notebook(tmp_path, monkeypatch) -> None:
+    wheel = tmp_path / "course.whl"
+    wheel.write_bytes(b"")
+    monkeypatch.setattr("lessons.alone.make_wheel", lambda root, folder: wheel)
+    folder = tmp_path / "dist"
+    release(ROOT, folder, "https://github.com/somebody/course/releases/download/v1.0.0")
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    notebooks = len(list(folder.glob("*.ipynb")))
+    assert text.count("colab-badge.svg") == text.count("open-in-kaggle.svg") == notebooks > 0
+
+
 def test_a_notebook_keeps_its_cells_and_graded_ones_their_places() -> None:
     lesson = nbformat.read(ROOT / "course/02_sigmoid/02_sigmoid.ipynb", as_version=4)
     made = alone(lesson, "https://example.org/x.whl", "0" * 64, "2.13")
