@@ -30,6 +30,7 @@ from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
 from autograder.reporting.wording import worded
+from autograder.running.beside_backward import BESIDE_BACKWARD
 from autograder.running.probe import probe
 from autograder.running.program import Piece
 from autograder.running.submission import Kind
@@ -218,6 +219,13 @@ def _lacks(
     if question.id in trusted:
         free = next(s.free for s in exercise.scenarios if f"scenario:{s.name}" == question.id)
         yield from _less(answer.data, trusted[question.id], "data", free)
+    if kind in BESIDE_BACKWARD:
+        names, count = BESIDE_BACKWARD[kind], len(question.wants)
+        if not all(name in answer.data and answer.data[name] != [] for name in names):
+            yield f"nothing is known of {' or '.join(names)}"
+        elif any(len(answer.data[name]) < count for name in names if name != "operators"):
+            yield "some arguments were left out"
+        return
     if kind in ("gradcheck", "scenario", "structure") or question.variant == "meta":
         return  # of these no values are asked for
     right = asked.references.expect(question)

@@ -46,7 +46,7 @@ class Statement:
     now      names that it reads as it runs
     later    names that functions in it read when they are called
     changes  names whose objects it may change in place
-    touches  names of which it calls a method for no result
+    touches  names of which it calls a method for no result, or as a decorator
     aliases  names bound here, each with the names whose objects it may share
     calls    functions that it calls by name, with the names that their arguments may share
     through  whether it is a function that changes what it is given
@@ -76,7 +76,10 @@ class Statement:
 
     @property
     def is_definition(self) -> bool:
-        return isinstance(self.node, ast.ClassDef | ast.FunctionDef | ast.Import | ast.ImportFrom)
+        """Whether it binds what no method changes; a decorator may make anything of a function, an operator for example."""
+        if isinstance(self.node, ast.FunctionDef):
+            return not self.node.decorator_list
+        return isinstance(self.node, ast.ClassDef | ast.Import | ast.ImportFrom)
 
 
 def statements_of(body: Iterable[ast.stmt]) -> tuple[Statement, ...]:
@@ -99,8 +102,7 @@ def _statement(node: ast.stmt, place: int) -> Statement:
         n for one in ast.walk(node) if isinstance(one, ast.Global | ast.Nonlocal) for n in one.names
     }
     binds = bound(here) | {name for module in stars for name in public_names(module) or ()}
-    value = node.value if isinstance(node, ast.Expr) else None
-    touched = value.func.value if _is_method_call(value) else None  # type: ignore[union-attr]
+    touched = frozenset().union(*map(may_be, _methods_called(node)))
     calls = [
         (n.func.id, frozenset().union(*map(may_be, _arguments(n))))
         for n in here
@@ -111,14 +113,20 @@ def _statement(node: ast.stmt, place: int) -> Statement:
         opaque = "*"
     return Statement(
         node, place, frozenset(binds), isinstance(node, _SIMPLE), frozenset(now), frozenset(later),
-        frozenset(_changed(here)), may_be(touched), tuple(_aliases(here)), tuple(calls),
+        frozenset(_changed(here)), touched, tuple(_aliases(here)), tuple(calls),
         isinstance(node, ast.FunctionDef) and _changes_arguments(node), frozenset(declared), stars,
         opaque,
     )  # fmt: skip
 
 
-def _is_method_call(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+def _methods_called(node: ast.stmt) -> list[ast.expr]:
+    """Of what a method is called for no result: x of x.sort(), op of op.register_fake(f) and of @op.register_fake."""
+    if isinstance(node, ast.FunctionDef):
+        called = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+    else:
+        alone = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        called = [node.value.func] if alone else []  # type: ignore[attr-defined]
+    return [each.value for each in called if isinstance(each, ast.Attribute)]
 
 
 def _arguments(node: ast.Call) -> list[ast.expr]:

@@ -182,3 +182,8 @@ PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
     "compiled": _compiled,
     "opcheck": _opcheck,
 }
+
+# What an answer to these has to have, at least one entry for each argument (of operators: at least one).
+BESIDE_BACKWARD = {
+    "jvp": ("of_each",), "vmap": ("together", "alone"), "func": ("func",), "opcheck": ("operators",),
+}  # fmt: skip

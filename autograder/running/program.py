@@ -17,8 +17,11 @@ from typing import Any
 
 from autograder.running.containment import failure_from
 
-# Annotations that stay, since custom operators read them; each is a name and nothing else.
-ANNOTATIONS = frozenset({"Tensor", "int", "float", "bool"})
+# Annotations that stay, since custom operators and kernels read them; made of these names and nothing else.
+ANNOTATIONS = frozenset(
+    {"Tensor", "torch.Tensor", "int", "float", "bool", "None", "tl.constexpr", "triton.language.constexpr"}
+)  # fmt: skip
+_OF_SEVERAL = frozenset({"tuple", "list"})
 NO_FIELDS = frozenset({"ClassVar", "InitVar", "KW_ONLY"})
 _FIELD = 2  # of an annotation in a class's body, as long as its tree is made
 _made = itertools.count(1)
@@ -93,8 +96,17 @@ def _kind_of_field(annotation: ast.expr) -> ast.expr:
 
 
 def _kept(annotation: ast.expr | None) -> ast.expr | None:
-    plain = isinstance(annotation, ast.Name) and annotation.id in ANNOTATIONS
-    return annotation if plain else None
+    return annotation if annotation is not None and _is_plain(annotation) else None
+
+
+def _is_plain(annotation: ast.expr) -> bool:
+    """Tensor, tuple[Tensor, Tensor], Tensor | None, and so on."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id=several), slice=inner) if several in _OF_SEVERAL:
+            return all(map(_is_plain, inner.elts if isinstance(inner, ast.Tuple) else [inner]))
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _is_plain(left) and _is_plain(right)
+    return ast.unparse(annotation) in ANNOTATIONS
 
 
 def plain(text: str) -> ast.Module:

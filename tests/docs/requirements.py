@@ -38,6 +38,7 @@ GROUPS = {
     "test": "`[test]`",
     "site": "`[site]`",
     "cluster": "`[cluster]`: several machines",
+    "triton": "`[triton]`: the kernels of lesson 12, on Linux",
 }
 
 

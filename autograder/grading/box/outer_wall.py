@@ -143,6 +143,7 @@ def environment(device: str) -> dict[str, str]:
         "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "MPLBACKEND": "agg", "MPLCONFIGDIR": WORK,
         "IPYTHONDIR": WORK, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
         "NBGRADER_EXECUTION": "autograde",
+        "TRITON_INTERPRET": "1",  # questions are asked on the CPU
     }  # fmt: skip
     if device == "cpu":
         values["CUDA_VISIBLE_DEVICES"] = ""
