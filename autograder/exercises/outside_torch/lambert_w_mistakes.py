@@ -178,8 +178,8 @@ class LambertW(Function):
 
 
 # %% wrong[double-backward-value|double-backward-missing]: the slope by NumPy
-# says: The slope is a constant to the second derivative: NumPy computed it, and torch did not see how.
-# next: Compute the slope from the output, with torch's exp.
+# says: The slope is a constant to the second derivative: torch does not know how it depends on a.
+# next: Of the output itself torch knows how it depends on a. The slope is a function of it, by torch's exp.
 import numpy as np
 import scipy.special
 

@@ -80,7 +80,7 @@ SOLVE = Exercise(
     lesson="11_outside_torch",
     summary="The solution of A x = b; A is factorised once, and backward solves with the same factors.",
     signature="(A, b)",
-    reference=torch.linalg.solve,
+    reference=lambda A, b: torch.linalg.solve(A, b) + 0 * A.sum(),  # nothing is promised for an infinite A
     cases=(
         _system("three equations, two right-hand sides", 3, k=2),
         _system("four equations, one right-hand side", 4, k=1),
