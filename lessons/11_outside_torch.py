@@ -261,7 +261,7 @@ check(LambertW, hidden=True)
 # ### Your slopes on the curve
 
 # %% nbgrader={"grade": false, "grade_id": "demo-tangents", "locked": true, "schema_version": 3, "solution": false, "task": false}
-a = torch.linspace(0, 6, 25, dtype=torch.float64, requires_grad=True)
+a = torch.linspace(0, 6, 61, dtype=torch.float64, requires_grad=True)
 y = LambertW.apply(a)
 (slopes,) = torch.autograd.grad(y.sum(), a)
 figures.tangents(a.detach(), y.detach(), slopes)

@@ -40,8 +40,9 @@ def errors_over_steps(steps: Sequence[int], errors: Mapping[str, Any]) -> None:
     for (what, values), (look, colour) in zip(errors.items(), _LOOKS, strict=False):
         numbers = np.maximum(np.asarray(values), 1e-17)
         ax.semilogy(steps, numbers, look, color=palette[colour], mfc="none")
-        ax.annotate(what, (steps[2], numbers[2]), (8, 6 if colour == "vermillion" else -14),
-                    textcoords="offset points", color=palette[colour])  # fmt: skip
+        place, side = ((-10, -14), "right") if colour == "blue" else ((8, 6), "left")
+        ax.annotate(what, (steps[2], numbers[2]), place, textcoords="offset points", ha=side,
+                    color=palette[colour])  # fmt: skip
     ax.set(
         title="Each step divides the error by about the same number",
         xlabel="steps",
@@ -64,7 +65,9 @@ def shrinking_intervals(
 
     figure, ax = plt.subplots(figsize=(9, 3.8), layout="constrained")
     ax.axhline(truth, color=palette.black, lw=1)
-    ax.annotate("the exact gradient", (counts[0], truth), (0, 4), textcoords="offset points")
+    ax.annotate(
+        "the exact gradient", (counts[-1], truth), (0, 8), textcoords="offset points", ha="right"
+    )
     for shift, ((name, (means, widths)), (look, colour)) in enumerate(
         zip(estimators.items(), _LOOKS, strict=False)
     ):
