@@ -18,14 +18,12 @@
 #
 # At the end you train a layer that is as deep as you like, and keeps **one** tensor for backward.
 #
-# **Time:** about two hours and a half: 70 minutes to read and predict, 80 for four exercises. Folded sections are asides.
+# **Time:** about two hours: 40 minutes to read and predict, 80 for four exercises. Folded sections are asides.
 #
 # **You need:** lessons 01 to 03; of lesson 05, that a tensor which NumPy computed is a constant to torch, without an error.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import os
-import shutil
-import tempfile
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # torch's profiler says nothing of itself
 
@@ -721,6 +719,9 @@ for handle in handles:
 # Backward by hand is the same when forward is in another language. torch compiles a text of C++ for you and registers its functions as operators, if a compiler and `ninja` are there. The headers in `torch/csrc/stable` are small: this takes seconds, and the cell says so where it cannot be done. Nothing below depends on it.
 
 # %% nbgrader={"grade": false, "grade_id": "kernel-source", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import shutil
+import tempfile
+
 KERNEL = r"""
 #include <math.h>
 #include <torch/csrc/stable/library.h>
@@ -782,6 +783,7 @@ class BesselInC(Function):
         return grad_output * (below - above) / 2, None
 
 
+# %% nbgrader={"grade": false, "grade_id": "kernel-check", "locked": true, "schema_version": 3, "solution": false, "task": false}
 if built:
     x = torch.linspace(-20, 20, 9, dtype=torch.float64, requires_grad=True)
     y = BesselInC.apply(x, 0)
@@ -826,7 +828,7 @@ class Equilibrium(torch.nn.Module):
         return self.score(z[..., -16:])  # is read in the last
 
 
-# %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
+# %% nbgrader={"grade": false, "grade_id": "finale-data", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from sklearn.datasets import load_digits
 
 SCALE = float(os.environ.get("BACKWARD_BY_HAND_SCALE", "1"))  # 2 doubles the training
@@ -839,6 +841,7 @@ labels = torch.tensor(digits.target)[order]
 train_x, train_y, test_x, test_y = pixels[:1300], labels[:1300], pixels[1300:], labels[1300:]
 
 
+# %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def train(solve):
     """Losses of STEPS steps on batches of 100, and the network, in float64; same start, same batches."""
     torch.manual_seed(0)
