@@ -121,7 +121,8 @@ def _opcheck(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 def _name(operator: Operator) -> str:
-    return operator._qualname if isinstance(operator, CustomOpDef) else str(operator)
+    """What the learner calls it: the name of its body."""
+    return operator._init_fn.__name__ if isinstance(operator, CustomOpDef) else str(operator)
 
 
 def _by_torch(operator: Operator, args: Sequence[Any]) -> dict[str, str]:

@@ -120,7 +120,20 @@ def counting_what_is_behind(result: Result) -> Reason | None:
                     "together": bool(others),
                 }
                 return Reason("forward/behind", facts)
+        if (argument := _even_blocks_alone(result, places)) is not None:
+            return Reason("forward/last-block", {"argument": argument, "dim": places[0][1]})
     return None
+
+
+def _even_blocks_alone(result: Result, places: list[tuple[int, int]]) -> str | None:
+    """The argument of which the result is right in those cases alone in which a dimension is a power of 2."""
+    if "fake" not in result.ev.source.methods:
+        return None
+    (i, dim), *_ = places
+    sizes = [(s, s.pair.question.args[i].shape[dim]) for s in result.every]
+    told = all((s not in result.wrong) == (size & (size - 1) == 0) for s, size in sizes)
+    both = 0 < len(result.wrong) < len(result.every)
+    return result.ev.argument(i) if told and both else None
 
 
 def _alike_in_size(every: Sequence[Seen]) -> Iterator[list[tuple[int, int]]]:

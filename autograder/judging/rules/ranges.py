@@ -145,6 +145,13 @@ def forward_mode_agrees(ev: Evidence, pair: Pair) -> Verdict:
         facts: dict[str, Any] = {"mine": mine, "right": right}
         if len(positions) == 1:
             facts |= {"argument": ev.argument(positions[0]), "alone": True, "nothing": mine == 0}
+            ratio = mine / right if right else 0.0
+            whole = mine != 0 and (abs(ratio - round(ratio)) < _SHARE or abs(1 / ratio - round(1 / ratio)) < _SHARE)  # fmt: skip
+            facts |= {
+                "ratio": ratio,
+                "times": whole and abs(ratio + 1) >= _SHARE,
+                "sign": whole and abs(ratio + 1) < _SHARE,
+            }
         evidence = {"actual": show(mine), "expected": show(right), **at(place)}
         return fault("jvp", "transforms/jvp", pair, symptom=True, evidence=evidence, **facts)
     return None
