@@ -599,7 +599,7 @@ check(Case06, hidden=True)
 #
 # $y = \max(x, 0)^2$.
 #
-# **Symptom.** In a network it works. With `y.sum()` or `y.mean()` as the loss, all gradients are 0.
+# **Symptom.** In a network it works, and with `y.mean()` as the loss. With `y.sum()` all gradients are 0.
 #
 # **Instrument.** Step 4: make the upstream gradient yourself, and print it before and after the backward.
 #
@@ -1228,13 +1228,13 @@ outcome("found")
 #
 # This one is real, in a public package for wavelet transforms that many people install (pytorch_wavelets 1.3.0, its smooth magnitude). We retell it without its code.
 #
-# The Function takes two tensors $x$ and $y$ and computes $\sqrt{x^2 + y^2 + b^2} - b$, the length of a complex number, made smooth at 0. Its gradients are $x / r$ and $y / r$, times what arrives. The author saw that both need the same quotient, and computed it once: in the branch for $x$, behind `ctx.needs_input_grad[0]`. The branch for $y$ reads it.
+# The Function takes two tensors $x$ and $y$ and computes $\sqrt{x^2 + y^2 + b^2} - b$, the length of a complex number, made smooth at 0. Its gradients are $x / r$ and $y / r$, times what arrives. Forward computes both quotients where $x$ requires a gradient. Backward computes both gradients behind one condition, `ctx.needs_input_grad[0]`, and returns both behind it.
 #
-# **Symptom.** As long as $x$ needs a gradient, everything is right: gradcheck passes with both. When $x$ is data and only $y$ is learned, backward stops, because the quotient was never made.
+# **Symptom.** As long as $x$ needs a gradient, everything is right: gradcheck passes with both. When $x$ is data and only $y$ is learned, backward stops: it returns a gradient for $y$ that it has not computed.
 #
 # **Instrument.** Step 3, one input at a time. The tests of the package, like most tests, let all inputs need a gradient. So did ours: when this course's own checker was tried on public packages, the entry for this Function said *right*, on gradcheck's word. Freezing one input after the other found it in a tenth of a second.
 #
-# **Cause.** Two branches, each right alone, that shared a name. In whatever you write with `needs_input_grad`, compute what is shared *before* the first `if`.
+# **Cause.** One condition for two arguments. Whatever you write with `needs_input_grad` has one `if` for each argument; what they share stands *before* the first.
 
 # %% [markdown]
 # ## Find the bug
