@@ -159,9 +159,13 @@ def _numbers(number: Any, parts: _Parts) -> Iterator[str]:
 
 
 def _calls(node: ast.Call, parts: _Parts) -> Iterator[str]:
-    """Another function, other keywords, or none of it."""
+    """None of it, another function, or other keywords."""
     name, function = called(node), parts.of(node.func)
     given = parts.of(node)[len(function) :]
+    # First: for what is positive, or squared afterwards, `abs` gives the same numbers.
+    yield from map(parts.of, node.args)
+    if isinstance(node.func, ast.Attribute):
+        yield parts.of(node.func.value)
     for group in _ALIKE:
         if name in group:
             yield from (function[: -len(name)] + other + given for other in sorted(group - {name}))
@@ -170,9 +174,6 @@ def _calls(node: ast.Call, parts: _Parts) -> Iterator[str]:
         yield function + turned
     if name in ("var", "std"):
         yield f"{function}{given[:-1]}, correction=0)"
-    yield from map(parts.of, node.args)
-    if isinstance(node.func, ast.Attribute):
-        yield parts.of(node.func.value)
 
 
 def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[str]:
