@@ -17,7 +17,7 @@ from typing import Any
 
 from autograder.running.containment import failure_from
 
-# Annotations that stay, since custom operators and kernels read them; made of these names and nothing else.
+# Annotations of functions that stay, since custom operators and kernels read them; made of these names and nothing else.
 ANNOTATIONS = frozenset(
     {"Tensor", "torch.Tensor", "int", "float", "bool", "None", "tl.constexpr", "triton.language.constexpr"}
 )  # fmt: skip
@@ -62,13 +62,18 @@ class Stop:
 
 
 class _WithoutAnnotations(ast.NodeTransformer):
+    _classes = 0  # around what is visited
+
     def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = _kept(node.annotation)
+        node.annotation = self._kept(node.annotation)
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = _kept(node.returns)
+        node.returns = self._kept(node.returns)
         return self.generic_visit(node)
+
+    def _kept(self, annotation: ast.expr | None) -> ast.expr | None:
+        return annotation if annotation and not self._classes and _is_plain(annotation) else None
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """That a class has an annotated name is what some decorators and bases make fields of."""
@@ -76,7 +81,10 @@ class _WithoutAnnotations(ast.NodeTransformer):
             if isinstance(part, ast.AnnAssign) and part.simple:
                 part.annotation = _kind_of_field(part.annotation)
                 part.simple = _FIELD
-        return self.generic_visit(node)
+        self._classes += 1
+        self.generic_visit(node)
+        self._classes -= 1
+        return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.simple == _FIELD:
@@ -93,10 +101,6 @@ def _kind_of_field(annotation: ast.expr) -> ast.expr:
     head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     name = head.attr if isinstance(head, ast.Attribute) else getattr(head, "id", "")
     return head if name in NO_FIELDS else ast.copy_location(ast.Constant(None), annotation)
-
-
-def _kept(annotation: ast.expr | None) -> ast.expr | None:
-    return annotation if annotation is not None and _is_plain(annotation) else None
 
 
 def _is_plain(annotation: ast.expr) -> bool:

@@ -29,7 +29,13 @@ def test_the_modules_that_know_are_not_there(made: Path) -> None:
     names = {".".join(p.relative_to(made).with_suffix("").parts) for p in made.rglob("*.py")}
     assert "autograder.running.probe" in names
     contract = {path.name for path in (made / "autograder/contract").iterdir()}
-    assert contract == {"__init__.py", "differentiation.py", "exercise.py", "functions.py"}
+    assert contract == {
+        "__init__.py",
+        "differentiation.py",
+        "exercise.py",
+        "functions.py",
+        "transforms.py",
+    }
     rooms = {path.name for path in (made / "autograder").iterdir() if path.is_dir()}
     assert rooms == {"contract", "grading", "observation", "running"}
     assert {p.suffix for p in made.rglob("*") if p.is_file()} <= {".py", ".pickle", ".bin"}

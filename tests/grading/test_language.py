@@ -60,6 +60,10 @@ WAITING = {
 }
 
 
+# Operators and kernels are made by decorators that write code, so a person looks at each.
+FOR_A_PERSON = {"sinc_op", "triton_softmax", "triton_attention"}
+
+
 def needing(*sources: str) -> Slice:
     """A slice of these cells, all of them needed."""
     own = [Piece(f"cell {number}", source) for number, source in enumerate(sources, 1)]
@@ -83,7 +87,7 @@ def test_hostile_code_waits_for_a_person(name: str) -> None:
 
 def test_honest_answers_do_not_wait() -> None:
     """Every right and wrong answer of the gallery."""
-    waiting = {a.id: concerns(a.source) for a in answers()}
+    waiting = {a.id: concerns(a.source) for a in answers() if a.exercise not in FOR_A_PERSON}
     assert len(waiting) > 1400
     assert {id: list(map(str, c)) for id, c in waiting.items() if c and id not in WAITING} == {}
     assert {id for id in WAITING if not waiting[id]} == set()
@@ -94,9 +98,11 @@ def test_the_courses_own_answers_do_not_wait(lesson: str) -> None:
     files = read_lesson(lesson_files(lesson))
     notebook = solution(lesson)
     restore(notebook, files.roles, files.notebook.cells)
-    slices = [one.slice for one in asked_of(notebook, files)]
-    assert all(one.pieces for one in slices)
-    assert list(map(str, read_slices(slices))) == []
+    asked = asked_of(notebook, files)
+    assert all(one.slice.pieces for one in asked)
+    for one in asked:
+        found = list(map(str, read_slices([one.slice])))
+        assert bool(found) == (one.exercise in FOR_A_PERSON), found
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -252,6 +258,7 @@ PLACED = {
     "StrEnum",
     "NamedTuple",
     "namedtuple",
+    "ndarray",
 }
 
 
@@ -271,6 +278,8 @@ def test_what_may_stand_in_one_place_may_stand_in_no_other() -> None:
             "map({}, X)",
             "{}.x = 1",
         ):
+            if use.startswith("print") and name == "ndarray":
+                continue  # print only looks at a kind
             assert concerns(top + use.format(name)), use
             assert concerns(top + use.format(path)), use
         for place in ("@{}(X, X=X)\ndef f():\n    pass", "class C({}):\n    pass", "{}('x', X)"):

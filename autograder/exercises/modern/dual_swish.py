@@ -18,8 +18,8 @@ DUAL_SWISH = replace(
         "setup_context calls ctx.save_for_backward(x, beta) and ctx.save_for_forward(x, beta). jvp(ctx, x_t, beta_t) "
         "gets the tangents and gives the output's: the same two slopes as in backward, and no sum. "
         "generate_vmap_rule = True writes vmap for you.",
-        "With s = torch.sigmoid(beta * x): backward gives g · (s + beta · x · s · (1 − s)) and "
-        "(g · x² · s · (1 − s)).sum_to_size(beta.shape); jvp gives x_t · (s + beta · x · s · (1 − s)) + "
-        "beta_t · x² · s · (1 − s). A tangent can be None: then that term is left out.",
+        "With s = torch.sigmoid(beta * x): backward gives g * (s + beta * x * s * (1 - s)) and "
+        "(g * x**2 * s * (1 - s)).sum_to_size(beta.shape); jvp gives x_t * (s + beta * x * s * (1 - s)) + "
+        "beta_t * x**2 * s * (1 - s). A tangent can be None: then that term is left out.",
     ),
 )

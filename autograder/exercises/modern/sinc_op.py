@@ -42,7 +42,7 @@ SINC_OP = Exercise(
         "Body: x.numpy(force=True), np.sinc, back to x's dtype and device, contiguous. Fake: an empty tensor with "
         "exactly that shape and those strides. sinc′ = (cos πx − sinc x) / x, and 0 at 0: "
         "replace x by 1 where it is 0, before you divide.",
-        "safe = torch.where(x == 0, 1.0, x); slope = torch.where(x == 0, 0.0, ((torch.pi * x).cos() − sinc_op(x)) / safe). "
+        "safe = torch.where(x == 0, 1.0, x); slope = torch.where(x == 0, 0.0, ((torch.pi * x).cos() - sinc_op(x)) / safe). "
         "Body ends with torch.empty(x.shape, …).copy_(torch.from_numpy(…)) and the fake with "
         "x.new_empty(x.shape). vmap returns sinc_op(x), in_dims[0].",
     ),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
-from autograder.grading.policy.language import BASES, DECORATING, DECORATORS, SPELT
+from autograder.grading.policy.language import ASKED, BASES, DECORATING, DECORATORS, SPELT
 from autograder.grading.policy.objects import UNKNOWN, stands
 from autograder.grading.policy.uses import CANNOT_READ, NOT_HERE, Uses, bound_by
 from autograder.learner.statements import at_once
@@ -61,6 +61,7 @@ class Forms(Uses):
                 continue
             for one in self._objects(base):
                 fine = isinstance(one, type) and not issubclass(one, torch.Tensor | type)
+                fine = fine and not stands(one, ASKED)
                 if not fine and not (own and one is UNKNOWN):
                     self._remark(base, _OTHER_KIND)
             self._visit(base, True)

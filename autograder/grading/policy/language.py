@@ -59,11 +59,11 @@ MODULES: dict[str, str] = {
     "random": "choice gauss getrandbits randint random randrange sample seed shuffle uniform",
     "sys": "float_info maxsize stderr stdout", "time": "monotonic perf_counter process_time sleep time",
     "warnings": "catch_warnings simplefilter warn", "weakref": "WeakKeyDictionary ref",
-    "numpy": "abs add all amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
-    "bool_ broadcast_to clip concatenate copy cumsum diag dot dtype e einsum empty empty_like exp "
-    "expand_dims eye finfo flip float32 float64 full full_like inf int32 int64 isclose isfinite isinf "
-    "isnan linspace log log1p matmul max maximum mean min minimum moveaxis multiply nan nan_to_num ndarray ndenumerate "
-    "ndim ndindex newaxis nonzero ones ones_like outer pi power prod ravel repeat reshape round shape sign "
+    "numpy": "abs add all allclose amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
+    "atleast_1d bool_ broadcast_to clip concatenate copy cumsum diag dot dtype e einsum empty empty_like exp "
+    "expand_dims eye finfo flip float32 float64 full full_like imag inf int32 int64 isclose isfinite isinf "
+    "isnan linspace log log1p matmul max maximum mean min minimum moveaxis multiply nan nan_to_num ndenumerate "
+    "ndim ndindex newaxis nonzero ones ones_like outer pi power prod ravel real real_if_close repeat reshape round shape sign "
     "sin cos sqrt square squeeze stack std sum swapaxes tanh tensordot tile transpose tril triu where "
     "zeros zeros_like expm1 floor ceil",
     "torch": f"{OPERATIONS} Generator Size Tensor are_deterministic_algorithms_enabled atleast_1d "
@@ -95,13 +95,15 @@ UNCHECKED = re.compile(
 )
 
 # What may stand in one place only. Elsewhere it could make code of text that nobody has read (all but
-# ABC write their methods as text, of names that are in the source here), or change another's class.
-DECORATING, BASES, SPELT = "as a decorator", "as a base", "called with texts that can be read"
+# ABC write their methods as text, of names that are in the source here), change another's class, or
+# take numbers for the addresses of objects, as an array of objects over a buffer of integers does.
+DECORATING, BASES, SPELT, ASKED = "as a decorator", "as a base", "called with texts that can be read", "as a kind"  # fmt: skip
 PLACES: dict[str, dict[str, str]] = {
     DECORATING: {"dataclasses": "dataclass", "functools": "cached_property wraps"},
     BASES: {"abc": "ABC", "enum": "Enum Flag IntEnum IntFlag StrEnum", "typing": "NamedTuple",
             "typing_extensions": "NamedTuple"},
     SPELT: {"collections": "namedtuple"},
+    ASKED: {"numpy": "ndarray"},
 }  # fmt: skip
 
 DECORATORS = _words("""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from autograder.grading.policy.forms import Forms
-from autograder.grading.policy.language import BUILTINS, SPECIAL, SYNTAX
+from autograder.grading.policy.language import ASKED, BUILTINS, SPECIAL, SYNTAX
 from autograder.grading.policy.objects import (
     MODULE_LIKE,
     UNKNOWN,
@@ -154,6 +154,10 @@ class Reader(Forms):
             self._remark(node, CANNOT_READ)
         elif self._is_spelt(node):
             pass  # what it is given is looked at below
+        elif any(stands(one, ASKED) for one in self._objects(node.func)):
+            self._remark(node.func, NOT_HERE)
+        elif isinstance(node.func, ast.Call) and self._is_builtin(node.func.func, "type"):
+            self._remark(node, HANDS_OUT)
         else:
             self._visit(node.func, True)
         asks = any(self._is_builtin(node.func, name) for name in _LOOKING)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autograder.grading.policy.language import NOT_READ, SET
+from autograder.grading.policy.language import ASKED, NOT_READ, SET
 from autograder.grading.policy.objects import (
     MODULE_LIKE,
     RISKY,
@@ -21,6 +21,7 @@ from autograder.grading.policy.objects import (
     module_at,
     part_of,
     readable,
+    stands,
 )
 from autograder.learner.statements import at_once
 
@@ -119,7 +120,7 @@ class Uses:
         """Remark on an object that a name or a path stands for."""
         if isinstance(one, MODULE_LIKE):
             self._remark(node, HANDS_OUT)
-        elif one is not UNKNOWN and not is_admitted(one):
+        elif one is not UNKNOWN and not is_admitted(one) and not (loose and stands(one, ASKED)):
             self._remark(node, NOT_HERE)
         elif (
             isinstance(one, type) and not loose and one.__flags__ & (_MUTABLE | _FIXED) == _MUTABLE
