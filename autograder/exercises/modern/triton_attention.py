@@ -55,9 +55,12 @@ def _in_order(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
 
 def _rescaled(data: dict[str, Any]) -> Cause | None:
     """Right while the largest score comes first, wrong when it comes last; an average of ones tells which sum it is."""
-    rising, right = data["rising"], data["right"]
-    if rising.shape != right.shape or close(rising, right) or not close(data["falling"], right):
+    rising, falling, right = data["rising"], data["falling"], data["right"]
+    wrong = [way for way in (rising, falling) if way.shape != right.shape or not close(way, right)]
+    if not wrong:
         return None
+    if wrong[0] is not rising or falling is wrong[-1]:
+        return Cause("triton/many-keys", {"keys": _KEYS}, both(wrong[0], right))
     of_ones = float(rising[0, 0])
     facts = {"output": of_ones > 1 + _SHARE, "both": abs(of_ones - 1) <= _SHARE}
     return Cause("triton/not-rescaled", facts, both(rising, right), symptom=False)
