@@ -203,14 +203,14 @@ def more_rows(
 ) -> tuple[Any, ...] | None:
     """Several draws of one case, put together along the first dimension: a size that nobody can have prepared for.
 
-    Of the first tensor alone where the reference takes that (x of x @ weight.T), else of all tensors
-    (two inputs of one shape); None where it takes neither. Everything else is that of the first draw.
+    Of the first tensor alone where the reference takes that (x of x @ weight.T), else of as few of the
+    first ones as it takes (two inputs of one shape); None where it takes no such. All else is that of the first draw.
     """
     tensors = [i for i, value in enumerate(draws[0]) if isinstance(value, Tensor) and value.dim()]
-    for chosen in (tensors[:1], tensors) if tensors else ():
+    for last in range(len(tensors)):
         args = list(draws[0])
         try:
-            for i in chosen:
+            for i in tensors[: last + 1]:
                 args[i] = torch.cat([draw[i] for draw in draws])
             with torch.no_grad(), torch.random.fork_rng(devices=[]):
                 reference(*args)

@@ -7,6 +7,10 @@ from tests.grading.attacks.lesson import RIGHT
 SQUARE = RIGHT["Square"]
 
 
+# Operators and kernels are made by decorators that write code, so a person looks at each of these answers.
+FOR_A_PERSON = {"sinc_op", "triton_softmax", "triton_attention"}
+
+
 def hinted(hints: str, top: str = "") -> str:
     return top + SQUARE.replace("forward(ctx, x)", f"forward({hints})")
 

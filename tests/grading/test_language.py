@@ -25,7 +25,7 @@ from autograder.running.program import Piece
 from tests.grading.attacks.grading import graded
 from tests.grading.attacks.lesson import FULL, RIGHT, handed_in
 from tests.grading.attacks.lesson import lesson_files as two_exercises
-from tests.grading.honest import NOTEBOOKS
+from tests.grading.honest import FOR_A_PERSON, NOTEBOOKS
 from tests.grading.hostile_cells import HOSTILE
 from tests.grading.hostile_slices import AROUND
 from tests.grading.one_verdict import LESSONS, lesson_files, solution
@@ -58,10 +58,6 @@ WAITING = {
     "Checkpoint-gradient-value-a-parameter-s-gradient-is-overwritten",
     "save_in_bfloat16-shared-state-the-hooks-stay-on-after-an-error",
 }
-
-
-# Operators and kernels are made by decorators that write code, so a person looks at each.
-FOR_A_PERSON = {"sinc_op", "triton_softmax", "triton_attention"}
 
 
 def needing(*sources: str) -> Slice:

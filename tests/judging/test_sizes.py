@@ -28,7 +28,7 @@ def test_every_function_of_the_course_is_asked_once_with_more_rows():
             assert rows_of(question.args) == TIMES * rows_of(question.more["args"]), exercise.name
 
 
-def test_rows_are_added_to_the_first_tensor_or_to_all_or_to_none():
+def test_rows_are_added_to_the_first_tensors_or_to_none():
     def draws(*shapes):
         return [tuple(torch.full(shape, float(i)) for shape in shapes) for i in range(TIMES)]
 
@@ -37,6 +37,8 @@ def test_rows_are_added_to_the_first_tensor_or_to_all_or_to_none():
     assert x[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     a, b = more_rows(draws((2,), (2,)), torch.dot)
     assert (a.shape, b.shape) == ((8,), (8,))
+    a, b, w = more_rows(draws((2, 3), (2, 3), (3, 3)), lambda a, b, w: (a + b) @ w)
+    assert (a.shape, b.shape, w.shape) == ((8, 3), (8, 3), (3, 3))
     assert more_rows(draws((2, 2)), torch.linalg.inv) is None
     assert more_rows(draws(()), torch.sin) is None
 

@@ -234,7 +234,6 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "forward: rows = x.reshape(max(scale.numel(), 1), -1) if x.numel() else x → rows = x.reshape(max(scale.numel(), 1), -1)",
         "forward: rows = x.reshape(max(scale.numel(), 1), -1) if x.numel() else x → rows = x.reshape(max(scale.numel(), -1), -1) if x.numel() else x",
         "forward: column = scale.reshape(-1, 1) if x.numel() else scale → column = scale.reshape(-1, 1)",
-        "backward: inside = ((v > qmin) & (v < qmax)).to(v.dtype) → inside = (v > qmin) & (v < qmax)",
         "backward: grad_scale = (g * slope * factor).sum(1).reshape(scale.shape) → grad_scale = (g * slope * factor).sum(-1).reshape(scale.shape)",
     )),
     Equivalent("LearnedScale", "keeps the exact steps' inputs, one helper for the shape", "a scale that is 0-d broadcasts in any shape of ones; there are two dimensions", (
