@@ -29,11 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("TEST_ANSWERS", "a part" if whole else "all")  # also for the workers
 
 
-def of_today(answers: Sequence[T]) -> Sequence[T]:
-    """The part of the answers that the whole suite takes today: one after the other, all have their turn."""
+def of_today(every: Sequence[T], parts: int = PARTS) -> Sequence[T]:
+    """The part of the answers (or lessons) that the whole suite takes today: one after the other, all have their turn."""
     if os.environ["TEST_ANSWERS"] == "all":
-        return answers
-    return answers[int(DAY) % PARTS :: PARTS]
+        return every
+    return every[int(DAY) % parts :: parts]
 
 
 def pytest_report_header() -> str:
