@@ -140,6 +140,7 @@ HOSTILE: dict[str, str] = {
     "a mode that stays on": "class M(TorchDispatchMode):\n    def __torch_dispatch__(self, f, t, a=(), k=None):\n        return f(*a)\nM().__enter__()",
     "a mode that stays on in a generator": "class M(TorchDispatchMode):\n    def __torch_dispatch__(self, f, t, a=(), k=None):\n        return f(*a)\ndef f():\n    with M():\n        yield\ng = f()\nnext(g)",
     "hooks that stay on": "saved_tensors_hooks(lambda t: t, lambda t: t).__enter__()",
+    "a mode that stays on in a stack": "import contextlib\nS = contextlib.ExitStack()\nS.enter_context(torch.inference_mode())",
     "hooks that stay on by getattr": "getattr(saved_tensors_hooks(print, print), '__enter__')()",
     "a tensor of its own kind": "class T(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, f, t, a=(), k=None):\n        return 1",
     "a tensor of its own kind by an attribute": "class T(torch.Tensor):\n    sum = None",

@@ -147,7 +147,8 @@ class Uses:
 
     def _reads(self, node: ast.AST, name: str, base: ast.expr) -> None:
         """Remark on an attribute that may not be read of what nobody knows."""
-        if name == "__enter__" and self._functions[-1:] != ["__enter__"]:
+        entered = name == "__enter__" and self._functions[-1:] != ["__enter__"]
+        if entered or (name == "enter_context" and not self._functions):
             self._remark(node, "stays switched on after the code that needs it: use with")
         elif name not in readable() and name not in self._attributes:
             hidden = name.startswith("_") or name in inside()
