@@ -127,6 +127,12 @@ NOTEBOOKS: dict[str, tuple[list[str], str]] = {
             "from jaxtyping import Float\nfrom torch import Tensor\n",
         ),
     ),
+    "NumPy's warnings are put off": (
+        ["import numpy as np"],
+        SQUARE.replace(
+            "return 2 * x", "with np.errstate(divide='ignore', invalid='ignore'):\n            return 2 * x"
+        ),
+    ),
     "hints from the future": (
         [],
         hinted("ctx: FunctionCtx, x: Tensor | None", "from __future__ import annotations\n"),

@@ -255,6 +255,7 @@ PLACED = {
     "NamedTuple",
     "namedtuple",
     "ndarray",
+    "errstate",
 }
 
 

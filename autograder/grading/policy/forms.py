@@ -15,6 +15,13 @@ from autograder.grading.policy.objects import UNKNOWN, stands
 from autograder.grading.policy.uses import CANNOT_READ, NOT_HERE, Uses, bound_by
 from autograder.learner.statements import at_once
 
+_WARNINGS = (
+    "all",
+    "divide",
+    "over",
+    "under",
+    "invalid",
+)  # of np.errstate: text says what becomes of them
 _OTHER_KIND = "makes a class of a kind that the language does not have"
 
 
@@ -85,7 +92,9 @@ class Forms(Uses):
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "format":
             return isinstance(function.value, ast.Constant) and _is_plain(function.value.value)
-        named = all(k.arg == "defaults" for k in node.keywords)
+        named = all(
+            k.arg == "defaults" or (k.arg in _WARNINGS and _is_text(k.value)) for k in node.keywords
+        )
         return named and self._stands(function, SPELT) and all(map(_is_text, node.args))
 
     def _visit_annassign(self, node: ast.AnnAssign, loose: bool) -> None:

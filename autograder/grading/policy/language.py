@@ -102,7 +102,7 @@ PLACES: dict[str, dict[str, str]] = {
     DECORATING: {"dataclasses": "dataclass", "functools": "cached_property wraps"},
     BASES: {"abc": "ABC", "enum": "Enum Flag IntEnum IntFlag StrEnum", "typing": "NamedTuple",
             "typing_extensions": "NamedTuple"},
-    SPELT: {"collections": "namedtuple"},
+    SPELT: {"collections": "namedtuple", "numpy": "errstate"},
     ASKED: {"numpy": "ndarray"},
 }  # fmt: skip
 
