@@ -72,7 +72,8 @@ class Source:
     def _starting(self, line: int) -> ast.FunctionDef | None:
         """The function whose code begins in a line of the file, decorators included."""
         functions = (n for n in self.nodes if isinstance(n, ast.FunctionDef))
-        return next((n for n in functions if line == min(n.lineno, *(d.lineno for d in n.decorator_list), n.lineno)), None)  # fmt: skip
+        starts = ((n, min([n.lineno, *(d.lineno for d in n.decorator_list)])) for n in functions)
+        return next((n for n, start in starts if start == line), None)
 
     @classmethod
     def parse(cls, text: str, first: int = 1) -> Source:

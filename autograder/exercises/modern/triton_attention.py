@@ -56,11 +56,14 @@ def _in_order(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
 def _rescaled(data: dict[str, Any]) -> Cause | None:
     """Right while the largest score comes first, wrong when it comes last; an average of ones tells which sum it is."""
     rising, falling, right = data["rising"], data["falling"], data["right"]
-    wrong = [way for way in (rising, falling) if way.shape != right.shape or not close(way, right)]
-    if not wrong:
+    last_right, first_right = (
+        way.shape == right.shape and close(way, right) for way in (rising, falling)
+    )
+    if last_right and first_right:
         return None
-    if wrong[0] is not rising or falling is wrong[-1]:
-        return Cause("triton/many-keys", {"keys": _KEYS}, both(wrong[0], right))
+    if last_right or not first_right:
+        wrong = falling if last_right else rising
+        return Cause("triton/many-keys", {"keys": _KEYS}, both(wrong, right))
     of_ones = float(rising[0, 0])
     facts = {"output": of_ones > 1 + _SHARE, "both": abs(of_ones - 1) <= _SHARE}
     return Cause("triton/not-rescaled", facts, both(rising, right), symptom=False)

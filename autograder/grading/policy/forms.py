@@ -67,9 +67,8 @@ class Forms(Uses):
                     self._remark(node, _OTHER_KIND)
                 continue
             for one in self._objects(base):
-                fine = isinstance(one, type) and not issubclass(one, torch.Tensor | type)
-                fine = fine and not stands(one, ASKED)
-                if not fine and not (own and one is UNKNOWN):
+                known = isinstance(one, type) and not issubclass(one, torch.Tensor | type)
+                if (not known or stands(one, ASKED)) and not (own and one is UNKNOWN):
                     self._remark(base, _OTHER_KIND)
             self._visit(base, True)
 
