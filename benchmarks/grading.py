@@ -111,7 +111,7 @@ def measure(course: Path, count: int, workers: int, dask: bool = False) -> dict[
     with ExitStack() as stack:
         where = ["--jobs", str(workers)]
         if dask:
-            where = ["--scheduler", stack.enter_context(_cluster(workers))]
+            where = ["--scheduler", stack.enter_context(cluster(workers))]
         command = [sys.executable, "-m", "autograder", "grade", "--json", *where]
         began = time.perf_counter()
         watch = Memory()
@@ -199,7 +199,8 @@ def _run_here(notebook: Any, lesson: Lesson) -> None:
 
 
 @contextmanager
-def _cluster(workers: int) -> Iterator[str]:
+def cluster(workers: int) -> Iterator[str]:
+    """The address of a Dask cluster of so many processes of this machine."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -228,8 +229,10 @@ class Memory:
 
 
 def _descendants(pid: int) -> Iterator[int]:
+    """What it has started, in any of its threads (Dask starts its workers in one of its own)."""
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        children = " ".join(thread.read_text() for thread in threads).split()
     except OSError:
         return
     for child in map(int, children):

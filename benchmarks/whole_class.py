@@ -1,6 +1,6 @@
 """What each step of grading a class takes: grade, status, feedback, summary, export.
 
-    python benchmarks/whole_class.py [--counts 300,1000] [--jobs 2] [--stock 6]
+    python benchmarks/whole_class.py [--counts 300,1000] [--jobs 2] [--stock 6] [--dask 300,3000]
 
 Every student hands in one notebook, with another answer of the gallery in each solution cell, right and
 wrong ones in turns. In the same run stock `nbgrader autograde` grades some of them, for the ratio. Seconds
@@ -25,7 +25,7 @@ import nbformat
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from grading import Memory, stock_seconds, student
+from grading import Memory, cluster, stock_seconds, student
 
 from autograder.exercises import MODULES
 from autograder.grading import demo
@@ -37,6 +37,7 @@ STEPS = {
     "export to a table": ["export", "--partial"],
     "export to Canvas": ["export", "--partial", "--format", "canvas"],
 }  # fmt: skip
+DASK = "grade with Dask"
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ def main() -> None:
             there = count
             _forget(course)
             taken[count] = {step: run(course, step, options.jobs) for step in STEPS}
+            if count in options.dask:
+                _forget(course)
+                with cluster(options.jobs) as scheduler:
+                    taken[count][DASK] = run(course, DASK, options.jobs, scheduler)
             report(taken, stock, options.jobs)
 
 
@@ -82,9 +87,10 @@ def hand_in(course: Path, numbers: range, lessons: list[str]) -> None:
         nbformat.write(notebook, folder / f"{lesson}.ipynb")
 
 
-def run(course: Path, step: str, jobs: int) -> Step:
-    """One command in the course's folder."""
-    words = STEPS[step] + (["--jobs", str(jobs)] if STEPS[step][0] in ("grade", "feedback") else [])
+def run(course: Path, step: str, jobs: int, scheduler: str = "") -> Step:
+    """One command in the course's folder, its work done by processes of this machine or by a Dask cluster's."""
+    words = list(STEPS.get(step, ["grade", "--scheduler", scheduler]))
+    words += ["--jobs", str(jobs)] if words in (["grade"], ["feedback"]) else []
     watch, began, before = Memory(), time.perf_counter(), processor()
     with (course / "whole-class.log").open("w") as log:
         process = subprocess.Popen(
@@ -127,11 +133,13 @@ def report(taken: dict[int, dict[str, Step]], stock: Step, jobs: int) -> None:
           f"{os.cpu_count()} processors.\n")  # fmt: skip
     print("| step |" + "".join(f" {n}: s | processor, s | each, ms | GiB |" for n in counts))
     print("|---|" + "--:|--:|--:|--:|" * len(counts))
-    for step in STEPS:
+    for step in [*STEPS, DASK]:
         cells = (
             f" {one[step].seconds:.1f} | {one[step].processor:.1f} "
             f"| {1000 * one[step].processor / n:.1f} "
             f"| {one[step].memory / 2**30:.2f} |"
+            if step in one
+            else " – | – | – | – |"
             for n, one in taken.items()
         )
         print(f"| {step} |" + "".join(cells))
@@ -152,6 +160,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--counts", type=numbers, default=[300, 1000], help="sizes of the class")
+    parser.add_argument("--dask", type=numbers, default=[], help="sizes to grade with Dask, too")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--stock", type=int, default=7, help="how many stock nbgrader grades")
     parser.add_argument("--lessons", type=lambda text: text.split(","), default=list(MODULES))
