@@ -208,8 +208,7 @@ def _check_file(options: argparse.Namespace) -> int:
 
 
 def _explain(options: argparse.Namespace) -> int:
-    from autograder.explaining.pages import TITLES
-    from autograder.explaining.pages.reading import explain
+    from autograder.explaining.pages import TITLES, explain
 
     if options.rule:
         explain(options.rule)

@@ -59,9 +59,9 @@ if importlib.util.find_spec("autograder") is None:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "-c", pins.name, course]
         subprocess.run(pip, check=True)
     importlib.invalidate_caches()
-from autograder.learner import place
+from autograder.learner.environment import settle
 
-place.settle()
+settle()
 """
 
 

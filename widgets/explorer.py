@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 
 import traitlets
 
-from autograder.reporting import markup
+from autograder.reporting import display
 from widgets.figure import image_tag
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.steps import plain
@@ -166,11 +166,11 @@ class Explorer(LiveWidget):
         position = min(self.position, len(sweep.frames) - 1)
         encoded = base64.b64encode(picture(sweep, position)).decode()
         alt = plain(f"{self.title}. {sweep.said(position)}")
-        items = "".join(f"<li>{markup.as_html(told)}</li>" for told in self.exploration.told())
+        items = "".join(f"<li>{display.as_html(told)}</li>" for told in self.exploration.told())
         image = image_tag(f"image/png;base64,{encoded}", alt, WIDTH)
         return {
             "text/plain": str(self),
-            "text/html": f"<p>{markup.as_html(self.title)}</p>{image}<ol>{items}</ol>",
+            "text/html": f"<p>{display.as_html(self.title)}</p>{image}<ol>{items}</ol>",
             "image/png": encoded,
         }
 

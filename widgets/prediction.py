@@ -10,7 +10,7 @@ from string import ascii_lowercase
 import traitlets
 
 from autograder.learner.progress import record_quiz
-from autograder.reporting import display, markup
+from autograder.reporting import display
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.quiz import NOT_ANSWERED, as_html, as_text, earlier_answers, index_of, public_part
 from widgets.quiz_data import (
@@ -137,6 +137,6 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         return "".join(
-            f"<p><strong>{verdict}: {markup.as_html(text)}</strong><br>{markup.as_html(why)}</p>"
+            f"<p><strong>{verdict}: {display.as_html(text)}</strong><br>{display.as_html(why)}</p>"
             for verdict, text, why in self.parts()
         )

@@ -12,7 +12,7 @@ import traitlets
 
 from autograder.contract.friendly_error import refusal
 from autograder.learner.progress import load, record_quiz
-from autograder.reporting import markup
+from autograder.reporting import display
 from widgets.live import LiveWidget, script, stylesheet
 from widgets.quiz_data import Choice, Question, load_questions
 
@@ -170,7 +170,7 @@ def as_html(
     """The same as HTML that survives every sanitiser: lists and code, no style. `lead` is HTML."""
     items = "".join(
         f'<li>{_prompt_html(question)}<ol type="a">'
-        + "".join(f"<li>{markup.as_html(choice.text)}</li>" for choice in question.choices)
+        + "".join(f"<li>{display.as_html(choice.text)}</li>" for choice in question.choices)
         + "</ol></li>"
         for question in questions
     )
@@ -194,7 +194,7 @@ def _numbered(number: int, question: Question) -> str:
 
 def _prompt_html(question: Question) -> str:
     code = f"<pre><code>{html.escape(question.code)}</code></pre>" if question.code else ""
-    return markup.as_html(question.prompt) + code
+    return display.as_html(question.prompt) + code
 
 
 def _answered_html(question: Question, choices: tuple[Choice, ...]) -> str:
@@ -210,6 +210,6 @@ def _explained(choice: Choice) -> str:
 def _explained_html(choice: Choice) -> str:
     verdict = "✓ right" if choice.correct else "✗ wrong"
     return (
-        f"<li>{markup.as_html(choice.text)}<br><strong>{verdict}</strong>: "
-        f"{markup.as_html(choice.explanation)}</li>"
+        f"<li>{display.as_html(choice.text)}<br><strong>{verdict}</strong>: "
+        f"{display.as_html(choice.explanation)}</li>"
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import traitlets
 
-from autograder.reporting import markup
+from autograder.reporting import display
 from widgets.blocks import DENSITIES, Density, largest, room_of
 from widgets.cells import Cells, Kept
 from widgets.figure import image_tag
@@ -217,14 +217,14 @@ def as_html(walk: Walk, encoded: str, width: int) -> str:
     """The picture and the numbered steps, as HTML that survives every sanitiser."""
     alt = f"{plain(walk.title)}. The numbered steps below say what it shows."
     items = "".join(
-        f"<li><strong>{html.escape(step.phase)}.</strong> {markup.as_html(step.text)}"
-        + "".join(f"<br>⚠ {markup.as_html(warning)}" for warning in step.warnings)
+        f"<li><strong>{html.escape(step.phase)}.</strong> {display.as_html(step.text)}"
+        + "".join(f"<br>⚠ {display.as_html(warning)}" for warning in step.warnings)
         + "".join(map(_table_html, step.tables))
         + "</li>"
         for step in walk.steps
     )
     return (
-        f"<p>{markup.as_html(walk.title)}</p>"
+        f"<p>{display.as_html(walk.title)}</p>"
         f"{image_tag(f'image/png;base64,{encoded}', alt, width)}<ol>{items}</ol>"
     )
 
@@ -233,7 +233,7 @@ def plain(text: str) -> str:
     """The text without its marks."""
     from bs4 import BeautifulSoup  # comes with nbconvert
 
-    return BeautifulSoup(markup.as_html(text), "html.parser").get_text()
+    return BeautifulSoup(display.as_html(text), "html.parser").get_text()
 
 
 def _numbered(steps: Sequence[Step]) -> list[str]:

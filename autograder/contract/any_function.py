@@ -20,7 +20,7 @@ from autograder.contract.drawing import is_small
 from autograder.contract.exercise import Case, Exercise, Strictness
 from autograder.contract.measured import Measured, is_differentiable
 from autograder.contract.references import cast
-from autograder.observation.unseen import Unseen, boxed, opened
+from autograder.observation.snapshot import Unseen, boxed, opened
 
 # Rules (by function name) that say nothing where forward is its own reference.
 VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_value"})

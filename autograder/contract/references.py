@@ -16,7 +16,7 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.functions import resolve
 from autograder.contract.measured import Measured
 from autograder.observation.observation import Named, Question
-from autograder.observation.unseen import Unseen
+from autograder.observation.snapshot import Unseen
 
 
 @dataclass

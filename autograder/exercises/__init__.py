@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.contract.exercise import Exercise
+from autograder.contract.exercise import Case, Exercise
 from autograder.contract.friendly_error import refusal
 from autograder.contract.known_mistakes import read_answers
-from autograder.exercises.start import WARM_UP
+from autograder.exercises.common_cases import kept
 
 # Lesson name → module that holds its exercises. The order is the order of the course.
 MODULES = {
@@ -118,3 +118,26 @@ def __getattr__(attribute: str) -> Any:
     if attribute == "LESSONS":  # lesson → names, made when first asked for
         return {lesson: tuple(e.name for e in lesson_exercises(lesson)) for lesson in MODULES}
     raise AttributeError(attribute)
+
+
+WARM_UP = Exercise(
+    name="Double",
+    lesson="",
+    summary="2x, element by element.",
+    signature="(x)",
+    reference=lambda x: 2 * x,
+    cases=(
+        Case("a vector", lambda s: (s.away_from(5),)),
+        Case("a matrix", lambda s: (s.away_from(3, 4),)),
+    ),
+    hints=(
+        "Read the report from the top: the first line names what is wrong, the lines under it say "
+        "what was measured. Which of the two methods computes the gradient?",
+        "When x grows by a little, y = 2x grows by twice that. So a message that arrives from "
+        "upstream has to leave twice as large.",
+        "The gradient of x is 2 · grad_output. Change the last line, run the cell again, then the "
+        "check.",
+    ),
+    budget=kept(),
+    budget_words="nothing",
+)

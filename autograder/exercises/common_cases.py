@@ -90,3 +90,14 @@ def elementwise_cases() -> tuple[Case, ...]:
             digits=True,
         ),
     )
+
+
+def _with_zeros(s: Sampler) -> Tensor:
+    """0, −0 and two ordinary numbers of both signs."""
+    ordinary = s.away_from(2)
+    return torch.cat([float64([0.0, -0.0]), ordinary])
+
+
+def large(s: Sampler) -> Tensor:
+    """Two values near ±1000, where exp would overflow in float32."""
+    return float64([-1000.0, 1000.0]) + s.uniform(2)

@@ -16,9 +16,8 @@ from autograder.grading.database import reading
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.records import Acceptance, Records, now
 from autograder.grading.result import Mark
-from autograder.grading.troubles import Trouble
 from autograder.grading.waiting import lines_of, was_read, with_verdicts
-from autograder.grading.words import counted, filled, printable
+from autograder.grading.words import Trouble, counted, filled, printable
 from autograder.learner.lesson import NoLesson
 
 EXIT_DONE, EXIT_FAILED = 0, 1

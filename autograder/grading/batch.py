@@ -23,7 +23,7 @@ from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.marking import How
 from autograder.grading.scores import Score, read_scores
-from autograder.grading.troubles import NameTrouble
+from autograder.grading.words import NameTrouble
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nbgrader.apps import NbGrader
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Application
 
-from autograder.grading.troubles import CannotWrite
+from autograder.grading.words import CannotWrite
 
 log = logging.getLogger("autograder.grading")
 

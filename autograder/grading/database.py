@@ -24,7 +24,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.orm import Session, selectinload
 
 from autograder.grading.course import how_to_prepare
-from autograder.grading.troubles import CannotWrite, NameTrouble, trouble_with
+from autograder.grading.words import CannotWrite, NameTrouble, trouble_with
 
 Given = TypeVar("Given")
 SECONDS_BETWEEN_TRIES = 0.2

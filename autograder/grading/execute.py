@@ -24,7 +24,7 @@ from autograder.grading.one_submission import grade
 from autograder.grading.policy.objects import not_to_be_allowed
 from autograder.grading.records import Seeds
 from autograder.grading.sanitising import course_of, sanitise
-from autograder.grading.troubles import Trouble
+from autograder.grading.words import Trouble
 from autograder.learner.lesson import NoLesson
 
 

@@ -29,8 +29,7 @@ from autograder.grading.scores import (
     read_scores,
     read_students,
 )
-from autograder.grading.troubles import Trouble
-from autograder.grading.words import the_names
+from autograder.grading.words import Trouble, the_names
 from autograder.grading.worksheets import Filled, NotItsTable, fill_canvas, fill_moodle
 from autograder.learner.lesson import NoLesson
 

@@ -23,8 +23,7 @@ from autograder.grading.flow import Place
 from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
 from autograder.grading.marking import How
 from autograder.grading.processes import refuse_without_gpu
-from autograder.grading.troubles import Trouble
-from autograder.grading.words import filled
+from autograder.grading.words import Trouble, filled
 from autograder.learner.lesson import NoLesson
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130

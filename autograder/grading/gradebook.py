@@ -34,8 +34,8 @@ from autograder.grading.database import open_gradebook, patiently
 from autograder.grading.kept_files import Replacement, fill, read_timestamp
 from autograder.grading.records import Acceptance, Draft, Records, new_record
 from autograder.grading.result import Result
-from autograder.grading.troubles import Busy, CannotWrite, NameTrouble, trouble_with
 from autograder.grading.waiting import not_read, with_verdicts
+from autograder.grading.words import Busy, CannotWrite, NameTrouble, trouble_with
 
 Given = TypeVar("Given")
 

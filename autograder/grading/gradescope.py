@@ -29,8 +29,7 @@ from autograder.grading.one_submission import Submission, close_boxes, grade
 from autograder.grading.records import Record, new_record
 from autograder.grading.result import Mark, Result
 from autograder.grading.scores import CellScore, Score
-from autograder.grading.troubles import Trouble
-from autograder.grading.words import filled
+from autograder.grading.words import Trouble, filled
 from autograder.learner.lesson import LessonFiles
 from autograder.learner.submitted_notebook import LARGEST
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import autograder
 from autograder.grading.box.outer_wall import make_folder, sweep
-from autograder.grading.troubles import Trouble
+from autograder.grading.words import Trouble
 
 _PR_SET_PDEATHSIG = 1
 _PRELOADED = ["autograder.grading.worker"]

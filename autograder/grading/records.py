@@ -22,7 +22,7 @@ from autograder.grading.course import checked_name
 from autograder.grading.kept_files import replace_file, sync_folder, write_new
 from autograder.grading.policy.concerns import names_a_line
 from autograder.grading.result import Result, from_plain
-from autograder.grading.troubles import CannotWrite, trouble_with
+from autograder.grading.words import CannotWrite, trouble_with
 
 FORMAT = 1
 SEED_BITS = 62

@@ -17,8 +17,7 @@ from autograder.grading.marking import How
 from autograder.grading.one_submission import close_boxes, grade
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.records import Records
-from autograder.grading.troubles import CannotWrite
-from autograder.grading.words import filled, the_names
+from autograder.grading.words import CannotWrite, filled, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson
 
 EXIT_SAME, EXIT_OTHER = 0, 1

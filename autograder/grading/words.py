@@ -1,4 +1,4 @@
-"""Names and sentences as they can be shown: a student may have chosen them."""
+"""Names and sentences as they can be shown (a student may have chosen them), and those that stop a command."""
 
 from __future__ import annotations
 
@@ -61,3 +61,60 @@ def _environment(is_page: bool) -> Environment:
 
 def _harmless(value: Any) -> Any:
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+class Trouble(Exception):
+    """Why a command ends before its work is done; `autograder` prints it, and no traceback."""
+
+    exit_status = 1
+
+    def __str__(self) -> str:
+        return "\n".join(map(printable, super().__str__().split("\n")))
+
+
+class CannotWrite(Trouble):
+    """Grades cannot be kept. Nothing was half-written."""
+
+
+class NameTrouble(CannotWrite):
+    """A student's name that no gradebook can hold: only this one submission is concerned."""
+
+
+class Busy(Trouble):
+    """Somebody else grades this course right now."""
+
+
+# Words of a database or of the system, and what to do about them.
+_SENTENCES = (
+    (
+        ("locked",),
+        "Somebody else keeps {where} to themselves. Close what has it open (another grading, "
+        "a database browser), then run the same command again: it goes on where it stopped.",
+    ),
+    (
+        ("readonly", "read-only", "permission denied", "not permitted"),
+        "You may read but not write {where}. Get the right to write, then grade again.",
+    ),
+    (
+        ("is full", "no space", "quota"),
+        "There is no room left for {where}. Make some, then run the same command again.",
+    ),
+    (
+        ("no such column", "undefinedcolumn"),
+        "An older nbgrader made {where}. Make a copy of it, then run `nbgrader db upgrade`.",
+    ),
+    (
+        ("not a database", "malformed"),
+        "A file is damaged: {where}. Put a copy of it back from your backup.",
+    ),
+)
+
+
+def trouble_with(where: str, said: object) -> CannotWrite:
+    """Why something could not be used or kept, from what the database or the system said of it."""
+    for words, sentence in _SENTENCES:
+        if any(word in str(said).lower() for word in words):
+            return CannotWrite(sentence.format(where=where))
+    return CannotWrite(
+        f"There is trouble with {where}: {said}. Once it works, run the same command again."
+    )

@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from autograder.grading.scores import LessonScore, Student
-from autograder.grading.troubles import Trouble
-from autograder.grading.words import listed, shown
+from autograder.grading.words import Trouble, listed, shown
 
 MOST_NAMED = 20
 READ_ONLY = "(read only)"

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from autograder.observation.syntax import called
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -93,11 +95,8 @@ def _statement(node: ast.stmt, place: int) -> Statement:
     for name, deferred in reads(node):
         (later if deferred else now).add(name)
     here = list(at_once(node))
-    stars = tuple(
-        str(n.module)
-        for n in here
-        if isinstance(n, ast.ImportFrom) and any(a.name == "*" for a in n.names)
-    )
+    imports = (n for n in here if isinstance(n, ast.ImportFrom))
+    stars = tuple(str(n.module) for n in imports if n.names[0].name == "*")  # it stands alone
     declared = {
         n for one in ast.walk(node) if isinstance(one, ast.Global | ast.Nonlocal) for n in one.names
     }
@@ -137,7 +136,7 @@ def _is_opaque(node: ast.AST) -> bool:
     """Code given as text, and magics that run a file: they may bind anything."""
     if not isinstance(node, ast.Call):
         return False
-    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    name = called(node)
     if name in ("run_line_magic", "run_cell_magic"):
         first = node.args[0] if node.args else None
         return isinstance(first, ast.Constant) and first.value in ("run", "load", "macro", "store")
@@ -250,10 +249,8 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[str]:
             if not isinstance(node.ctx, ast.Load):
                 yield from may_be(node.value)
         elif isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else None
-            if isinstance(node.func, ast.Attribute):
-                name = node.func.attr
-            if name is not None and (name in _CHANGES or name.endswith("_")):
+            name = called(node)
+            if name in _CHANGES or name.endswith("_"):
                 for part in (*_arguments(node), node.func):
                     yield from may_be(part)
             for keyword in node.keywords:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.observation.operators import registered
 from autograder.observation.syntax import (
     SAVING,
     bindings,
@@ -18,10 +17,22 @@ from autograder.observation.syntax import (
     codes_of,
     name_of,
     raises_not_implemented,
+    registered,
     without_inner_functions,
 )
 
 Place = tuple[int, str]  # the number of a line as the learner sees it, and its text
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where an expression stands: lines from 1, columns from 0, in bytes as Python counts them."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
 
 
 @dataclass

@@ -1,12 +1,24 @@
-"""Shows something that has both a text and an HTML form, in a notebook or in a terminal."""
+"""Shows something that has both a text and an HTML form, in a notebook or in a terminal; the little markup of sentences."""
 
 from __future__ import annotations
 
+import html
+import re
 import sys
 from dataclasses import dataclass
 from typing import Protocol
 
-from autograder.reporting import markup
+EMPHASIS = re.compile(r"\*(\S(?:[^*]*\S)?)\*")
+
+
+def as_html(text: str) -> str:
+    """HTML of a text with `code` and *emphasis*, as in widgets/static/shared.js; all else is shown as it stands."""
+    parts = html.escape(text, quote=False).split("`")
+    return "".join(
+        f"<code>{part}</code>" if i % 2 else EMPHASIS.sub(r"<em>\1</em>", part)
+        for i, part in enumerate(parts)
+    )
+
 
 CELL = 'style="text-align:left;vertical-align:top;padding:0.3em 0.8em"'
 
@@ -29,7 +41,7 @@ class Paragraph:
         return self.text
 
     def _repr_html_(self) -> str:
-        return f"<p>{markup.as_html(self.text)}</p>"
+        return f"<p>{as_html(self.text)}</p>"
 
 
 def is_rich() -> bool:

@@ -1,6 +1,6 @@
 """What the learner reads: the promises, one root cause with what was measured, one next step.
 
-How it looks is said in ``report_text`` and ``report_html``.
+How it looks is said in ``formats``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from autograder.contract.promises import Line
 from autograder.exercises import find
 from autograder.explaining.pages import TITLES
 from autograder.judging.finding import Finding
-from autograder.reporting.report_html import as_html
-from autograder.reporting.report_text import Numbers, aligned, as_text
+from autograder.reporting.formats import Numbers, aligned, as_html, as_text
 from autograder.reporting.walk_place import place_of_finding
 
 

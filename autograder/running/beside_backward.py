@@ -14,8 +14,7 @@ from torch._library.custom_ops import _maybe_get_opdef
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.library import CustomOpDef
 
-from autograder.contract.differentiation import as_tuple, copied
-from autograder.contract.transforms import BATCH, transformed
+from autograder.contract.differentiation import BATCH, as_tuple, copied, transformed
 from autograder.observation.observation import Answer, Question
 from autograder.running.submission import fresh_arguments
 from autograder.running.watching import PlainMode

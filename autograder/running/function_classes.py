@@ -17,8 +17,7 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 from torch.autograd.function import once_differentiable
 
-from autograder.observation.operators import registered
-from autograder.observation.syntax import codes_of
+from autograder.observation.syntax import codes_of, registered
 
 METHODS = ("forward", "backward", "vjp", "setup_context")
 MOST_NODES = 2000  # of a graph that are looked at

@@ -19,15 +19,14 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
+from autograder.observation.source import Span
 from autograder.running.watching import Framed
 
 LARGEST = 4096  # elements of a tensor; larger ones are not followed
 MOST = 2000  # operations
 
 Array = np.ndarray[Any, Any]
-_PICKS = frozenset(
-    {"where", "masked_fill"}
-)  # pointwise, and each number is taken from one argument
+_PICKS = frozenset({"where", "masked_fill"})  # each number is that of one argument
 
 
 @dataclass
@@ -110,7 +109,7 @@ class Operation:
         whose maximum is anywhere: in place of each number stands its rank.
         """
         places = [each for each in self.given if not isinstance(each, Number)]
-        ranked = iter([place and place.ranked() for place in places])
+        ranked = (place and place.ranked() for place in places)
         leaves: list[Any] = []
 
         def stand_in(tensor: Tensor) -> Any:
@@ -141,17 +140,6 @@ class Origin:
     value: float
     operation: Operation
     sources: list[Number]
-
-
-@dataclass(frozen=True)
-class Span:
-    """Where an expression stands: lines from 1, columns from 0, in bytes as Python counts them."""
-
-    file: str
-    line: int
-    end_line: int
-    column: int
-    end_column: int
 
 
 def span_of(frame: FrameType) -> Span | None:
@@ -247,8 +235,8 @@ class Operations(Framed):
         return found
 
     def _sources(self, operation: Operation, which: int, flat: int) -> list[Number]:
-        index = np.unravel_index(flat, operation.made[which].shape)
-        order, given = operation.order, operation.given
+        shape, order, given = operation.made[which].shape, operation.order, operation.given
+        index = np.unravel_index(flat, shape)
         if torch.Tag.pointwise in operation.call[0].tags and operation.name not in _PICKS:
             return [_element(each, index, order) for each in given if each is not None]
         numbers = [each for each in given if isinstance(each, Number)]
@@ -260,8 +248,8 @@ class Operations(Framed):
             for element in slope.reshape(-1).nonzero().reshape(-1)
         ]
         if not found and not numbers and len(places) == 1 and places[0] is not None:
-            alike = operation.tensors[0].shape == operation.made[which].shape  # x.int()
-            return [_element(places[0], index, order)] if alike else []
+            # x.int() has no derivative.
+            return [_element(places[0], index, order)] * (operation.tensors[0].shape == shape)
         return found or numbers  # x[mask] = number
 
 

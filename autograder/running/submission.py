@@ -16,8 +16,8 @@ from torch.autograd import Function
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
-from autograder.observation.operators import operator_of
-from autograder.observation.unseen import dense, is_unseen
+from autograder.observation.snapshot import dense, is_unseen
+from autograder.observation.syntax import operator_of
 from autograder.running.containment import contained
 from autograder.running.function_classes import codes_of_methods, files_of
 from autograder.running.trace import record

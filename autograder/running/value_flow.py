@@ -18,12 +18,12 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from autograder.observation.observation import Answer, Question
+from autograder.observation.source import Span
 from autograder.running.operations import (
     LARGEST,
     Array,
     Operation,
     Place,
-    Span,
     name_of,
     placed,
     recorded,

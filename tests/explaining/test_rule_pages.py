@@ -10,7 +10,7 @@ from setuptools import Distribution
 from autograder import explain
 from autograder.__main__ import EXIT_PASSED, EXIT_USAGE, main
 from autograder.contract.promises import PROMISES
-from autograder.explaining.pages import PAGES, TITLES, page, reading
+from autograder.explaining.pages import PAGES, TITLES, as_text, page
 from tests.explaining import rule_pages as pages
 
 # The mended code would be the solution of an exercise of the course.
@@ -82,14 +82,14 @@ def test_a_terminal_gets_text_without_markup_and_the_code_as_it_is(rule, capsys)
 
 
 def test_prose_is_wrapped_and_keeps_its_lists():
-    text = reading.as_text(
+    text = as_text(
         "# T\n\nSome **bold** words and a [link](https://x.org).\n\n- one `two`\n- *three*\n", 24
     )
     assert text == "T\n=\n\nSome bold words and a\nlink.\n\n- one two\n- three"
 
 
 def test_stars_in_code_and_formulas_are_no_emphasis():
-    assert reading.as_text("a `x**3` and b * c * d and `y * z`") == "a x**3 and b * c * d and y * z"
+    assert as_text("a `x**3` and b * c * d and `y * z`") == "a x**3 and b * c * d and y * z"
 
 
 def test_a_notebook_gets_markdown_and_text_beside_it(monkeypatch):

@@ -18,7 +18,7 @@ from autograder.grading.course import open_course
 from autograder.grading.gradebook import Writer
 from autograder.grading.kept_files import read_timestamp
 from autograder.grading.safe_text import said_as_markdown
-from autograder.grading.troubles import CannotWrite, NameTrouble
+from autograder.grading.words import CannotWrite, NameTrouble
 from tests.grading.gradebooks import (
     CONFIG,
     DUE,

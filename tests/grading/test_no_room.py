@@ -17,7 +17,7 @@ import pytest
 
 from autograder.grading.course import open_course
 from autograder.grading.gradebook import Writer
-from autograder.grading.troubles import CannotWrite
+from autograder.grading.words import CannotWrite
 from tests.grading.gradebooks import contents, hand_in, make_course, result, tree
 
 SIZE = 1_500_000  # bytes of the disk that gets full

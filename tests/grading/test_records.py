@@ -13,7 +13,7 @@ import pytest
 
 from autograder.grading.records import Records, Seeds, new_record
 from autograder.grading.result import Mark, Result
-from autograder.grading.troubles import CannotWrite
+from autograder.grading.words import CannotWrite
 from tests.grading.gradebooks import all_records
 
 LESSON = "01_doubling"

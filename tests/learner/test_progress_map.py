@@ -2,8 +2,8 @@
 
 import pytest
 
+from autograder.learner.progress import ProgressMap
 from autograder.learner.progress_file import Answer, ExerciseRecord, Progress, QuizRecord
-from autograder.learner.progress_map import ProgressMap
 
 LESSONS = {"01_template": ("Square", "Clip"), "02_sigmoid": ("MySigmoid",)}
 BEGUN = ExerciseRecord(attempts=1, kept=("values",), promises=("values", "gradients"))

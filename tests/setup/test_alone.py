@@ -15,7 +15,7 @@ import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 
-from autograder.learner.place import DRIVE, KAGGLE, find_place
+from autograder.learner.environment import DRIVE, KAGGLE, find_place
 from lessons.alone import FIRST_CELL, alone, opened_in, release
 from tests.setup.conftest import ROOT
 from tests.setup.test_wheel import link, needed, run

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from autograder.contract.promises import Line
 from autograder.exercises import MODULES, lesson_exercises
-from autograder.learner.progress import record_check
-from autograder.learner.progress_map import BEGUN, COMPLETE, TO_DO
+from autograder.learner.progress import BEGUN, COMPLETE, TO_DO, record_check
 from widgets.figures import course_map
 from widgets.figures.course_map import STATIONS, drawing, state_of_lesson
 

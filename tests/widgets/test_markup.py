@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.reporting.markup import as_html
+from autograder.reporting.display import as_html
 
 # Also what the browser must make of it: see tests/browser/widgets/test_quiz_player.py.
 CASES = [

@@ -4,8 +4,7 @@ import html
 import itertools
 
 from autograder.exercises import lesson_exercises
-from autograder.learner.progress import load
-from autograder.learner.progress_map import BEGUN, COMPLETE, TO_DO, state_of
+from autograder.learner.progress import BEGUN, COMPLETE, TO_DO, load, state_of
 from widgets.figure import palette, show_drawing
 
 # Lesson → its title, and what one can do after it.

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.double_backward import derivatives
-from autograder.exercises.double_backward.derivatives import left_behind
+from autograder.exercises.double_backward import higher_orders
+from autograder.exercises.double_backward.higher_orders import left_behind
 from autograder.observation.compare import close, show, show_apart
 from autograder.observation.observation import Named
 
@@ -128,5 +128,5 @@ GRADIENT_PENALTY = Exercise(
             _training, _trains, needs=("output_value", f"scenario {_FINITE}"), given=("x", "weight"),
         ),
     ),
-    sentences=derivatives.SENTENCES + sentences_beside(__file__),
+    sentences=higher_orders.SENTENCES + sentences_beside(__file__),
 )  # fmt: skip

@@ -11,8 +11,8 @@ from torch import Tensor
 from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
 from autograder.exercises.checkpointing.measuring import Largest, called_from
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.double_backward import derivatives
-from autograder.exercises.double_backward.derivatives import left_behind
+from autograder.exercises.double_backward import higher_orders
+from autograder.exercises.double_backward.higher_orders import left_behind
 from autograder.observation.compare import both, close
 from autograder.observation.observation import Named
 from autograder.running.function_classes import instead_of_backward
@@ -147,5 +147,5 @@ HVP = Exercise(
             needs=("output_value", f"scenario {_PASSES}"), given=("unknowns",),
         ),
     ),
-    sentences=derivatives.SENTENCES + sentences_beside(__file__),
+    sentences=higher_orders.SENTENCES + sentences_beside(__file__),
 )  # fmt: skip

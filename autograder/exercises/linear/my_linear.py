@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
+from typing import Any
 
-from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import kept
-from autograder.exercises.linear.reduction_cases import _large_layer, _layer
+import torch.nn.functional as F
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.exercises.common_cases import cases_of, float64, kept
+
+
+def _drawn(s: Sampler, *x: int, out: int, bias: Any = True) -> tuple[Any, ...]:
+    """x of the given shape; ``bias`` True: a tensor, False: left out, None: passed as None."""
+    given = s.normal(*x), s.normal(out, x[-1])
+    return (*given, s.normal(out)) if bias else (*given, None) if bias is None else given
+
+
+layer = cases_of(_drawn)
+
+
+def large_layer(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+    ends = float64([[-1000.0, 1000.0, 0.0], [1000.0, 500.0, -1000.0]])
+    return ends + s.uniform(2, 3), s.normal(4, 3), s.normal(4)
+
 
 MY_LINEAR = Exercise(
     name="MyLinear",
@@ -15,10 +32,10 @@ MY_LINEAR = Exercise(
     signature="(x, weight, bias=None)",
     reference=lambda x, weight, bias=None: F.linear(x, weight, bias),
     cases=(
-        _layer("a batch of vectors", 4, 3, out=2),
-        _layer("without a bias", 2, 5, out=3, bias=False),
-        _layer("a batch of vectors, more outputs than inputs", 3, 2, out=4),
-        _layer(
+        layer("a batch of vectors", 4, 3, out=2),
+        layer("without a bias", 2, 5, out=3, bias=False),
+        layer("a batch of vectors, more outputs than inputs", 3, 2, out=4),
+        layer(
             "bias=None passed as an argument",
             3,
             2,
@@ -28,13 +45,13 @@ MY_LINEAR = Exercise(
             advice="bias may be left out, or passed as None: ask `bias is None` in forward, and answer with "
             "None in its place.",
         ),
-        _layer("two batch dimensions", 2, 3, 4, out=5, role="batch"),
-        _layer("a single vector, no batch dimension", 4, out=3, role="batch"),
-        _layer("two batch dimensions and no bias", 3, 2, 4, out=2, bias=False, role="batch"),
-        _layer("three batch dimensions", 2, 1, 3, 2, out=4, role="batch"),
-        _layer("an empty batch", 0, 3, out=2, role="empty"),
-        _layer("an empty batch of matrices", 2, 0, 3, out=4, role="empty"),
-        Case("inputs of ±1000", _large_layer, role="extreme"),
+        layer("two batch dimensions", 2, 3, 4, out=5, role="batch"),
+        layer("a single vector, no batch dimension", 4, out=3, role="batch"),
+        layer("two batch dimensions and no bias", 3, 2, 4, out=2, bias=False, role="batch"),
+        layer("three batch dimensions", 2, 1, 3, 2, out=4, role="batch"),
+        layer("an empty batch", 0, 3, out=2, role="empty"),
+        layer("an empty batch of matrices", 2, 0, 3, out=4, role="empty"),
+        Case("inputs of ±1000", large_layer, role="extreme"),
     ),
     budget=kept(0, 1),
     budget_words="x and weight; no gradient needs the numbers of the bias",

@@ -5,13 +5,11 @@ autograd, of every order, are those of the backward that the lesson states.
 """
 
 from autograder.exercises.ste.binarize import BINARIZE
-from autograder.exercises.ste.clip_gradient import CLIP_GRADIENT
+from autograder.exercises.ste.changed_gradients import CLIP_GRADIENT, GRADIENT_REVERSAL
 from autograder.exercises.ste.fake_quantize import FAKE_QUANTIZE
-from autograder.exercises.ste.gradient_reversal import GRADIENT_REVERSAL
 from autograder.exercises.ste.gumbel_softmax import GUMBEL_SOFTMAX
 from autograder.exercises.ste.learned_scale import LEARNED_SCALE
-from autograder.exercises.ste.round_ste import ROUND_STE
-from autograder.exercises.ste.sign_ste import SIGN_STE
+from autograder.exercises.ste.staircases import ROUND_STE, SIGN_STE
 
 EXERCISES = (
     ROUND_STE,

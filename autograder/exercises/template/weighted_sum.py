@@ -17,8 +17,7 @@ from autograder.contract.exercise import (
     Scenario,
     sentences_beside,
 )
-from autograder.exercises.common_cases import kept
-from autograder.exercises.template.far_values import large
+from autograder.exercises.common_cases import kept, large
 
 
 def _errors_for_parameters(weighted_sum: Callable[..., Any], s: Sampler) -> dict[str, Any]:

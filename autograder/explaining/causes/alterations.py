@@ -12,8 +12,7 @@ from torch import Tensor
 
 from autograder.contract.references import expect
 from autograder.explaining.causes.precision import constant
-from autograder.explaining.causes.regions import cases_apart
-from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen, at_hand
+from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen, at_hand, cases_apart
 from autograder.observation.compare import close, number, ratio
 from autograder.running.value_flow import ancestors
 

@@ -15,8 +15,7 @@ from autograder.contract.references import expected_upstream
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import Departure, doubtful
 from autograder.explaining.causes.edits import edit
-from autograder.explaining.causes.regions import where_only
-from autograder.explaining.causes.results import Reason, Result, Seen, departure_of
+from autograder.explaining.causes.results import Reason, Result, Seen, departure_of, where_only
 from autograder.explaining.example_answers import known_answers
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from autograder.explaining.causes import alterations, on_the_way, regions
+from autograder.explaining.causes import alterations, on_the_way, results
 from autograder.explaining.causes.arguments import (
     missing_gradient,
     number_made,
@@ -113,7 +113,7 @@ def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
 VALUES: Sequence[_Reason] = (
     kept_in_half, on_the_way.over_no_dimension, alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.one_number,
     alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
-    summed_otherwise, on_the_way.departed, on_the_way.first_wrong, regions.in_one_region, regions.in_some_cases,
+    summed_otherwise, on_the_way.departed, on_the_way.first_wrong, results.in_one_region, results.in_some_cases,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.

@@ -6,18 +6,18 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 import weakref
 from dataclasses import asdict
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 
 from autograder.grading.box import bundle, outer_wall
 from autograder.grading.box.inside import frames
 from autograder.grading.box.inside.warm import ENDED
 from autograder.grading.box.job import NOT_REACHED, Job, Limits, Lost, Outcome, Run, Said, Walls
-from autograder.grading.troubles import Trouble
+from autograder.grading.words import Trouble
 
 _START = 120.0  # seconds until the warm process has to be there
 _GRACE = 5.0  # seconds beyond a limit until what does not end is ended
@@ -43,13 +43,10 @@ class Box:
     A box whose warm process is gone (killed, out of memory) builds itself anew for the next job.
     """
 
-    def __init__(
-        self, limits: Limits | None = None, walls: Walls | None = None,
-        device: str = "cpu",
-    ):  # fmt: skip
+    def __init__(self, limits: Limits | None = None, walls: Walls | None = None, device: str = "cpu"):  # fmt: skip
         self.limits, self.walls = limits or Limits(), walls or Walls()
         self._device = device
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._folder: outer_wall.Folder | None = None
 
@@ -76,9 +73,9 @@ class Box:
         command, environment = self._command(made, theirs.fileno())
         with ours, theirs, open(log, "wb") as errors:
             try:
-                self._process = subprocess.Popen(
-                    command, env=environment, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL, stderr=errors, cwd="/", start_new_session=True,
+                self._process = Popen(
+                    command, env=environment, pass_fds=[theirs.fileno()], stdin=DEVNULL,
+                    stdout=DEVNULL, stderr=errors, cwd="/", start_new_session=True,
                 )  # fmt: skip
             except OSError as error:
                 raise CannotStart(f"{command[0]} could not be started: {error.strerror}") from error
@@ -150,8 +147,7 @@ class Box:
         """
         self.start()  # building the box is nobody's time
         outcome, began = Outcome(), time.monotonic()
-        deadline = began + self.limits.seconds
-        attempts = 1
+        deadline, attempts = began + self.limits.seconds, 1
         for _ in range(len(job.steps) + _ATTEMPTS - 1):
             left_out = frozenset(outcome.lost) | frozenset(outcome.answers)
             try:
@@ -168,9 +164,8 @@ class Box:
             index, lost = stopped
             outcome.lost[index] = lost
             if time.monotonic() > deadline:
-                for later in range(index + 1, len(job.steps)):
-                    if later not in outcome.answers:
-                        outcome.lost.setdefault(later, NOT_REACHED)
+                for later in {*range(index + 1, len(job.steps))} - outcome.answers.keys():
+                    outcome.lost.setdefault(later, NOT_REACHED)
                 break
         outcome.seconds = time.monotonic() - began
         return outcome
@@ -273,9 +268,7 @@ class Box:
         return f"exit status {code}" if code else ""
 
 
-def _end(
-    process: subprocess.Popen[bytes], control: socket.socket, folder: outer_wall.Folder
-) -> None:
+def _end(process: Popen[bytes], control: socket.socket, folder: outer_wall.Folder) -> None:
     """End a box; a process that was forked from ours and ends leaves it alone."""
     if os.getpid() != folder.owner:
         return

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.differentiation import BATCH, transformed
 from autograder.contract.measured import Measured
 from autograder.contract.references import applied
-from autograder.contract.transforms import BATCH, transformed
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import as_ever, at_fault, problem

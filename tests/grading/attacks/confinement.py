@@ -94,7 +94,7 @@ REACHES: tuple[Reach, ...] = (
     Reach("a peer's notebook through a link", "os.symlink('<root>/submitted/ben/01_two/01_two.ipynb', 'mine.txt')\n"
           "with open('mine.txt') as file:\n    return file.read()", secret=True),
     Reach("who else is there", "return os.listdir('<root>/submitted')"),
-    Reach("the answers of the exercises", "with open('<repository>/autograder/exercises/sigmoid/my_sigmoid.py') as file:\n"
+    Reach("the answers of the exercises", "with open('<repository>/autograder/exercises/sigmoid/activations.py') as file:\n"
           "    return 'reference' in file.read()"),
     Reach("the course's solutions", "return os.listdir('<repository>/solutions')"),
     Reach("the accounts", "with open('/etc/passwd') as file:\n    return 'root:' in file.read()"),

@@ -1,4 +1,4 @@
-"""Experiments on derivatives of higher order."""
+"""Cube and MyExp of lesson 05, and the experiment on derivatives of higher order that both have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Cause, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.exercises.common_cases import ONE_TENSOR, elementwise_cases, fixed, kept
 from autograder.observation.compare import both, close, show
 
 SENTENCES = sentences_beside(__file__)
@@ -66,3 +67,57 @@ def derivatives_up_to(order: int, reference: Callable[[Tensor], Tensor], words: 
 def left_behind(leaves: dict[str, Tensor]) -> list[str]:
     """The names of the leaves with a .grad, which ``.backward()`` fills and the caller's optimiser reads."""
     return [name for name, leaf in leaves.items() if leaf.grad is not None]
+
+
+CUBE = Exercise(
+    name="Cube",
+    lesson="05_double_backward",
+    summary="x³, element by element; the first, second and third derivatives are right.",
+    signature="(x)",
+    reference=lambda x: x**3,
+    cases=elementwise_cases(),
+    budget=kept(0),
+    budget_words=ONE_TENSOR,
+    hints=(
+        "Write backward for the first derivative as always. For the second one torch differentiates "
+        "the lines of your backward: which tensors in them does it have to know the history of?",
+        "Save x itself and nothing made from it. 3x² is then computed in backward, where autograd can "
+        "watch it when a further derivative is wanted.",
+        "ctx.save_for_backward(x) in forward; in backward: x, = ctx.saved_tensors and return "
+        "grad_output * 3 * x**2.",
+    ),
+    scenarios=(derivatives_up_to(3, lambda x: x**3, "the third derivative is right"),),
+    sentences=SENTENCES,
+)
+
+
+# Not +1000: e¹⁰⁰⁰ is infinite, value and slope alike.
+_FAR = Case(
+    "very small and very large inputs in float32",
+    fixed([-1000.0, -100.0, -30.0, -5.0, 0.0, 5.0, 30.0, 80.0]),
+    role="extreme",
+    digits=True,
+)
+
+MY_EXP = Exercise(
+    name="MyExp",
+    lesson="05_double_backward",
+    summary="eˣ, element by element; derivatives of any order are right.",
+    signature="(x)",
+    reference=torch.exp,
+    cases=(*(case for case in elementwise_cases() if case.role != "extreme"), _FAR),
+    budget=kept(0),
+    budget_words=ONE_TENSOR,
+    hints=(
+        "Which function has itself as its derivative? Then what is the only tensor that backward needs, "
+        "and has forward made it anyway?",
+        "Save the output, exactly the tensor that forward returns. When the second derivative is "
+        "wanted, torch knows that this tensor came out of MyExp.",
+        "y = torch.exp(x); ctx.save_for_backward(y); return y. In backward: return grad_output * "
+        "y.",
+    ),
+    scenarios=(
+        derivatives_up_to(5, torch.exp, "the third, fourth and fifth derivatives are right"),
+    ),
+    sentences=SENTENCES,
+)

@@ -1,0 +1,134 @@
+"""BatchNorm and LayerNorm of lesson 09, and what they share: the reference, a weight and a bias for each column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise, Sampler, bytes_of
+from autograder.exercises.common_cases import cases_of, float64
+
+
+def normalised(x: Tensor, weight: Tensor, bias: Tensor, eps: float, dim: int) -> Tensor:
+    """(x − mean) / √(biased variance + eps) along ``dim``, times weight, plus bias.
+
+    Written out: F.batch_norm refuses a batch of one, and F.layer_norm an empty row.
+    """
+    centred = x - x.mean(dim, keepdim=True)
+    variance = (centred * centred).mean(dim, keepdim=True)
+    return centred / torch.sqrt(variance + eps) * weight + bias
+
+
+def _drawn(s: Sampler, *shape: int, eps: float = 1e-5) -> tuple[Any, ...]:
+    """x of this shape, with columns of other means and spreads; weight and bias of its last size."""
+    x, columns = s.normal(*shape), shape[-1:]
+    x = x * s.uniform(*columns, low=0.5, high=2.0) + s.normal(*columns)
+    return x, s.away_from(*columns, gap=0.3), s.normal(*columns), eps
+
+
+layer = cases_of(_drawn)
+
+
+def with_values(rows: list[list[float]], eps: float = 1e-5) -> Any:
+    """Arguments with these rows as x."""
+
+    def make(s: Sampler) -> tuple[Any, ...]:
+        x = float64(rows)
+        return x, s.away_from(x.shape[1], gap=0.3), s.normal(x.shape[1]), eps
+
+    return make
+
+
+_ROOM = 2  # numbers a channel beside x̂: the mean and one over the spread
+
+BATCH_NORM = Exercise(
+    name="BatchNorm",
+    lesson="09_layers",
+    summary="Each column of x (N, C) normalised over the batch, times weight, plus bias; biased variance.",
+    signature="(x, weight, bias, eps)",
+    reference=lambda x, weight, bias, eps: normalised(x, weight, bias, eps, 0),
+    cases=(
+        layer("a batch of vectors", 4, 3),
+        layer("a batch of wider vectors", 5, 6, eps=1e-3),
+        layer("a large eps", 5, 2, eps=0.5),
+        layer("a single channel", 6, 1, eps=1e-3),
+        Case(
+            "a channel that is the same in every row",
+            with_values([[2.0, 1.0], [2.0, -1.0], [2.0, 0.5]], eps=0.1),
+            role="special",
+            advice="Its variance is 0, and eps alone stands below the root: everything stays finite, and x̂ is 0.",
+        ),
+        layer("no channels", 3, 0, role="empty"),
+        Case(
+            "channels far from 0, in float32",
+            with_values([[500.25, -800.0], [501.5, -801.75], [499.0, -800.5], [500.5, -799.25]]),
+            role="extreme",
+            advice="Subtract the mean first, and square then: E[x²] − E[x]² takes two large numbers from one another.",
+        ),
+    ),
+    budget=lambda args, outputs: (
+        bytes_of(args[0], args[1]) + _ROOM * args[0].shape[-1] * args[0].element_size()
+    ),
+    budget_words="x or x̂, two numbers a channel, and weight",
+    second_order="right-or-refused",
+    hints=(
+        "Write x̂ = (x − mean) / s with s = √(variance + eps). The gradients for weight and bias are sums over the "
+        "batch, as in MyLinear. For x, count the ways: xᵢ changes its own x̂ᵢ, and through mean and s "
+        "every other one of its column.",
+        "With h = g·weight, the gradient for x̂: through its own x̂ᵢ comes h / s. The mean takes the mean of h "
+        "away, and s takes the part of h along x̂ away. What is left has mean 0 and no part along x̂. A "
+        "column must not change when a constant is added to it, so its gradient adds up to 0: test that.",
+        "With h = grad_output * weight: grad_x = (h - h.mean(0) - x_hat * (h * x_hat).mean(0)) / s; grad_weight = "
+        "(grad_output * x_hat).sum(0); grad_bias = grad_output.sum(0); None for eps. If x̂ or s is saved, begin with "
+        "if torch.is_grad_enabled(): raise RuntimeError(…). If x is saved, compute both again instead.",
+    ),
+)
+
+
+LAYER_NORM = Exercise(
+    name="LayerNorm",
+    lesson="09_layers",
+    summary="Each row of x (…, D) normalised over the last dimension, times weight, plus bias; biased variance.",
+    signature="(x, weight, bias, eps)",
+    reference=lambda x, weight, bias, eps: normalised(x, weight, bias, eps, -1),
+    cases=(
+        layer("a batch of vectors", 3, 4),
+        layer("a batch of longer vectors", 2, 6, eps=1e-3),
+        layer("a batch of sequences", 2, 3, 5, role="batch"),
+        layer("a large eps", 2, 6, eps=0.5),
+        Case(
+            "a row whose elements are all the same",
+            with_values([[2.0, 2.0, 2.0], [0.5, 1.0, -1.0]], eps=0.1),
+            role="special",
+            second=True,
+            advice="Its variance is 0, and eps alone stands below the root: everything stays finite, and x̂ is 0.",
+        ),
+        layer("a single vector, no batch dimension", 5, role="batch"),
+        layer("three batch dimensions", 2, 1, 3, 4, role="batch"),
+        layer("an empty batch", 0, 3, role="empty"),
+        layer("an empty batch of sequences", 2, 0, 4, role="empty"),
+        Case(
+            "rows far from 0, in float32",
+            with_values([[500.25, 501.5, 499.0, 500.5], [-800.0, -801.75, -800.5, -799.25]]),
+            role="extreme",
+            advice="Subtract the mean first, and square then: E[x²] − E[x]² takes two large numbers from one another.",
+        ),
+    ),
+    budget=lambda args, outputs: (
+        bytes_of(args[0], args[1])
+        + 2 * (args[0].numel() // max(1, args[0].shape[-1])) * args[0].element_size()
+    ),
+    budget_words="x, two numbers a row, and weight",
+    hints=(
+        "The same three terms as in BatchNorm, along the last dimension, where mean and spread belong to a row. "
+        "Weight and bias serve all rows: over which dimensions are their gradients summed, when x has three?",
+        "What forward computes on the way to its output is a constant for the second derivative. Save x itself and "
+        "compute mean, s and x̂ again in backward. With h = g·weight the mean of h and the mean of h·x̂, both "
+        "along dim −1, go away. Gradients of weight and bias: flatten all rows first, reshape(-1, D).",
+        "With h = grad_output * weight: grad_x = (h - h.mean(-1, keepdim=True) - x_hat * (h * x_hat).mean(-1, keepdim=True))"
+        " / s; grad_weight = (grad_output * x_hat).reshape(-1, D).sum(0); grad_bias = grad_output.reshape(-1, D).sum(0); "
+        "each only where it is needed, and None for eps.",
+    ),
+)
