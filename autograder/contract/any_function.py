@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -104,8 +104,11 @@ def given(inputs: Any) -> Given:
     if any(other != spec for _, other in flat):
         raise ValueError("all sets of inputs must be nested in the same way.")
     wants = [_wanted(row) for row in rows]
-    if not all(wants):
-        raise ValueError("at least one of the inputs must be a dense floating-point tensor.")
+    for row, wanted in zip(rows, wants, strict=True):
+        if not wanted:  # nothing that can be moved: what could be differentiated stays open
+            row[:] = [replace(a, wanted=True) if isinstance(a, Unseen) else a for a in row]
+        if not wanted and not any(isinstance(a, Unseen) for a in row):
+            raise ValueError("at least one of the inputs must be a floating-point tensor.")
 
     def names(of: Sequence[str]) -> list[str]:
         if spec is None:
@@ -154,6 +157,7 @@ def exercise_for(
     compared = terms.reference is not None
     # The gradient of a surrogate is one that somebody means; of its derivative nobody spoke.
     asked = terms.second_order or (terms.second_order is None and terms.surrogate is None)
+    asked = asked and any(inputs.wants)
     dtypes = terms.dtypes if terms.dtypes is not None else (torch.float32,) * compared
     plain = all(
         isinstance(a, Tensor | int | float | str | None) for args in inputs.sets for a in args

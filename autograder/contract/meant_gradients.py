@@ -44,8 +44,8 @@ class Nature:
 
     def excuses(
         self, upstream: Sequence[Tensor | None], off: Mapping[int, tuple[Tensor, Tensor]]
-    ) -> str:
-        """STEPS, IDENTITY or "": what makes gradients that are no derivatives meant ones.
+    ) -> dict[int, str]:
+        """STEPS or IDENTITY by position: those gradients that may be meant to be no derivatives.
 
         off  by position: the gradient that backward gives, and the derivative
         """
@@ -53,10 +53,10 @@ class Nature:
             if (handed := self._handed) is not None:
                 # To what is handed on as one output, another output's upstream gradient is nothing.
                 without = [p for p, place in handed.items() if upstream[place] is None]
-                return "" if any(p in off for p in without) else IDENTITY
-            return STEPS if any(self._leads(p, upstream, *both) for p, both in off.items()) else ""
+                return {} if any(p in off for p in without) else dict.fromkeys(off, IDENTITY)
+            return {p: STEPS for p, both in off.items() if self._leads(p, upstream, *both)}
         except Exception:  # a forward that stops elsewhere is not known there
-            return ""
+            return {}
 
     @cached_property
     def _handed(self) -> dict[int, int] | None:
@@ -239,15 +239,17 @@ def _other(value: Any) -> Any:
 class OwnGradient(Measured):
     """The submission's backward as its own reference: the same in every layout, call and combination.
 
-    values  what the outputs are compared with
-    linear  of a backward that is not linear in grad_output, the linear one that it should be
+    values    what the outputs are compared with
+    linear    of a backward that is not linear in grad_output, the linear one that it should be
+    measured  positions of arguments whose gradients nothing excuses: those are the derivatives
     """
 
     def __init__(
-        self, own: Measured, values: Callable[..., Any] | None = None, linear: bool = True
-    ):
+        self, own: Measured, values: Callable[..., Any] | None = None, linear: bool = True,
+        measured: frozenset[int] = frozenset(),
+    ):  # fmt: skip
         super().__init__(own.call, own.eps, own.stop)
-        self.right, self.linear = values, linear
+        self.right, self.linear, self.measured, self.known = values, linear, measured, own.known
 
     def run(self, args: tuple[Any, ...]) -> Run:
         return _OwnRun(self, args)
@@ -275,5 +277,9 @@ class _OwnRun(Run):
         return [o for o in made if isinstance(o, Tensor) and not is_differentiable(o)]
 
     def gradients(self, wanted: Sequence[int], grads: Sequence[Any]) -> Sequence[Tensor]:
+        exact = [p for p in wanted if p in self.measured.measured]
+        found = dict(zip(exact, super().gradients(exact, grads), strict=True))
+        meant = [p for p in wanted if p not in found]
         self.draws.again()
-        return self.measured.linearised(self.args, wanted, grads)
+        found |= zip(meant, self.measured.linearised(self.args, meant, grads), strict=True)
+        return [found[p] for p in wanted]

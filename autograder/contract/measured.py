@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,20 +19,12 @@ from autograder.contract.differences import (
     unit_directions,
 )
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of
+from autograder.contract.ending import errors_only
 from autograder.observation.compare import close, coarse_dtype
 
 MOST = 1000  # elements of one argument that are moved, each with four calls of forward
 MOST_NUMBERS = 2_000_000  # slopes that are kept of one argument
 MOST_TWICE = 40  # elements that are moved for a second derivative, each with four calls of backward
-
-
-@contextlib.contextmanager
-def _no_exit() -> Iterator[None]:
-    """Nothing that is measured ends the program that asks."""
-    try:
-        yield
-    except SystemExit as end:
-        raise RuntimeError("the program is ended") from end
 
 
 class Measured:
@@ -67,7 +58,7 @@ class Measured:
         """What one call is: its outputs, and its gradients when they are asked for."""
         return Run(self, args)
 
-    @_no_exit()
+    @errors_only()
     def values(self, args: Sequence[Any]) -> Any:
         """What forward gives for copies of the arguments: leaves that require grad where these do."""
         with torch.enable_grad():
@@ -88,7 +79,7 @@ class Measured:
 
         return computes_in(values, flat_of(target))
 
-    @_no_exit()
+    @errors_only()
     def gradients(
         self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
     ) -> tuple[Tensor, ...]:
@@ -139,15 +130,14 @@ class Measured:
                 values[place] = values[place] + 6 * (leaves[place] * d).conj()
         return tuple(values), tuple(run.errors[place] for place in range(len(leaves)))
 
-    def slopes(self, values: Callable[[Tensor], Tensor], leaf: Tensor) -> _Placed:
-        """The slopes of a function of one tensor, given flat; nan where it stops for a moved one."""
-        shape = values(flat_of(leaf)).shape
+    def slopes(self, values: Callable[[Tensor], Tensor], leaf: Tensor, made: Tensor) -> _Placed:
+        """The slopes of a function of one tensor, given flat, that gives ``made``; nan where it stops."""
 
         def known(flat: Tensor) -> Tensor:
             try:
                 return values(flat)
             except Exception:  # beyond its domain: a probability above 1
-                return torch.full(shape, math.nan, dtype=torch.float64)
+                return torch.full_like(made, math.nan)
 
         at = flat_of(leaf)
         precision = precision_of(known, at, self.dtype)
@@ -187,7 +177,7 @@ class Run:
         self.outputs: tuple[Any, ...] = ()
         self.errors: dict[int, Tensor] = {}
 
-    @_no_exit()
+    @errors_only()
     def forward(self) -> list[Tensor]:
         """Fills the outputs; gives those of them that carry no gradient."""
         with torch.enable_grad():
@@ -222,7 +212,7 @@ class Run:
         )  # another forward runs, perhaps, where another argument requires grad
         found = next((placed for made, placed in known if close(made, now)), None)
         if found is None:
-            found = self.measured.slopes(values, target)
+            found = self.measured.slopes(values, target, now)
             known.append((now, found))
         slope, error = found.weighted_into(weights)
         self.errors[position] = _errors_like(error, target)

@@ -6,7 +6,7 @@ import copy
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -111,6 +111,8 @@ def _report(
             )  # fmt: skip
         if (seen := survey(target, arguments.sets[0])).unseen:
             target = adapted(target, made=all_dense)
+            right = terms.reference and adapted(terms.reference, made=all_dense)
+            terms = replace(terms, reference=right)
             seen = survey(target, arguments.sets[0])
         target = adapted(target, cloned) if seen.writes else target
         own = Measured(Submission(target), terms.eps, clock.over)
@@ -125,20 +127,23 @@ def _report(
             questions = tuple(q for q in asked.questions if q.kind != "interleave")
             one.asked = asked = replace(asked, questions=questions)
         observation = one.observation
+        if observation.facts["interrupted"]:
+            return one.verdict(VALUES)
         dtype = _computes_in(own, arguments) if not clock.over() else torch.float64
         if dtype != torch.float64:
             observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
-        kind = "" if terms.surrogate is not None else surrogate_kind(one, own)
-        if kind:
-            one.asked = _judged_as_surrogate(asked, own, terms, linear=kind != IDENTITY)
+        meant = Meant() if terms.surrogate is not None else gradients_meant(one, own)
+        if meant.kind:
+            one.asked = _judged_as_surrogate(asked, own, terms, meant)
         believed = VALUES if terms.reference is None else frozenset()
         report = one.verdict(believed)
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
-        if kind:
-            note = said(fault("surrogate", f"surrogate/{kind}"))
+        if meant.kind:
+            along = [exercise.argument(i) for i in sorted(meant.along)] if meant.measured else ()
+            note = said(fault("surrogate", f"surrogate/{meant.kind}", along=along))
             report.findings.append(replace(note, severity="note"))
-        elif terms.reference is None and terms.surrogate is None:
+        if terms.reference is None and terms.surrogate is None:
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])
         if clock.said and report.outcome != "failed":
             left = [q.id for q in asked.questions if q.id not in observation.answers]
@@ -153,36 +158,53 @@ def _perhaps_meant(finding: Finding) -> Finding:
     return with_step(finding, "surrogate/perhaps") if perhaps else finding
 
 
-def surrogate_kind(one: OneCheck, own: Measured) -> str:
-    """What kind of surrogate it is, by what backward gives and how forward moves; "" for none."""
+@dataclass(frozen=True)
+class Meant:
+    """Which gradients are no derivatives, and may be meant so.
+
+    kind      STEPS, IDENTITY, or "" for none
+    along     positions of the arguments that have such gradients
+    measured  of those that have wrong ones, which nothing excuses
+    """
+
+    kind: str = ""
+    along: frozenset[int] = frozenset()
+    measured: frozenset[int] = frozenset()
+
+
+def gradients_meant(one: OneCheck, own: Measured) -> Meant:
+    """What backward gives and how forward moves tell of gradients that are no derivatives."""
     asked, reference = one.asked, one.asked.exercise.reference
     evidence = Evidence(
         asked.exercise, list(asked.questions), one.observation, one.source, asked.references
     )
     values = own if isinstance(reference, Measured) else Measured(reference)
-    kinds: set[str] = set()
+    excused: dict[int, str] = {}
+    left: set[int] = set()
     natures: dict[int, Nature] = {}
     for pair in evidence.plain:
         if pair.answer.failure is not None or pair.answer.gradients is None:
-            return ""
+            return Meant()
         off = {}
         for i in pair.question.wants:
             given, right = pair.reached(i), pair.right(i)
             wrong = gradient_problem(evidence, pair, i)
             if right is not None and isinstance(given, Tensor) and wrong is not None:
                 off[i] = given, right
-        if off:
+        if off.keys() - {p for p, kind in excused.items() if kind == STEPS}:
             with same_draws(pair.question):
                 args = fresh_arguments(pair.question)
                 nature = natures.setdefault(id(pair.question.args), Nature(values, args))
-                kind = nature.excuses(pair.question.upstream, off)
-                kinds.add(kind)
-                derived = not kind or values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in off)  # fmt: skip
+                found = nature.excuses(pair.question.upstream, off)
+                derived = values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in found)  # fmt: skip
             if not derived:
-                return ""  # the reference says which gradient is meant
-        if STEPS in kinds:
-            return STEPS
-    return IDENTITY if kinds == {IDENTITY} else ""
+                return Meant()  # the reference says which gradient is meant
+            excused |= found
+            left |= off.keys() - found.keys()
+    along = frozenset(excused)
+    if STEPS in excused.values():
+        return Meant(STEPS, along, frozenset(left - along))
+    return Meant(IDENTITY, along) if excused and not left else Meant()
 
 
 def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -> bool:
@@ -197,8 +219,9 @@ def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -
     return bool(((found - right).abs() <= error + 1e-6 * right.abs() + 1e-8).all())
 
 
-def _judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, linear: bool) -> Asked:
-    reference = OwnGradient(own, terms.reference, linear)
+def _judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:
+    linear = meant.kind != IDENTITY
+    reference = OwnGradient(own, terms.reference, linear, meant.measured)
     exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
     questions = asked.questions
     if not terms.second_order:  # what a surrogate's derivative is, nobody has said
@@ -213,7 +236,7 @@ def _computes_in(own: Measured, arguments: Given) -> torch.dtype:
         found = {own.computes_in(arguments.sets[0], i) for i in arguments.wants[0]}
     except Exception:  # a forward that stops is told of by its answers
         return torch.float64
-    return min(found, key=lambda dtype: -torch.finfo(dtype).eps)
+    return max(found, key=lambda dtype: torch.finfo(dtype).eps, default=torch.float64)
 
 
 def _say_left_out(report: Report, exercise: Exercise, arguments: Given) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from autograder.contract.ending import Interrupted
 from autograder.observation.observation import Failure
 from autograder.running.function_classes import OWN, TORCH, instead_of_backward
 
@@ -195,7 +196,7 @@ def _interrupts(seen: Contained) -> Iterator[None]:
 
     def note(signum: int, frame: Any) -> None:
         seen.interrupted = True
-        raise KeyboardInterrupt
+        raise Interrupted
 
     previous = signal.signal(signal.SIGINT, note)
     try:

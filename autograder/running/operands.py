@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.contract.ending import errors_only
 from autograder.observation.observation import Failure, Operand
 from autograder.running.operations import Operation, Operations
 
@@ -36,9 +37,9 @@ def look_again(failure: Failure, again: Callable[[], Any], files: frozenset[str]
         return
     operations = Operations(files)
     try:
-        with contextlib.redirect_stdout(io.StringIO()), operations:
+        with errors_only(), contextlib.redirect_stdout(io.StringIO()), operations:
             again()
-    except BaseException as error:  # as in the first call: whatever a submission raises
+    except Exception as error:  # as in the first call: whatever a submission raises
         error.__traceback__ = None
         ran, said = operations.all, operations.error
         empty = [o.line for o in ran if o.name in ("sum", "mean") and o.line and _told(o) in ([], ()) and o.tensors[0].numel() != 1]  # fmt: skip

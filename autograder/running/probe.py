@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from autograder.contract.differentiation import same_draws
+from autograder.contract.ending import errors_only
 from autograder.observation.observation import (
     LOOKED_FOR_WRITES,
     Answer,
@@ -122,8 +123,9 @@ def answered(
     ask = Asking(Submission(value), question, scenarios)
     with _heard(value) as returned, instead or contextlib.nullcontext():
         try:
-            _put(ask)
-        except (Exception, SystemExit) as error:
+            with errors_only():
+                _put(ask)
+        except Exception as error:
             stage = "engine" if ask.stage == "backward" and returned else ask.stage
             ask.answer.failure = Failure(stage, type(error).__name__, "")
     if question.kind in ("run", "needs"):
@@ -137,7 +139,10 @@ def flow(value: Any, question: Question, scenarios: dict[str, Any]) -> Flow:
 
     def run(answer: Answer) -> Any:
         with _heard(value) as returned:
-            with contextlib.suppress(Exception, SystemExit):  # of a gradient of another shape, too
+            with (
+                contextlib.suppress(Exception),
+                errors_only(),
+            ):  # of a gradient of another shape, too
                 _put(Asking(submission, question, scenarios, answer))
             return _only(returned, question)
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.differentiation import as_tuple
+from autograder.contract.ending import errors_only
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
 from autograder.observation.snapshot import dense, is_unseen
@@ -172,12 +173,13 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
     called = Submission(submission)
     with contained(), torch.enable_grad():
         try:
-            with record(*called.classes, keep=0, details=False) as trace:
+            with errors_only(), record(*called.classes, keep=0, details=False) as trace:
                 first = _outputs(called, args, 1)
             if any(map(is_unseen, first)):
                 return Survey(unseen=True)
-            draws = not _equal(first, _outputs(called, args, 2))
-        except BaseException:
+            with errors_only():
+                draws = not _equal(first, _outputs(called, args, 2))
+        except Exception:
             return Survey()
     classes = dict.fromkeys(a.cls for a in trace.applications)
     also = []

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from autograder.contract.ending import errors_only
 from autograder.observation.observation import Answer, Question
 from autograder.observation.source import Span
 from autograder.running.operations import (
@@ -116,7 +117,7 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
     """
     raw: Any = None
     answer = Answer()
-    with contextlib.suppress(Exception, SystemExit), recorded(files) as operations:
+    with contextlib.suppress(Exception), errors_only(), recorded(files) as operations:
         raw = run(answer)
     known: dict[tuple[Operation, int], Value] = {}
     ran: Counter[str] = Counter()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder import evaluate
-from tests.anyfn.making import Entry, normal, op
+from tests.anyfn.making import Entry, keep, normal, op
 from tests.anyfn.right import RIGHT
 from tests.anyfn.surrogates import BROKEN, SURROGATE
 from tests.anyfn.wrong import WRONG
@@ -110,6 +110,19 @@ def test_who_merely_forgot_something_has_no_surrogate(name):
     )
     assert report.passed == (name in MEANT), str(report)
     assert any(f.rule == "surrogate" for f in report.findings) == report.passed
+
+
+@pytest.mark.parametrize("reference", [None, lambda x, w: torch.outer(x, (2 * w).round())])
+def test_steps_along_one_argument_excuse_no_other(reference):
+    made = op(
+        "Binary",
+        lambda ctx, x, w: keep(ctx, torch.outer(x, (2 * w).round()), x, w),
+        lambda ctx, g: (2 * g @ ctx.saved_tensors[1], ctx.saved_tensors[0] @ g),
+    )
+    report = evaluate(made, inputs=(X, N), reference=reference, seed=3, seconds=None)
+    first, *_, note = report.findings
+    assert (first.severity, first.position) == ("error", 0), str(report)
+    assert note.message.startswith("forward moves in steps along w,"), str(report)
 
 
 # ---- errors as large as they are measured ------------------------------------------------------

@@ -103,6 +103,19 @@ def test_a_sparse_argument_goes_to_a_reference_too_and_its_own_gradient_stays_op
     assert "The gradient for s: a sparse_coo tensor" in str(open_)
 
 
+@pytest.mark.parametrize("grad", [False, True])
+def test_where_no_argument_can_be_looked_into_the_gradients_stay_open_and_values_are_judged(grad):
+    twice = op("Twice", lambda ctx, a: 2 * a, lambda ctx, g: 2 * g)
+    inputs = (WEIGHT.to_sparse().requires_grad_(grad),)
+    for reference in (None, lambda a: 2 * a):
+        report = evaluate(twice, inputs=inputs, reference=reference, seed=1, seconds=None)
+        assert (report.outcome, report.passed) == ("incomplete", False)
+        assert {line.key: line.state for line in report.promises}["gradients"] == "undecided"
+        assert "The gradient for a: a sparse_coo tensor" in str(report)
+    wrong = evaluate(twice, inputs=inputs, reference=lambda a: 3 * a, seed=1, seconds=None)
+    assert wrong.findings[0].rule == "forward-value", str(wrong)
+
+
 @pytest.mark.parametrize("factor", [2, 3])
 def test_sparse_outputs_and_gradients_are_compared_as_dense_ones(factor):
     output = op("Output", lambda ctx, x: (2 * x).to_sparse(), lambda ctx, g: factor * g.to_dense())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -278,3 +279,43 @@ def test_devices_may_be_several():
     assert evaluate(Exp, inputs=(X,), device=("cpu", "cpu"), seed=1).devices == ("cpu",)
     with pytest.raises(ValueError, match="cuda:77"):
         evaluate(Exp, inputs=(X,), device=["cpu", "cuda:77"])
+
+
+# ---- what ends a program ---------------------------------------------------------------------------
+
+
+class Ends(BaseException):
+    """What no except clause names."""
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit, Ends])
+@pytest.mark.parametrize("call", [1, 5, 9])
+@pytest.mark.parametrize("where", ["forward", "backward"])
+def test_whatever_a_function_raises_and_whenever_it_is_a_report(kind, call, where):
+    calls = iter(range(1, 1000))
+
+    def raises(now, value):
+        if now == where and next(calls) >= call:
+            raise kind
+        return value
+
+    made = op(
+        "Raises",
+        lambda ctx, x: keep(ctx, raises("forward", x * x), x),
+        lambda ctx, g: raises("backward", 2 * g * ctx.saved_tensors[0]),
+    )
+    report = evaluate(made, inputs=(normal(3),), seed=1, seconds=None)
+    assert (report.outcome, report.interrupted) == ("failed", False), str(report)
+
+
+def test_a_person_can_interrupt_while_slopes_are_measured():
+    calls = iter(range(1000))
+
+    def forward(ctx, x):
+        if next(calls) == 200:  # long after the last question
+            signal.raise_signal(signal.SIGINT)
+        return keep(ctx, x * x, x)
+
+    made = op("Slow", forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0])
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(made, inputs=(normal(100),), seed=1, seconds=None)

@@ -24,7 +24,7 @@ PACKAGE = Path(autograder.__file__).parent
 # All of the course that goes in. A test looks that none of it imports anything else of the course.
 TAKEN = (
     "observation", "running", "grading/box/inside", "contract/differentiation.py",
-    "contract/exercise.py", "contract/functions.py",
+    "contract/ending.py", "contract/exercise.py", "contract/functions.py",
 )  # fmt: skip
 _INERT = """from autograder.grading.box.inside.inert import make_inert
 
