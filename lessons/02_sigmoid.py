@@ -546,7 +546,7 @@ for x, y, slope in zip(pair.tolist(), F.silu(pair).tolist(), slopes.tolist()):
 figures.one_output_two_slopes(pair.tolist(), F.silu(pair).tolist(), slopes.tolist())
 
 # %% [markdown]
-# Same output −0.188770, once falling, once rising. **No** formula in $y$ alone can know which. So "Swish: implement it efficiently by saving the output", an exercise one meets in print, has no solution. `F.silu` keeps its input.
+# Same output −0.188770, once falling, once rising. **No** formula in $y$ alone can know which. So "Swish: implement it efficiently by saving the output", an exercise of an online book (C in `docs/coverage.md`), has no solution. `F.silu` keeps its input.
 #
 # ## Exercise 4: MyGELU
 #
@@ -772,7 +772,7 @@ outcome("tiny-slope")
 # * **values** of $\log\sigma(x)$
 # * **gradients** right
 # * **second derivatives** right
-# * **special points**: value **and** gradient finite and right in float32 at ±1000. Far out both are tiny and still numbers: at $x = 20$ they are $-2\cdot10^{-9}$ and $2\cdot10^{-9}$, not 0
+# * **special points**: value **and** gradient finite and right in float32 at ±1000; at ±∞ too, where they are finite. Tiny numbers keep their digits: at $x = 20$ the value is $-2\cdot10^{-9}$ and the slope $2\cdot10^{-9}$, not 0
 # * **memory**: one tensor as large as `x`
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #

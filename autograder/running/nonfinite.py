@@ -41,6 +41,7 @@ _MATRIX = frozenset({"addmm", "baddbmm", "bmm", "dot", "mm", "mv"})
 _LIMITS = frozenset({"clamp", "clamp_max", "clamp_min"})
 _SUMS = frozenset({"add", "mean", "rsub", "sub", "sum"})
 _LONG = frozenset({"mean", "sum"})
+_ROWS = frozenset({"_softmax", "_log_softmax"})  # exp(0) is 1: a 0 among what they get makes no 0
 
 
 def to_be_followed(question: Question, answer: Answer) -> bool:
@@ -128,7 +129,7 @@ class _Way:
 
     def _zero(self, origin: Origin) -> list[Step]:
         name, sources = origin.operation.name, origin.sources
-        zeros = [s for s in sources if s.value == 0]
+        zeros = [s for s in sources if s.value == 0 and name not in _ROWS]
         infinite = [s for s in sources if not math.isfinite(s.value)]
         # 1 / inf, exp(-inf): what was given as such is meant
         ways = self._first(zeros if name in _GIVE_ZERO else infinite or zeros)
@@ -146,7 +147,7 @@ class _Way:
     # ---- numbers that are finite, and may be wrong ------------------------------------------
     def lost(self, number: Number) -> list[Step]:
         """The first thing that may have made a finite number wrong; [] where there is nothing."""
-        if number.value == 0 and (steps := self.back(number)):
+        if number.value == 0 and (steps := self.back(number) or self._difference(number)):
             return steps
         waiting, seen = [number], set[Origin]()
         while waiting and len(seen) < _VISITS:
@@ -161,6 +162,17 @@ class _Way:
             if not way or (len(steps) > len(way) and steps[: len(way)] == way):
                 way = steps
         return way
+
+    def _difference(self, number: Number) -> list[Step]:
+        """How a 0 came about that is a − a, one of the two having been rounded to the other."""
+        origin = self.origin(number)
+        if origin is not None and origin.operation.name in _MOVE and origin.sources:
+            return self._difference(origin.sources[0])
+        if origin is None or origin.operation.name not in ("sub", "rsub"):
+            return []
+        makers = filter(None, map(self.origin, origin.sources))
+        last = max(makers, key=lambda made: made.operation.order, default=None)
+        return [self._step(last), self._step(origin)] if last is not None else []
 
     def _loss(self, origin: Origin) -> list[Step]:
         name, value, sources = origin.operation.name, origin.value, origin.sources

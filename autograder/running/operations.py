@@ -235,6 +235,8 @@ class Operations(Framed):
         return found
 
     def _sources(self, operation: Operation, which: int, flat: int) -> list[Number]:
+        if operation.name.endswith("_like") or operation.name.startswith("new_"):
+            return []  # made beside a tensor, and not of its numbers
         shape, order, given = operation.made[which].shape, operation.order, operation.given
         index = np.unravel_index(flat, shape)
         if torch.Tag.pointwise in operation.call[0].tags and operation.name not in _PICKS:

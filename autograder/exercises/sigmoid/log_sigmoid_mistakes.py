@@ -37,6 +37,32 @@ class LogSigmoid(Function):
         return grad_output * torch.sigmoid(-x)
 
 
+# %% wrong[forward-unstable]: log-softmax of (x, 0), which is 0 from about 17 on
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.log_softmax(torch.stack([x, torch.zeros_like(x)]), 0)[0]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.sigmoid(-x)
+
+
+# %% wrong[forward-unstable]: x - logsumexp(x, 0), which is 0 from about 17 on
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x - torch.logsumexp(torch.stack([x, torch.zeros_like(x)]), 0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.sigmoid(-x)
+
+
 # %% wrong[forward-value|forward-unstable|fails-float32]: clamps the sigmoid before the logarithm
 class LogSigmoid(Function):
     @staticmethod
@@ -157,6 +183,38 @@ class LogSigmoid(Function):
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)
         return grad_output * s * (1 - s) / s
+
+
+# %% wrong[gradient-unstable]: 1 - softmax of (x, 0), which is 0 from about 17 on
+import torch.nn.functional as F
+
+
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return F.logsigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (1 - torch.softmax(torch.stack([x, torch.zeros_like(x)]), 0)[0])
+
+
+# %% wrong[fails-special-point]: the softmax of (x, 0) itself, nan at inf
+import torch.nn.functional as F
+
+
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return F.logsigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.softmax(torch.stack([x, torch.zeros_like(x)]), 0)[1]
 
 
 # %% wrong[gradient-value]: σ(x) in place of σ(-x)

@@ -17,7 +17,7 @@ _SIGNS = {"div": "/", "mul": "·", "add": "+", "sub": "−", "rsub": "−", "pow
 _GROW = ("exp", "exp2", "expm1", "pow", "sinh", "cosh", "square", "mul")
 _MATRIX = ("addmm", "baddbmm", "bmm", "dot", "mm", "mv")
 _LIMITS = ("clamp", "clamp_max", "clamp_min")
-_ROWS = {"_softmax": "softmax", "_log_softmax": "log_softmax"}
+_ROWS = {"_softmax": "softmax", "_log_softmax": "log-softmax"}
 _LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
 
 Step = dict[str, Any]
@@ -166,8 +166,10 @@ def _next_code(ev: Evidence, steps: list[Step], names: list[str], given: list[fl
         return "fractional-power"
     if name in ("div", "reciprocal", "rsqrt") and given and given[-1] == 0:
         return "division-by-0" if len(steps) == 1 else "divisor-vanished"
-    if name in _ROWS or (name in ("sub", "rsub") and set(given) == {-math.inf}):
+    if name in (*_ROWS, "sub", "rsub") and set(given) == {-math.inf}:
         return "infinite-row"
+    if name in _ROWS:
+        return "rounded-away" if math.isfinite(last["result"]) else "infinite-largest"
     if math.isnan(last["result"]) and 0 in given:
         return "cancel" if first["result"] == 0 and len(steps) > 1 else "0-times-inf"
     return "simplify"
