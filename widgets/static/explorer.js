@@ -95,7 +95,8 @@ function sample(curve) {
 function makeGrid(grid) {
   const { width, height, left, top } = CELL;
   const all = { width: left + width * grid.columns.length + 4, height: top + height * grid.rows.length + 22 };
-  const label = `${grid.title}: ${grid.down} by ${grid.across}. The table has the values of one row.`;
+  const said = grid.rows.map((row, i) => `${row}: ${grid.texts[i].join(", ")}`);
+  const label = `${grid.title}: ${grid.down} by ${grid.across}. ${said.join("; ")}.`;
   const svg = drawing("svg", { role: "img", "aria-label": label, viewBox: `0 0 ${all.width} ${all.height}`, width: all.width, height: all.height });
   const largest = Math.max(1e-12, ...grid.values.flat().map(Math.abs));
   grid.columns.forEach((name, j) => svg.append(
@@ -123,7 +124,8 @@ function makeGrid(grid) {
     outline.setAttribute("x", left + (one ? width * frame.column : 0));
     outline.setAttribute("width", one ? width : width * grid.columns.length);
   };
-  return { node: element("figure", {}, element("figcaption", {}, grid.title), svg), show };
+  const style = `flex: 1 1 ${0.85 * all.width}px; max-width: ${all.width}px`; // two beside each other where it is narrow
+  return { node: element("figure", { style }, element("figcaption", {}, grid.title), svg), show };
 }
 
 // Grids that change from place to place.
@@ -183,7 +185,7 @@ function render({ model, el }) {
     figures.replaceChildren(...parts.map(({ node }) => node));
     details.replaceChildren(table.node);
     if (sweep.code) details.append(element("div", { class: "bbh-code" }, element("p", { class: "bbh-title" }, "The code"), element("pre", { tabindex: "0", role: "group", "aria-label": `Code of ${sweep.name}`, ...KEEP_KEYS }, element("code", {}, sweep.code))));
-    built = { sweep, parts: [...parts, table] };
+    built = { sweep, parts: [...parts, table], heard: "false" };
     draw();
   };
   const draw = () => {
@@ -195,7 +197,10 @@ function render({ model, el }) {
     slider.setAttribute("aria-valuetext", frame.place);
     place.textContent = frame.place;
     for (const part of parts) part.show(frame);
-    status.replaceChildren(element("strong", {}, `${sweep.name}, ${frame.place}: `), ...marked(filled(sweep.status, frame.words)));
+    // Which one it is, is read aloud once, and not at every place of the slider.
+    const name = element("span", { "aria-hidden": built.heard }, `${sweep.name}, `);
+    built.heard = "true";
+    status.replaceChildren(element("strong", {}, name, `${frame.place}: `), ...marked(filled(sweep.status, frame.words)));
   };
   const tell = (name, value) => {
     model.set(name, value);

@@ -36,7 +36,7 @@ function render({ model, el }) {
   const id = uniqueId("prediction");
   const all = element("div", { class: "bbh bbh-prediction", role: "group", "aria-labelledby": id });
   all.append(element("p", { class: "bbh-asked", id }, ...marked(prompt)));
-  if (code) all.append(element("pre", {}, element("code", {}, code)));
+  if (code) all.append(shownCode(all, code));
   all.append(rows, noted);
   el.append(all);
   draw();

@@ -23,7 +23,7 @@ function makeQuestion({ prompt, code, choices }, number, onAnswer) {
   const button = element("button", { type: "button", ...KEEP_KEYS }, "Check my answer");
   const legend = element("legend", {}, `${number}. `, ...marked(prompt));
   const frame = element("fieldset", {}, legend);
-  if (code) frame.append(element("pre", {}, element("code", {}, code)));
+  if (code) frame.append(shownCode(frame, code));
   frame.append(...rows, button);
 
   const answer = () => onAnswer(radios.findIndex((radio) => radio.checked));

@@ -29,3 +29,14 @@ function unmarked(text) {
   return marked(text).map((part) => part.textContent ?? part).join("");
 }
 
+// The code that a question is about: heard with the question, wherever in it the focus lands.
+function shownCode(question, code) {
+  const id = uniqueId("code");
+  question.setAttribute("aria-describedby", id);
+  return element("pre", { id }, element("code", {}, code));
+}
+
+// "▷ Play": the sign is seen, and only the word is read aloud.
+function signed(text) {
+  return text.split(/(\s*[◀▶▷❙]+\s*)/).map((part, i) => (i % 2 ? element("span", { "aria-hidden": "true" }, part) : part));
+}

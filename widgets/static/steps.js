@@ -144,7 +144,7 @@ function accumulate(steps, name) {
 }
 
 function makeControls() {
-  const button = (text, more = {}) => element("button", { type: "button", ...KEEP_KEYS, ...more }, text);
+  const button = (text, more = {}) => element("button", { type: "button", ...KEEP_KEYS, ...more }, ...signed(text));
   const id = uniqueId("slider");
   const back = button("◀ Back");
   const next = button("Next ▶");
@@ -190,6 +190,7 @@ function makeMover(model) {
     const far = Math.max(4, Math.ceil(2 * Math.abs(number)));
     if (!(Number(range.max) >= Math.abs(number)) || !range.max) [range.min, range.max] = [-far, far];
     if (document.activeElement !== range) range.value = number;
+    range.setAttribute("aria-label", `Move ${select.value} to`);
     say(number);
   };
   range.addEventListener("input", () => send(Number(range.value)));
@@ -293,10 +294,11 @@ function render({ model, el }) {
     const place = `Step ${index + 1} of ${last + 1}`;
     slider.setAttribute("aria-valuetext", `${place}: ${step.phase}`);
     const sign = step.wrong ? "✗ " : "";
-    status.replaceChildren(element("strong", {}, `${place} · ${sign}${step.phase}. `), ...marked(step.text));
-    const warnings = (step.warnings ?? []).map((text) => element("li", {}, "⚠ ", ...marked(text)));
+    const warnings = step.warnings ?? [];
+    const heard = warnings.map((text) => element("span", { class: "bbh-unseen" }, " ⚠ ", ...marked(text)));
+    status.replaceChildren(element("strong", {}, `${place} · ${sign}${step.phase}. `), ...marked(step.text), ...heard);
     details.replaceChildren(...(step.tables ?? []).map(makeTable));
-    if (warnings.length) details.prepend(element("ul", { class: "bbh-warnings" }, ...warnings));
+    if (warnings.length) details.prepend(element("ul", { class: "bbh-warnings" }, ...warnings.map((text) => element("li", {}, "⚠ ", ...marked(text)))));
     back.setAttribute("aria-disabled", String(index === 0));
     next.setAttribute("aria-disabled", String(index === last));
   };
@@ -314,10 +316,10 @@ function render({ model, el }) {
   const stop = () => {
     clearInterval(timer);
     timer = null;
-    play.textContent = "▷ Play";
+    play.replaceChildren(...signed("▷ Play"));
   };
   const start = () => {
-    play.textContent = "❙❙ Pause";
+    play.replaceChildren(...signed("❙❙ Pause"));
     if (current() === steps().length - 1) go(0);
     timer = setInterval(() => {
       go(current() + 1);

@@ -22,9 +22,11 @@ LOOK = """([selector, dark]) => {
   const within = (a, b, by = 1) => a.left >= b.left - by && a.right <= b.right + by && a.top >= b.top - by && a.bottom <= b.bottom + by;
   const visible = (one) => one.checkVisibility({ visibilityProperty: true }) && !one.closest(".bbh-unseen");
   const shade = (one) => (one instanceof SVGElement ? getComputedStyle(one).fill : getComputedStyle(one).backgroundColor);
+  // The cell that a number stands in: around it, or drawn just before it.
+  const cellOf = (text) => text.closest(".bbh-cell")?.querySelector("rect") ?? (text.previousElementSibling?.matches("rect.bbh-cell") ? text.previousElementSibling : null);
   // The painted thing under a text: its cell, pill or tray, else what is behind the drawing.
   const ground = (text) => {
-    const own = text.parentElement.querySelector(":scope > rect:not(.bbh-row)");
+    const own = cellOf(text) ?? text.parentElement.querySelector(":scope > rect:not(.bbh-row)");
     if (own && own.compareDocumentPosition(text) & 4 && within(text.getBoundingClientRect(), own.getBoundingClientRect(), 3)) return shade(own);
     for (let one = text.closest("svg").parentElement; one; one = one.parentElement) if (rgba(shade(one))[3]) return shade(one);
     return "white";
@@ -35,7 +37,7 @@ LOOK = """([selector, dark]) => {
   texts.forEach((text, i) => {
     const said = text.textContent;
     if (!within(boxes[i], text.closest("svg").getBoundingClientRect())) faults.push(`outside of the drawing: ${said}`);
-    const frame = text.matches(".bbh-label") ? text.parentElement.querySelector(".bbh-pill") : text.closest(".bbh-cell")?.querySelector("rect");
+    const frame = text.matches(".bbh-label") ? text.parentElement.querySelector(".bbh-pill") : cellOf(text);
     if (frame && !within(boxes[i], frame.getBoundingClientRect())) faults.push(`outside of its box: ${said}`);
     if (contrast(getComputedStyle(text).fill, ground(text)) < 4.5) faults.push(`hard to read: ${said}`);
     if (boxes[i].height < 9) faults.push(`too small to read: ${said}`);

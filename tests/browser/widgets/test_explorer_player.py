@@ -73,6 +73,21 @@ def test_every_frame_says_what_python_says(play, make):
             assert cells == sum(map(len, sweep.rows))
 
 
+def test_a_whole_matrix_is_read_aloud_and_which_one_it_is_only_once(play):
+    view = jacobian_map()
+    page = play(view)
+    [grid, *_] = view.exploration.sweeps[0].grids
+    label = page.get_by_role("img").first.get_attribute("aria-label")
+    for name, row in zip(grid.rows, grid.texts, strict=True):
+        assert f"{name}: {', '.join(row)}" in label
+    heard = page.get_by_role("status").locator("strong > span")
+    assert heard.get_attribute("aria-hidden") == "false"
+    page.get_by_role("slider").press("End")
+    assert heard.get_attribute("aria-hidden") == "true"
+    page.evaluate("() => model.set('chosen', 1)")
+    assert heard.get_attribute("aria-hidden") == "false"
+
+
 def test_the_picker_works_by_keys(play, make):
     view = make()
     page = play(view)

@@ -89,6 +89,9 @@ def test_every_question_is_a_group_named_by_its_prompt(play):
     page = play(make())
     group = page.get_by_role("group", name="1. How many values does backward return")
     assert group.get_by_role("radio").count() == 3
+    page = play(Quiz("demo", (WHAT_PRINTS,)))
+    code = page.get_by_role("group").last.get_attribute("aria-describedby")
+    assert page.locator(f"#{code}").inner_text() == WHAT_PRINTS.code
 
 
 def test_every_focusable_element_keeps_its_keys_from_the_notebook(play):

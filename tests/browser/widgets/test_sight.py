@@ -183,10 +183,24 @@ PLANTED = {
         " 'width: 40px; overflow: hidden; white-space: nowrap'; }"
     ),
 }
+IN_A_GRID = "document.querySelector('.bbh-explorer .bbh-cell')"
+PLANTED_IN_A_GRID = {
+    "outside of its box: −123456789": (
+        f"() => {{ {IN_A_GRID}.nextElementSibling.textContent = '−123456789'; }}"
+    ),
+    "hard to read: 0.00": f"() => {{ {IN_A_GRID}.style.fill = '#eee'; }}",
+}
 
 
 @pytest.mark.parametrize("fault", PLANTED)
 def test_a_planted_fault_is_seen(play, fault):
     page = opened(play, xray(MySigmoid), "dark", 1300)
     page.evaluate(PLANTED[fault])
+    assert fault in faults(page, dark=True)
+
+
+@pytest.mark.parametrize("fault", PLANTED_IN_A_GRID)
+def test_a_fault_planted_in_a_grid_is_seen(play, fault):
+    page = opened(play, jacobian_map(), "dark", 1300)
+    page.evaluate(PLANTED_IN_A_GRID[fault])
     assert fault in faults(page, dark=True)

@@ -39,6 +39,9 @@ def test_buttons_move_by_enter_and_space_and_keep_the_focus(play):
     assert shown(page) == 1
     assert page.evaluate("() => model.get('step')") == 1
     assert "Back" in page.evaluate("() => document.activeElement.textContent")
+    names = page.locator("#widget").aria_snapshot()
+    for word in ("Back", "Next", "Play"):
+        assert f'button "{word}"' in names, "signs are not read aloud"
 
 
 def test_the_slider_moves_by_arrows_home_and_end(play):
@@ -178,6 +181,8 @@ def test_tables_and_warnings_stand_under_the_step(play):
     assert table.get_by_role("rowheader", name="saved[1]").count() == 1
     assert page.locator(".bbh-warnings li").count() == 2
     assert page.locator(".bbh-warnings code").first.inner_text() == "saved[1]"
+    for warning in view.walk.steps[2].warnings:
+        assert warning.replace("`", "") in status(page), "read aloud with the step"
 
 
 def test_every_focusable_element_keeps_its_keys_from_the_notebook(play):
