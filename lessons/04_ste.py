@@ -932,7 +932,7 @@ figures.temperatures({tau: torch.softmax(noisy / tau, -1) for tau in (5.0, 1.0, 
 # $$\frac{\partial p_i}{\partial z_j} = p_i(\delta_{ij} - p_j) \;\Rightarrow\; \frac{\partial L}{\partial \text{logits}_j} = \frac{1}{\tau}\; p_j\Bigl(g_j - \sum_i g_i p_i\Bigr).$$
 
 # %% [markdown]
-# A version found in print returns `grad_output` unchanged, with the comment "gradient flows through the soft version". It does not:
+# The online book of the four tutorials that this course replaces (C in `docs/coverage.md`) prints a version that returns `grad_output` unchanged, with the comment "gradient flows through the soft version". It does not:
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-printed-gumbel", "locked": true, "schema_version": 3, "solution": false, "task": false}

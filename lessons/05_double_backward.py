@@ -792,7 +792,7 @@ except RuntimeError as error:
 # First the gradient; then its dot product with $v$, one number; then the gradient of that.
 
 # %% [markdown]
-# A class named `HessianVectorProduct` can be found in print. Look at what it computes.
+# A long how-to for practitioners (D in `docs/coverage.md`) prints a class named `HessianVectorProduct`. Look at what it computes.
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-hvp-that-is-none", "locked": true, "schema_version": 3, "solution": false, "task": false}

@@ -261,7 +261,7 @@ z = torch.randn(5, dtype=torch.float64, requires_grad=True)
 print("gradcheck:   ", gradcheck(lambda t: NaiveCheckpoint.apply(torch.exp, t), z))
 
 # %% [markdown]
-# Only `x` is kept, and `gradcheck` is content. You find this very class in tutorials.
+# Only `x` is kept, and `gradcheck` is content. Tutorials print this very class (D in `docs/coverage.md` is one).
 #
 # Look closely at `backward`: grad mode is off there, as always, so the recomputation needs `torch.enable_grad()`. And `detach()` cuts the small new graph off from the large old one. Both are right. Now the four things that are not.
 
@@ -1005,7 +1005,7 @@ for (name, run), (peak, seconds, _, ran, _) in zip(rows.items(), measured):
 # * Yours and torch's with 8 segments need the same memory, up to a temporary, and give the gradients of the plain run: the recomputation does the same arithmetic again.
 # * In halves the peak is lower still, and layers run many times.
 # * Selective: no product is computed twice, and the peak lies in between.
-# * On disk there is no peak to speak of, and nothing is computed twice. Look at the time. (`save_on_cpu` is the same for a GPU. Here it has nowhere else to go.)
+# * On disk the peak is the lowest of all, and nothing is computed twice. Look at the time. (`save_on_cpu` is the same for a GPU. Here it has nowhere else to go.)
 # * Rounding keeps half, and its gradients are approximate. Together with checkpoints there is little left to round: only the segments' inputs.
 
 # %% [markdown]

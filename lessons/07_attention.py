@@ -1237,7 +1237,7 @@ quiz("attention")
 # %% [markdown]
 # ## Summary
 #
-# | | kept besides q, k, v and the output | largest scores or weights on the way | second derivative |
+# | | kept in addition to q, k, v and the output | largest scores or weights on the way | second derivative |
 # |---|---|---|---|
 # | plain torch operations | L×S | L×S | right |
 # | ScaledDotProductAttention | L×S | L×S | refused |
