@@ -125,11 +125,10 @@ def rounding(output) -> None:
 
 @dataclass(frozen=True)
 class Picture:
-    """The cells that it takes, the last of which is shown; what is done with it; its theme."""
+    """The cells that it takes, the last of which is shown; what is done with it."""
 
     cells: tuple[str, ...]
     prepare: Callable = nothing
-    theme: str = "light"
 
 
 def right(exercise: str) -> str:
@@ -149,7 +148,6 @@ PICTURES = {
     "attention-map": Picture(
         (right("FlashAttention"), 'attention_map(tokens=list("tokens"), by=FlashAttention)'),
         tiles,
-        "dark",
     ),
     "report": Picture((MY_SIGMOID, "check(MySigmoid)")),  # the last: it raises
 }  # fmt: skip
@@ -173,22 +171,23 @@ def gallery(desk, shared_lab, kernel) -> dict[str, int]:
 @pytest.mark.parametrize("name", PICTURES)
 def test_what_the_picture_shows_is_whole(name, lab_page, gallery) -> None:
     picture, index = PICTURES[name], gallery[name]
-    change_theme(lab_page, picture.theme)
     cell = show_cell(lab_page, index, name)
     output = cell.locator(".jp-OutputArea-child:visible").first
     picture.prepare(output)
-    with nothing_but(lab_page, [index]):
-        place = f"{SEEN} [data-name='{name}'] .jp-OutputArea-output"
-        assert faults(lab_page, picture.theme == "dark", place) == []
-        MADE.mkdir(parents=True, exist_ok=True)
-        top, whole = cell.locator(".jp-InputArea").bounding_box(), output.bounding_box()
-        clip = {
-            "x": top["x"],
-            "y": top["y"] - ROOM / 2,
-            "width": top["width"] + ROOM,
-            "height": whole["y"] + whole["height"] - top["y"] + ROOM,
-        }
-        lab_page.screenshot(path=MADE / f"{name}.png", clip=clip)
+    place = f"{SEEN} [data-name='{name}'] .jp-OutputArea-output"
+    for theme in ("dark", "light"):  # photographed in the light
+        change_theme(lab_page, theme)
+        with nothing_but(lab_page, [index]):
+            assert faults(lab_page, theme == "dark", place) == []
+            MADE.mkdir(parents=True, exist_ok=True)
+            top, whole = cell.locator(".jp-InputArea").bounding_box(), output.bounding_box()
+            clip = {
+                "x": top["x"],
+                "y": top["y"] - ROOM / 2,
+                "width": top["width"] + ROOM,
+                "height": whole["y"] + whole["height"] - top["y"] + ROOM,
+            }
+            lab_page.screenshot(path=MADE / f"{name}.png", clip=clip)
     if os.environ.get("WRITE_PICTURES"):
         shutil.copy(MADE / f"{name}.png", KEPT / f"{name}.png")
 
