@@ -6,8 +6,13 @@ import builtins
 import inspect
 import re
 import types
-from collections.abc import Iterator
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
+
+import torch
 
 # Parameters that say it. `source` and `src` are what scatter and its like read numbers from.
 _TELLING = """
@@ -94,3 +99,45 @@ def _used(
         if isinstance(inner, types.FunctionType):
             found |= _used(inner.__code__, inner.__globals__, deep - 1, seen)
     return found
+
+
+# What objects are made with, to look at them: whichever their class takes first.
+_GIVEN = (), (1,), ("cpu",), (abs,), (abs, abs), (torch.zeros(2), torch.ones(2)), (2, 2), ([1],)
+_DEEP = 3  # attributes one after the other
+
+
+def modules_behind(
+    admitted: Iterable[tuple[str, Any]], may_be_read: Callable[[str], bool]
+) -> Iterator[str]:
+    """The paths of attributes, of objects and of what is made of classes, at whose end a module is.
+
+    may_be_read  whether an attribute of this name may, of an object of which nobody knows what it is
+    """
+    waiting = deque((path, one, 0) for path, one in admitted)
+    waiting += [
+        (f"{path}()", _made(one), 0) for path, one, _ in list(waiting) if isinstance(one, type)
+    ]
+    seen: dict[int, Any] = {}
+    while waiting:
+        path, one, deep = waiting.popleft()
+        if isinstance(one, types.ModuleType):
+            yield path
+        elif id(one) not in seen and deep < _DEEP and not isinstance(one, str | bytes):
+            seen[id(one)] = one  # held, so that no other gets its number
+            for name in (
+                dir(one) if isinstance(one, type) else {*dir(one), *getattr(one, "__dict__", ())}
+            ):
+                with suppress(Exception):
+                    if may_be_read(name):
+                        waiting.append((f"{path}.{name}", getattr(one, name), deep + 1))
+            inside = one.values() if isinstance(one, dict) else one
+            if isinstance(one, dict | list | tuple | set):
+                waiting += [(f"{path}[…]", each, deep + 1) for each in list(inside)[:50]]
+
+
+def _made(kind: type) -> Any:
+    for given in _GIVEN:
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return kind(*given)
+    return None

@@ -6,6 +6,7 @@ import ast
 import functools
 import importlib
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from nbformat import from_dict
 
 from autograder.grading.policy import objects
 from autograder.grading.policy.concerns import MOST, Concern, names_a_line, read_slices
-from autograder.grading.policy.language import MODULES, PLACES, SYNTAX
+from autograder.grading.policy.language import MODULES, NOT_READ, PLACES, SYNTAX
 from autograder.grading.policy.objects import admitted, not_to_be_allowed, readable
+from autograder.grading.policy.uses import is_dunder
 from autograder.learner.lesson import read_lesson
 from autograder.learner.slice import Slice, asked_of
 from autograder.learner.submitted_notebook import restore
@@ -29,7 +31,7 @@ from tests.grading.honest import FOR_A_PERSON, NOTEBOOKS
 from tests.grading.hostile_cells import HOSTILE
 from tests.grading.hostile_slices import AROUND
 from tests.grading.one_verdict import LESSONS, lesson_files, solution
-from tests.grading.scan import why_not
+from tests.grading.scan import modules_behind, why_not
 from tests.grading.walls import needs_walls
 from tests.mistakes.gallery import answers
 
@@ -210,12 +212,12 @@ def test_a_concern_can_be_told_from_other_reasons() -> None:
 # ---- the list itself -------------------------------------------------------------------------
 
 # Functions of torch's own that import one of torch's modules by a constant name, or have a method
-# of a telling name that nobody can read; catch_warnings takes a module, which an answer cannot hand on.
+# of a telling name that nobody can read.
 HARMLESS = {
     "torch.nn.functional.max_pool3d_with_indices", "torch.nn.functional.local_response_norm",
     "torch.nn.functional.upsample", "torch.nn.functional.interpolate", "torch.nn.functional.pad",
     "torch.nn.functional.upsample_nearest", "torch.nn.functional.upsample_bilinear",
-    "torch.nn.functional.multi_head_attention_forward", "torch.nn.Module", "warnings.catch_warnings",
+    "torch.nn.functional.multi_head_attention_forward", "torch.nn.Module",
 }  # fmt: skip
 
 
@@ -234,6 +236,33 @@ def test_nothing_that_is_admitted_takes_code_or_files() -> None:
             assert one is None or not callable(one) or list(why_not(one)) == [], name
 
 
+def by_another_name(name: str) -> bool:
+    """Whether an answer may read such an attribute of anything, after it has given the name to a thing of its own."""
+    return name not in objects.inside() | NOT_READ and not is_dunder(name)
+
+
+def test_no_attribute_of_what_is_admitted_leads_to_a_module() -> None:
+    assert list(modules_behind(admitted(), by_another_name)) == []
+    planted = [("warnings.catch_warnings", warnings.catch_warnings)]
+    assert list(modules_behind(planted, by_another_name)) == ["warnings.catch_warnings()._module"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "w = catch_warnings()\nw._module", "(w := catch_warnings())._module", "def f(w=catch_warnings()):\n    w._module",
+        "with contextlib.nullcontext(catch_warnings()) as w:\n    w._module", "C = catch_warnings\nC()._module",
+    ],
+)  # fmt: skip
+def test_what_holds_a_module_is_entered_and_never_held(source: str) -> None:
+    own = "import contextlib\nfrom warnings import catch_warnings, simplefilter\nclass Own:\n    _module = None\n"
+    assert concerns(own + source)
+    assert (
+        concerns(own + "with catch_warnings(record=True) as told:\n    simplefilter('always')\n")
+        == []
+    )
+
+
 def test_no_operation_that_is_admitted_takes_a_file() -> None:
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
@@ -243,6 +272,7 @@ def test_no_operation_that_is_admitted_takes_a_file() -> None:
 
 # What may stand in one place: of these the reader bounds what they are given.
 PLACED = {
+    "catch_warnings",
     "dataclass",
     "cached_property",
     "wraps",

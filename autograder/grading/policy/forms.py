@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
-from autograder.grading.policy.language import ASKED, BASES, DECORATING, DECORATORS, SPELT
+from autograder.grading.policy.language import ASKED, BASES, DECORATING, DECORATORS, SPELT, WITH
 from autograder.grading.policy.objects import UNKNOWN, stands
 from autograder.grading.policy.uses import CANNOT_READ, NOT_HERE, Uses, bound_by
 from autograder.learner.statements import at_once
@@ -95,6 +95,16 @@ class Forms(Uses):
             k.arg == "defaults" or (k.arg in _WARNINGS and _is_text(k.value)) for k in node.keywords
         )
         return named and self._stands(function, SPELT) and all(map(_is_text, node.args))
+
+    def _visit_withitem(self, node: ast.withitem, loose: bool) -> None:
+        """What is entered; with gives the value of entering it, never the object itself."""
+        entered = node.context_expr
+        if isinstance(entered, ast.Call) and self._stands(entered.func, WITH):
+            for given in (*entered.args, *(keyword.value for keyword in entered.keywords)):
+                self._visit(given)
+        else:
+            self._visit(entered, loose)
+        self._visit(node.optional_vars)
 
     def _visit_annassign(self, node: ast.AnnAssign, loose: bool) -> None:
         self._visit(node.annotation, True)

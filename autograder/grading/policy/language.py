@@ -54,11 +54,11 @@ MODULES: dict[str, str] = {
     "abc": "abstractmethod", "dataclasses": "KW_ONLY InitVar asdict astuple field fields replace", "enum": "auto unique",
     "typing": "Any ClassVar Final Literal Optional TYPE_CHECKING Union cast final", "typing_extensions": "override",
     "functools": "cache lru_cache partial reduce", "collections": "Counter OrderedDict defaultdict deque",
-    "contextlib": "ExitStack contextmanager nullcontext suppress", "copy": "copy",
+    "contextlib": "ExitStack contextmanager nullcontext suppress", "copy": "copy", "fractions": "Fraction",
     "logging": "getLogger", "numbers": "Complex Integral Number Real", "types": "SimpleNamespace",
     "random": "choice gauss getrandbits randint random randrange sample seed shuffle uniform",
     "sys": "float_info maxsize stderr stdout", "time": "monotonic perf_counter process_time sleep time",
-    "warnings": "catch_warnings simplefilter warn", "weakref": "WeakKeyDictionary ref",
+    "warnings": "simplefilter warn", "weakref": "WeakKeyDictionary ref",
     "numpy": "abs add all allclose amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
     "atleast_1d bool_ broadcast_to clip concatenate copy cumsum diag dot dtype e einsum empty empty_like exp "
     "expand_dims eye finfo flip float32 float64 full full_like imag inf int32 int64 isclose isfinite isinf "
@@ -96,14 +96,15 @@ UNCHECKED = re.compile(
 
 # What may stand in one place only. Elsewhere it could make code of text that nobody has read (all but
 # ABC write their methods as text, of names that are in the source here), change another's class, or
-# take numbers for the addresses of objects, as an array of objects over a buffer of integers does.
-DECORATING, BASES, SPELT, ASKED = "as a decorator", "as a base", "called with texts that can be read", "as a kind"  # fmt: skip
+# take numbers for the addresses of objects, as an array of objects over a buffer of integers does, or hold a module.
+DECORATING, BASES, SPELT, ASKED, WITH = "as a decorator", "as a base", "called with texts that can be read", "as a kind", "after with"  # fmt: skip
 PLACES: dict[str, dict[str, str]] = {
     DECORATING: {"dataclasses": "dataclass", "functools": "cached_property wraps"},
     BASES: {"abc": "ABC", "enum": "Enum Flag IntEnum IntFlag StrEnum", "typing": "NamedTuple",
             "typing_extensions": "NamedTuple"},
     SPELT: {"collections": "namedtuple", "numpy": "errstate"},
     ASKED: {"numpy": "ndarray"},
+    WITH: {"warnings": "catch_warnings"},
 }  # fmt: skip
 
 DECORATORS = _words("""
