@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import (
     Case,
     Cause,
@@ -23,11 +24,27 @@ from autograder.exercises.common_cases import cases_of, float64
 from autograder.running.watching import Watching
 
 _PIVOT = 4  # bytes of a row's number in the factors
-_INVERSES = ("linalg_inv_ex", "linalg_pinv", "linalg_tensorinv")
-_FACTORISE = (
-    "linalg_lu_factor_ex", "linalg_lu", "_linalg_solve_ex", "linalg_qr", "_linalg_svd", "linalg_lstsq",
-    "linalg_cholesky_ex", "linalg_ldl_factor_ex", "_linalg_eigh", "linalg_eig", "_linalg_det", "geqrf",
-)  # fmt: skip
+_INVERSES = ("linalg_inv_ex", "linalg_pinv", "linalg_tensorinv", "cholesky_inverse")
+_OF_MATRICES = (
+    "linalg_",
+    "cholesky",
+    "geqrf",
+    "orgqr",
+    "ormqr",
+    "triangular",
+    "matrix_exp",
+)  # how their names begin
+_SOLVE = ("linalg_lu_solve", "linalg_solve_triangular", "triangular_solve", "cholesky_solve")
+_CHEAP = (
+    "linalg_check_errors",
+    "linalg_vector_norm",
+    "linalg_cross",
+    "linalg_diagonal",
+    "linalg_norm",
+)
+_PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")
+_LARGE = 96  # equations of one right-hand side: what is done for a whole matrix takes ten times the work of all else
+_A_QUARTER = 0.25  # of n³: a solution takes n², an elimination n³ / 3 at least
 
 
 def _drawn(s: Sampler, *shape: int, k: int, scale: float = 1.0) -> tuple[Tensor, Tensor]:
@@ -45,32 +62,55 @@ _system = cases_of(_drawn)
 # ---- factorised once ------------------------------------------------------------------------------
 
 
+class _Work(Watching):
+    """How often a matrix was factorised or inverted, and the multiplications in all, of which those of one solution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts = {"factorised": 0, "inverted": 0}
+        self.work = self.solved = 0.0
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        made = super().run(func, args, kwargs)
+        name = func.__name__.partition(".")[0].lstrip("_")
+        sizes = [a.numel() for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
+        given, gives = sorted(sizes)[-2:], max([t.numel() for t in as_tuple(made) if isinstance(t, Tensor)], default=0)  # fmt: skip
+        if name in _SOLVE or name in _PRODUCTS:  # √(mk · kn · mn)
+            work = math.sqrt(math.prod(given) * gives)
+            self.solved = max(self.solved, work if name in _SOLVE else 0.0)
+        elif name.startswith(_OF_MATRICES) and name not in _CHEAP:
+            self.counts["inverted" if name in _INVERSES else "factorised"] += 1
+            work = max(given, default=0) ** 1.5
+        else:
+            work = gives
+        self.work += work
+        return made
+
+    def told(self) -> dict[str, float]:
+        """The counts, and the multiplications as shares of n³."""
+        whole = _LARGE**3
+        return {**self.counts, "work": self.work / whole, "solved": self.solved / whole}
+
+
 def run_factorisations(solve: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
-    """How often operations ran that factorise or invert a matrix, forward and backward."""
-    A, b = (t.requires_grad_(True) for t in _drawn(s, 4, k=2))
-    with Watching() as forward:
+    """What forward and backward do for a large matrix."""
+    A, b = (t.requires_grad_(True) for t in _drawn(s, _LARGE, k=1))
+    with _Work() as forward:
         x = solve(A, b)
-    with Watching() as backward:
+    with _Work() as backward:
         torch.autograd.grad(x, (A, b), torch.ones_like(x))
-    return {"forward": _of_interest(forward), "backward": _of_interest(backward)}
-
-
-def _of_interest(seen: Watching) -> dict[str, int]:
-    ran: Counter[str] = Counter()
-    for operation, times in seen.operations.items():
-        ran[str(operation).split(".")[1]] += times
-    return {name: ran[name] for name in (*_FACTORISE, *_INVERSES)}
+    return {"forward": forward.told(), "backward": backward.told()}
 
 
 def judge_factorisations(data: dict[str, Any]) -> Cause | None:
-    """One factorisation, in forward; no inverse anywhere."""
+    """One factorisation, in forward; no inverse anywhere, nor the work of one."""
     forward, backward = data["forward"], data["backward"]
-    if any(forward[name] or backward[name] for name in _INVERSES):
-        return Cause("solve/inverse", at=("inv", "inv_ex", "inverse", "pinv"))
-    if again := sum(backward[name] for name in _FACTORISE):
+    if any(part["inverted"] or part["solved"] > _A_QUARTER for part in (forward, backward)):
+        return Cause("solve/inverse", at=("inv", "inv_ex", "inverse", "pinv", "eye"))
+    if backward["factorised"] or backward["work"] > _A_QUARTER:
         at = ("solve", "lu_factor", "solve_ex", "lu_factor_ex", "qr", "lu", "lstsq")
-        return Cause("solve/factorised-again", {"times": again}, at=at)
-    if (times := sum(forward[name] for name in _FACTORISE)) > 1:
+        return Cause("solve/factorised-again", at=at)
+    if (times := forward["factorised"]) > 1:
         return Cause("solve/factorised-twice", {"times": times})
     return None
 

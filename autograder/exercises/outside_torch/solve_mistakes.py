@@ -174,6 +174,60 @@ class Solve(Function):
         return grad_A, u if ctx.needs_input_grad[1] else None
 
 
+# %% wrong[too-slow]: by an inverse that the factors give
+class Solve(Function):
+    @staticmethod
+    def forward(ctx, A, b):
+        LU, pivots = torch.linalg.lu_factor(A)
+        eye = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device).expand(A.shape)
+        inverse = torch.linalg.lu_solve(LU, pivots, eye.contiguous())
+        x = inverse @ b
+        ctx.save_for_backward(inverse, x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Solve keeps the factors of A: it has no second derivative.")
+        inverse, x = ctx.saved_tensors
+        grad_A = None
+        u = inverse.mT @ grad_output
+        if ctx.needs_input_grad[0]:
+            grad_A = -u @ x.mT
+        return grad_A, u if ctx.needs_input_grad[1] else None
+
+
+# %% wrong[too-slow]: eliminates once more, by hand
+class Solve(Function):
+    @staticmethod
+    def forward(ctx, A, b):
+        LU, pivots = torch.linalg.lu_factor(A)
+        x = torch.linalg.lu_solve(LU, pivots, b)
+        ctx.save_for_backward(A, x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Solve keeps A: it has no second derivative.")
+        A, x = ctx.saved_tensors
+        grad_A, n = None, A.shape[-1]
+        rows = torch.cat([A.mT, grad_output], -1)
+        for i in range(n):
+            pivot = rows[..., i:, i].abs().argmax(-1, keepdim=True) + i
+            order = torch.arange(n, device=A.device).expand(rows.shape[:-1]).clone()
+            order[..., i : i + 1] = pivot
+            order.scatter_(-1, pivot, i)
+            rows = rows.gather(-2, order.unsqueeze(-1).expand(rows.shape))
+            row = rows[..., i : i + 1, :] / rows[..., i : i + 1, i : i + 1]
+            rest = rows - rows[..., i : i + 1] * row
+            rows = torch.cat([rest[..., :i, :], row, rest[..., i + 1 :, :]], -2)
+        u = rows[..., n:]
+        if ctx.needs_input_grad[0]:
+            grad_A = -u @ x.mT
+        return grad_A, u if ctx.needs_input_grad[1] else None
+
+
 # %% wrong[too-slow]: torch.linalg.solve in both directions
 class Solve(Function):
     @staticmethod
@@ -472,6 +526,29 @@ class Solve(Function):
             u = Solve.apply(A.mT, grad_output)
         else:
             u = torch.linalg.lu_solve(LU, pivots, grad_output, adjoint=True)
+        if ctx.needs_input_grad[0]:
+            grad_A = -u @ x.mT
+        return grad_A, u if ctx.needs_input_grad[1] else None
+
+
+# %% right: says itself that A is singular, in two words
+class Solve(Function):
+    @staticmethod
+    def forward(ctx, A, b):
+        LU, pivots, info = torch.linalg.lu_factor_ex(A)
+        if info.any():
+            raise RuntimeError("singular matrix")
+        x = torch.linalg.lu_solve(LU, pivots, b)
+        ctx.save_for_backward(LU, pivots, x)
+        return x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("Solve keeps the factors of A: it has no second derivative.")
+        LU, pivots, x = ctx.saved_tensors
+        grad_A = None
+        u = torch.linalg.lu_solve(LU, pivots, grad_output, adjoint=True)
         if ctx.needs_input_grad[0]:
             grad_A = -u @ x.mT
         return grad_A, u if ctx.needs_input_grad[1] else None

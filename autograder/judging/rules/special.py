@@ -27,7 +27,7 @@ def refuses_what_it_should(ev: Evidence, pair: Pair) -> Verdict:
     facts["kind"] = failure.kind
     if failure.kind not in wanted and not (failure.is_runtime_error and "RuntimeError" in wanted):
         code = "refuses/other-error"
-    elif not _says_something(failure.message, ev.exercise.argument_names):
+    elif not _says_something(failure.message, ev.exercise.argument_names, pair.where):
         code = "refuses/no-words"
     elif blamed := _blamed(ev, refusal, failure):
         code, facts["other"] = "refuses/blames", blamed
@@ -48,13 +48,17 @@ def _blamed(ev: Evidence, refusal: Refusal, failure: Failure) -> str:
 _KINDS = re.compile(
     r"\b(tensor|number|numeric|float|int|integer|scalar|real|constant|bool|str)s?\b", re.I
 )
-_WORDS = 4  # a message of so many words says something, in whatever language
+_WORDS = 4  # a message of so many words, or one word of so many letters, says something
 
 
-def _says_something(message: str, arguments: tuple[str, ...]) -> bool:
-    """Whether an error message names an argument, a kind of value, or is a sentence at least."""
-    words = re.findall(r"\w+", message)
-    return len(words) >= _WORDS or bool(_KINDS.search(message) or set(words) & set(arguments))
+def _says_something(message: str, arguments: tuple[str, ...], given: str) -> bool:
+    """Whether an error message names an argument, a kind of value or what was given, or is a sentence at least."""
+    words, about = (
+        re.findall(r"\w+", message),
+        {word for word in given.lower().split() if len(word) >= _WORDS},
+    )
+    named = set(words) & set(arguments) or about & set(message.lower().split())
+    return len(words) >= _WORDS or bool(named or _KINDS.search(message))
 
 
 def scenario_rules(ev: Evidence) -> tuple[list[Rule], ...]:
