@@ -17,6 +17,7 @@ from autograder.observation.observation import Named, Question
 SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 MORE = 1  # what a hidden check adds to every size above 1
 TIMES = 4  # as many rows as a case has, in a question that has more
+LARGE = 4096  # elements of a large case: what grows with it shows
 _LEFT_OUT = "left out"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _LAYOUTS = ("transposed", "consumer", "expanded")
@@ -218,6 +219,11 @@ def more_rows(
             continue
         return tuple(args)
     return None
+
+
+def scaled(args: Sequence[Any], factor: float) -> tuple[Any, ...]:
+    """The same arguments with other numbers."""
+    return tuple(a * factor if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
 
 
 def rows_of(args: Sequence[Any]) -> int:

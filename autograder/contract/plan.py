@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 
 from autograder.contract.drawing import (
+    LARGE,
     TIMES,
     Numbered,
     is_small,
     more_rows,
     one_of_each_kind,
+    scaled,
     stands_for,
 )
 from autograder.contract.exercise import Exercise
@@ -85,6 +87,7 @@ class _Planner(OtherArguments):
                     yield from self.deep(at, first=place == 0)
             yield from self.second_order_elsewhere(main[0])
             yield from self.grown(main) if self.exercise.any_size else ()
+            yield from self.large(main) if self.exercise.budget is not None else ()
             yield from self.smallest(cases, kept)
         batches = [at for at in cases if at[1].role == "batch"]
         yield from self.batches(batches, [at for at in main if at[0] in varied])
@@ -194,6 +197,18 @@ class _Planner(OtherArguments):
                 many.more = {"args": few.args, "upstream": few.upstream}
                 many.upstream = self.upstream(f"rows:{i}", many, torch.float64)
                 yield many
+                return
+
+    def large(self, main: list[Numbered]) -> Iterator[Question]:
+        """What is kept of a case with a few thousand numbers: who keeps more of large ones only, or in another form."""
+        for i, case in main:
+            few = replace(self.question("large", (i, case), "large"), upstream=())
+            largest = max([a.numel() for a in few.args if isinstance(a, Tensor)], default=0)
+            times = LARGE // max(1, largest)
+            draws = [scaled(few.args, 1 + draw / times) for draw in range(times)]
+            if draws and (args := more_rows(draws, self.exercise.reference)) is not None:
+                name = f"{case.name}, with {times} times as many rows"
+                yield replace(few, args=args, case=name, more={"args": few.args})
                 return
 
     def each_kind(self, at: Numbered, first: bool, whole: bool) -> Iterator[Question]:

@@ -1,77 +1,100 @@
-"""Numbers that forward leaves outside of torch: in lists, texts and arrays that the learner's code can reach.
+"""What forward leaves outside of torch: in lists, texts, arrays and objects that the learner's code can reach.
 
-No hook of torch's sees those. What a cache holds for a shape it holds after the first call; numbers
-that are kept for backward are there once for every call.
+No hook of torch's sees it. What a cache holds for a shape it holds after the first call; what is kept for backward is
+there once for every call, and grows with what is kept.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 SOME_NUMBERS = 4  # floats kept as Python or NumPy objects; fewer are settings
+SOME_BYTES = 256  # more for many rows than for few; less is the text of a shape
 SOME_TEXT = 64  # characters; shorter ones are names
 _OF_A_NUMBER, _IN_BYTES = 8, 4  # characters of text, bytes
 _LIBRARIES = ("torch", "numpy", "scipy", "autograder", "typing", "enum", "builtins")
 _MOST = 50_000  # objects that are looked at
 _FUNCTIONS = types.FunctionType | types.MethodType | staticmethod | classmethod
-_OTHERS = types.ModuleType | types.BuiltinFunctionType | types.CodeType | torch.dtype | Tensor
+_OTHERS = types.ModuleType | types.CodeType | torch.dtype
+_CONTAINERS = list | tuple | set | frozenset
+_A_PLACE = 8  # bytes of a place in a container, and of one size of a tensor
+
+
+class Held(NamedTuple):
+    """What can be reached: floats, text and bytes that could be some included; and the bytes of all, whatever its type.
+
+    Whole numbers are shapes and positions at first sight, so ``numbers`` leaves them out; of a large case and a small
+    one, ``bytes`` tells whether they are.
+    """
+
+    numbers: int
+    bytes: int
+
+
+def held(value: Any) -> Held:
+    """What a value holds; of tensors their sizes, since torch counts the rest.
+
+    Of a function what it was given counts (defaults, closure, the object it is bound to), not its globals.
+    """
+    return _count([value], _kept) or Held(0, 0)
 
 
 def numbers_in(value: Any) -> int:
-    """How many floats a value holds that is no tensor, text and bytes that could be some included.
-
-    Of a function what it was given counts (defaults, closure, the object it is bound to), not its globals.
-    Whole numbers are shapes and positions; nobody keeps a result in them. A float alone is a setting.
-    """
-    return 0 if isinstance(value, float) else max(0, _count([value], _kept))
+    """How many floats a value holds that is no tensor. A float alone is a setting."""
+    return 0 if isinstance(value, float) else held(value).numbers
 
 
-def growth(classes: Iterable[type], call: Callable[[], Any]) -> int:
-    """How many numbers more the code of these classes can reach after a call; 0 where it has nothing to keep them in."""
+def growth(classes: Iterable[type], call: Callable[[], Any]) -> tuple[Any, int]:
+    """What a call gives, and how many bytes more the code of these classes can reach after it."""
     roots = [one for cls in classes for one in vars(cls).values() if isinstance(one, _FUNCTIONS)]
     before = _count(roots, _reached)
-    if before < 0:
-        return 0
-    _alive = call()
-    return _count(roots, _reached) - before
+    made = call()
+    after = _count(roots, _reached) if before else None  # nothing but code keeps nothing
+    return made, after.bytes - before.bytes if before and after else 0
 
 
-def _count(roots: list[Any], more: Callable[[Any], Iterable[Any]]) -> int:
-    """Numbers in all that can be reached; −1 where that is nothing but code."""
-    waiting, numbers, text, is_code = list(roots), 0, 0, True
+def _count(roots: list[Any], more: Callable[[Any], Iterable[Any]]) -> Held | None:
+    """All that can be reached; None where that is nothing but code."""
+    waiting, numbers, text, size, is_code = list(roots), 0, 0, 0, True
     seen: dict[int, Any] = {}
     while waiting and len(seen) < _MOST:
         one = waiting.pop()
         if id(one) in seen or isinstance(one, _OTHERS):
             continue
         seen[id(one)] = one  # held, so that no other gets its number
-        is_code = is_code and isinstance(one, _FUNCTIONS | type)
-        if isinstance(one, float | np.floating):
-            numbers += 1
+        is_code = is_code and isinstance(one, _FUNCTIONS | types.BuiltinFunctionType | type)
+        if isinstance(one, Tensor):
+            size += 2 * _A_PLACE * one.dim()
+        elif isinstance(one, float | np.floating):
+            numbers, size = numbers + 1, size + 8
         elif isinstance(one, np.ndarray):
             numbers += one.size if np.issubdtype(one.dtype, np.floating) else 0
+            size += one.nbytes
         elif isinstance(one, str):
-            text += len(one)
+            text, size = text + len(one), size + len(one)
         elif isinstance(one, bytes | bytearray):
-            numbers += len(one) // _IN_BYTES
+            numbers, size = numbers + len(one) // _IN_BYTES, size + len(one)
         elif isinstance(one, int):
             numbers += one.bit_length() // 32 if one.bit_length() > 64 else 0
-        elif isinstance(one, list | tuple | set | frozenset):
-            waiting += one
-        elif isinstance(one, dict):
-            waiting += (*one.keys(), *one.values())
+            size += 8 + one.bit_length() // 8
+        elif isinstance(one, _CONTAINERS | dict):
+            inside = [*one, *one.values()] if isinstance(one, dict) else list(one)
+            size += _A_PLACE * len(inside)
+            waiting += inside
         else:
+            size += 0 if isinstance(one, type | _FUNCTIONS) else sys.getsizeof(one, 0)
             waiting += more(one)
     if is_code:
-        return -1
-    return numbers + (text // _OF_A_NUMBER if text >= SOME_TEXT else 0)
+        return None
+    return Held(numbers + (text // _OF_A_NUMBER if text >= SOME_TEXT else 0), size)
 
 
 def _reached(one: Any) -> Iterable[Any]:
@@ -87,11 +110,16 @@ def _kept(one: Any) -> Iterable[Any]:
     """What an object or a function keeps; nothing of a library's, and of classes."""
     if isinstance(one, types.MethodType):
         return [one.__func__, one.__self__]
+    if isinstance(one, types.BuiltinFunctionType):  # [0.5].__getitem__
+        return [] if isinstance(one.__self__, types.ModuleType | type) else [one.__self__]
     if isinstance(one, staticmethod | classmethod):
         return [one.__func__]
     if isinstance(one, types.FunctionType):
         return [] if _is_foreign(one) else _given_to(one)
-    return [] if isinstance(one, type) or _is_foreign(type(one)) else gc.get_referents(one)
+    if isinstance(one, type):
+        return []
+    plain = type(one).__module__ == "builtins"  # an iterator, say
+    return gc.get_referents(one) if plain or not _is_foreign(type(one)) else []
 
 
 def _given_to(one: types.FunctionType) -> Iterator[Any]:

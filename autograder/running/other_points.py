@@ -1,174 +1,173 @@
-"""Where backward evaluates what forward computes at points other than the arguments, as difference quotients do.
+"""Where backward runs one operation at several points of a line, as difference quotients do.
 
-However wide the step is and however it is written: with minus signs, as one matrix product, as a
-convolution. A derivative written by hand needs the forward's own results at the arguments at most.
+Of forward, of a part of it, or of a formula that stands nowhere else; however wide the steps are and however they
+are written: with minus signs, as one matrix product, as a convolution. A derivative written by hand needs each of its
+operations at one point, or at the points where forward has it.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
-from autograder.running.watching import Watching, note_imaginary
+from autograder.running.operation_runs import Results, Run, has_numbers
 
-_LARGEST = 4096  # elements of a result; larger ones are not looked at
-_MOST = 400  # results that are remembered
-_WORK = 800  # operations that forward runs, all repetitions together
-_COPIES = 64  # points in one tensor
+_COPIES = 64  # points of one kind that are compared
 _SAME = 1e-10  # of a number, and beside it
 _WHOLE = 1e-9
-_ENOUGH = 2  # numbers found again; fewer may be alike by chance
+_STRAIGHT = 1e-12  # what the cosine of an angle may be off by
+_MIDDLE = 1e-6  # of a step
+_NEAR = 1e-7  # of a point; quotients with shorter steps are inexact, and seen by that
+_BENT = 1e-7  # of the range of results, around one point
+_CURVED = 1e-5  # the same along a line, which may be off by an angle of 1e-6 itself
+_ROUNDING = 4e-15  # of results
+_FEW = 4  # points of a line; with fewer that are not symmetric no quotient has all digits
+_NUMBERS = 3  # of a point; two are on a line more often
+_SHADOW = 8  # numbers that stand for those of a point, which would be many
 
 Forward = Callable[..., Any]
 
 
-class Results(Watching):
-    """Remembers the numbers that operations gave; with ``arrays``, those of NumPy on a tensor's numbers too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tensors: list[Tensor] = []
-        self.arrays = _Arrays(self)
-
-    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        for each in tensors:
-            note_imaginary(self, each)
-            numbers = each.dtype == torch.float64 and 0 < each.numel() <= _LARGEST
-            if numbers and len(self.tensors) < _MOST:
-                with torch.utils._python_dispatch._disable_current_modes():
-                    self.tensors.append(each.detach().clone())
-
-
-class _Arrays(TorchFunctionMode):
-    """Makes ``x.numpy()`` an array that tells the results of what NumPy and SciPy compute from it."""
-
-    def __init__(self, results: Results):
-        super().__init__()
-        self.results = results
-
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        made = func(*args, **(kwargs or {}))
-        return _told(made, self.results) if func is Tensor.numpy else made
+def evaluated_elsewhere(forward: Forward, args: Sequence[Any], seen: Sequence[Run]) -> bool:
+    """Whether one operation ran at several points of a line that forward does not have, and curves there."""
+    ran = [run for run in seen if run.given]
+    if not ran:
+        return False
+    here = [*(a.detach() for a in args if has_numbers(a)), *_results(forward, args)]
+    ways, sizes = {(each.numel(), *_way(each)) for each in here}, {each.numel() for each in here}
+    ran = [run for run in ran if not all((g.numel(), *_way(g)) in ways for g in run.given)]
+    known = _sorted([*here, *(-each for each in here)])
+    middles = [*here, *(run.result for run in seen)]
+    middles += [-each for each in middles]
+    for points, results, run in _apart(ran):
+        rows = _rows(points, results, known)
+        if _on_a_line(points[rows], results[rows]):
+            return True
+        if len(run.given) == 1 and _around(points[rows], results[rows], run, middles):
+            return True
+    within = (family for run in ran for family in _within(run, sizes))
+    return any(_on_a_line(p[rows], r[rows]) for p, r in within for rows in [_rows(p, r, known)])
 
 
-class _Array(numpy.ndarray):
-    results: Results
-
-    def __array_finalize__(self, of: Any) -> None:
-        if isinstance(of, _Array):  # a part of one tells as well
-            self.results = of.results
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **more: Any) -> Any:
-        if "out" in more:
-            more["out"] = tuple(map(_plain, more["out"]))
-        made = getattr(ufunc, method)(*map(_plain, given), **more)
-        if isinstance(made, numpy.ndarray) and made.dtype in (numpy.float64, numpy.complex128):
-            self.results.saw(ufunc, [torch.from_numpy(made)])
-        return _told(made, self.results) if isinstance(made, numpy.ndarray) else made
+def _apart(seen: Sequence[Run]) -> Iterator[tuple[Tensor, Tensor, Run]]:
+    """(points, results), a row each, of every operation that ran several times, and one of its runs."""
+    found: dict[Any, list[Run]] = defaultdict(list)
+    for run in seen:
+        shapes = *(each.shape for each in run.given), run.result.shape
+        found[run.operation, repr(run.beside), shapes].append(run)
+    for runs in found.values():
+        if len(runs) > 1:
+            points = [torch.cat([g.flatten() for g in run.given]) for run in runs]
+            yield torch.stack(points), torch.stack([run.result.flatten() for run in runs]), runs[0]
 
 
-def _told(array: numpy.ndarray, results: Results) -> _Array:
-    made = array.view(_Array)
-    made.results = results
-    return made
+def _within(run: Run, sizes_of_points: set[int]) -> Iterator[tuple[Tensor, Tensor]]:
+    """The parts of what one run took and gave, along each axis and each pair of axes, that are as large as a point may be."""
+    try:
+        given = torch.broadcast_tensors(*run.given)
+    except RuntimeError:  # a product of matrices, say
+        given = run.given[:1]
+    shape, result = given[0].shape, run.result
+    for axes in (c for n in (1, 2) for c in itertools.combinations(range(len(shape)), n)):
+        sizes = [shape[axis] for axis in axes]
+        many, first = torch.Size(sizes).numel(), tuple(range(len(axes)))
+        same = result.dim() > axes[-1] and [result.shape[axis] for axis in axes] == sizes
+        if same and many >= _FEW and given[0].numel() // many in sizes_of_points:
+            points = [g.movedim(axes, first).reshape(many, -1) for g in given]
+            yield torch.cat(points, 1), result.movedim(axes, first).reshape(many, -1)
 
 
-def _plain(value: Any) -> Any:
-    return value.view(numpy.ndarray) if isinstance(value, _Array) else value
+def _rows(points: Tensor, results: Tensor, known: Tensor) -> Tensor:
+    """Which of the points are new: have a number that forward does not have, and that is not whole."""
+    if points.shape[1] < _NUMBERS:
+        return torch.empty(0, dtype=torch.long)
+    whole = (points - points.round()).abs() < _WHOLE  # alike by chance, as 0 and 1 are
+    finite = points.isfinite().all(1) & results.isfinite().all(1)
+    return ((~_among(points, known) & ~whole).any(1) & finite).nonzero().flatten()[:_COPIES]
 
 
-def evaluated_elsewhere(forward: Forward, args: Sequence[Any], seen: list[Tensor]) -> bool:
-    """Whether among these results are forward's own, at two points on one line through an argument.
+def _on_a_line(points: Tensor, results: Tensor) -> bool:
+    """Whether some of the points lie on a line, and their results do not."""
+    if len(points) < _FEW:
+        return False
+    points, results = _shadow(points), _shadow(results)
+    steps = points[None] - points[:, None]  # from each to each
+    lengths = steps.norm(dim=-1, keepdim=True)
+    far = lengths > _NEAR * (1 + points.norm(dim=1).max())
+    ways = torch.where(far, steps / lengths.clamp(min=1e-300), 0.0)
+    alike = (ways @ ways.mT).abs() > 1 - _STRAIGHT  # of each point, which two ways from it are one
+    start, way = divmod(int(alike.sum(-1).argmax()), len(points))
+    line = [start, *alike[start, way].nonzero().flatten().tolist()]
+    places, order = (steps[start, line] @ ways[start, way]).sort()
+    apart = torch.cat([torch.ones(1), places.diff()]) > _NEAR
+    if int(apart.sum()) < _FEW:
+        return False
+    across = points[line] @ ways[start, way]
+    if bool(
+        (points[line] - across[:, None] * ways[start, way]).norm(dim=1).max() < _NEAR
+    ) and float(across.abs().max()) > 2 * float(across.abs().min()):
+        return False  # multiples of one point, as in cos(kx): steps of a quotient are shorter than that
+    there = results[line][order][apart]
+    straight = torch.stack([torch.ones_like(places[apart]), places[apart]], 1)
+    off = there - straight @ torch.linalg.lstsq(straight, there).solution
+    return _is_bent(off, there, _CURVED)
 
-    One point alone may belong to a formula: a product without one factor is the product where that is 1.
-    """
-    numbers = _sorted(seen)
-    for place, x in enumerate(args):
-        if not isinstance(x, Tensor) or x.dtype != torch.float64 or x.numel() < _ENOUGH:
-            continue
-        x = x.detach()
-        if not (points := _on_one_line(list(_points(seen, x)), x)):
-            continue
-        here = _results(forward, args, place, x)
-        bent = _bent(forward, args, place, x, here)
-        steps: list[Tensor] = []
-        for point in points[: _WORK // max(1, len(here)) if bent else 0]:
-            there = _results(forward, args, place, point)
-            known = _sorted([point, x, *here])
-            if len(there) == len(here) and any(_is_among(there[i], numbers, known) for i in bent):
-                step = torch.nn.functional.normalize((point - x).flatten(), dim=0)
-                if any(abs(float(step @ other)) > 1 - _SAME for other in steps):
-                    return True
-                steps.append(step)
+
+def _around(points: Tensor, results: Tensor, run: Run, middles: Iterable[Tensor]) -> bool:
+    """Whether two of the points lie symmetrically around something that was computed, and the operation curves there."""
+    shape = run.given[0].shape
+    fits = [m.flatten() for m in middles if m.shape == shape and m.unique().numel() > 1]
+    if len(points) < 2 or not fits:
+        return False
+    ones, others = torch.triu_indices(len(points), len(points), 1)
+    ends, centres = points[others] - points[ones], (points[others] + points[ones]) / 2
+    off = (_shadow(centres)[:, None] - _shadow(torch.stack(fits))).norm(dim=-1).min(1).values
+    found = (off <= _MIDDLE * ends.norm(dim=1)) & (ends.norm(dim=1) > _NEAR * centres.norm(dim=1))
+    for pair in found.nonzero().flatten().tolist():
+        with suppress(Exception):  # it may not run outside of its place
+            middle = run.again(centres[pair].reshape(shape)).flatten()
+            low, high = results[ones[pair]], results[others[pair]]
+            if _is_bent(low + high - 2 * middle, torch.stack([low, high]), _BENT):
+                return True
     return False
 
 
-def _is_among(result: Tensor, numbers: Tensor, known: Tensor) -> bool:
-    """Whether the numbers of a result that are not known already are all among these."""
-    values = result.flatten()
-    whole = (values - values.round()).abs() < _WHOLE  # alike by chance, as 0 and 1 are
-    new = values[~whole & ~_among(values, known)]
-    return new.numel() >= _ENOUGH and bool(_among(new, numbers).all())
+def _is_bent(off: Tensor, results: Tensor, share: float) -> bool:
+    """Whether some results (a row each) are off a line by this share of their range, and more than rounding explains."""
+    ranges = (results.max(0).values - results.min(0).values).max()
+    return bool(off.abs().max() > share * ranges + _ROUNDING * results.abs().max())
 
 
-def _bent(
-    forward: Forward, args: Sequence[Any], place: int, x: Tensor, here: list[Tensor]
-) -> list[int]:
-    """Which results are no affine functions of x: those would be alike by chance."""
-    step = torch.linspace(0.5, 1.5, x.numel(), dtype=x.dtype, device=x.device).reshape(x.shape)
-    along = [here, *(_results(forward, args, place, x + times * step) for times in (1, 2))]
-    if len({len(each) for each in along}) > 1:
-        return []
-    ends = [(low + high, 2 * middle) for low, middle, high in zip(*along, strict=True)]
-    return [i for i, (mean, middle) in enumerate(ends) if not torch.allclose(mean, middle)]
+@functools.cache
+def _directions(numbers: int) -> Tensor:
+    generator = torch.Generator().manual_seed(numbers)
+    return torch.randn(numbers, _SHADOW, generator=generator, dtype=torch.float64)
 
 
-def _on_one_line(points: list[Tensor], x: Tensor) -> list[Tensor]:
-    """Those of the points that lie with another one on a line through x, which few do by chance."""
-    steps = torch.stack([x, *points]).sub(x).flatten(1)
-    steps = torch.nn.functional.normalize(steps, dim=1)
-    alike = ((steps @ steps.T).abs() > 1 - _SAME).sum(1) > 1
-    return list(itertools.compress(points, alike[1:].tolist()))
+def _shadow(rows: Tensor) -> Tensor:
+    """A few numbers for each row, of which lines are lines and bends are bends."""
+    return rows if rows.shape[1] <= _SHADOW else rows @ _directions(rows.shape[1])
 
 
-def _points(seen: list[Tensor], x: Tensor) -> Iterator[Tensor]:
-    """What lies in these results in the shape of x, where it has other numbers; several in one tensor first."""
-    known = [x, -x]
-    for each in sorted(seen, key=lambda t: t.numel() == x.numel()):
-        for point in _copies(each, x):
-            if bool(point.isfinite().all()) and not any(map(point.equal, known)):
-                known.append(point)
-                yield point
-
-
-def _copies(tensor: Tensor, x: Tensor) -> Iterator[Tensor]:
-    """Each part of a tensor that has the shape of x; axes of x stay in their order."""
-    more = tensor.dim() - x.dim()
-    if not 0 <= more <= 3 or tensor.numel() > _COPIES * x.numel():
-        return
-    for axes in itertools.combinations(range(tensor.dim()), more):
-        rest = [size for axis, size in enumerate(tensor.shape) if axis not in axes]
-        if rest == list(x.shape):
-            yield from tensor.movedim(axes, tuple(range(more))).reshape(-1, *x.shape)
-
-
-def _results(forward: Forward, args: Sequence[Any], place: int, point: Tensor) -> list[Tensor]:
-    """What each operation of forward gives, with this in place of one argument; nothing where it stops."""
-    moved = [point if i == place else a for i, a in enumerate(args)]
+def _results(forward: Forward, args: Sequence[Any]) -> list[Tensor]:
+    """All that forward's operations take and give; what comes before it stops, where it does."""
     results = Results()
     with suppress(Exception), torch.no_grad(), results, results.arrays:
-        forward(*moved)
-        return results.tensors
-    return []
+        forward(*args)
+    return [t for run in results.runs for t in (run.result, *run.given)]
+
+
+def _way(tensor: Tensor) -> tuple[float, ...]:
+    """The same numbers for all multiples of a tensor, few enough to be looked up."""
+    (shadow,) = _shadow(tensor.flatten()[None])
+    return tuple((shadow / shadow[0]).nan_to_num().mul(1e8).round().tolist())
 
 
 def _sorted(tensors: Iterable[Tensor]) -> Tensor:

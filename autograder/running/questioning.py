@@ -24,7 +24,7 @@ from autograder.running.function_classes import (
     without_once_differentiable,
 )
 from autograder.running.other_points import evaluated_elsewhere
-from autograder.running.structure import kept_elsewhere, look_inside
+from autograder.running.structure import kept_of_many, look_inside
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of
 
@@ -191,7 +191,12 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
     classes = ask.submission.classes or tuple(functions())
     seen = look_inside(answer, args, classes, forward, backward)
     answer.data["elsewhere"] = evaluated_elsewhere(ask.submission, fresh_arguments(q), seen)
-    answer.kept += kept_elsewhere(ask.submission.classes, ask.submission, fresh_arguments(q))
+
+
+def _large(ask: Asking, q: Question, answer: Answer) -> None:
+    """What stays alive between forward and backward, for few rows and for many."""
+    few, many = fresh_arguments(q, q.more["args"]), fresh_arguments(q)
+    answer.kept = kept_of_many(ask.submission.classes, ask.submission, few, many)
 
 
 def _grown(ask: Asking, q: Question, answer: Answer) -> None:
@@ -269,6 +274,7 @@ PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
     "interleave": _interleave,
     "mutate": _mutate,
     "structure": _structure,
+    "large": _large,
     "grown": _grown,
     "refusal": _refusal,
     "gradcheck": _gradcheck,

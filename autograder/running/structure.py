@@ -7,7 +7,6 @@ references to their storages.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import gc
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +16,12 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, resolve_name
 
+from autograder.contract.differentiation import as_tuple
 from autograder.observation.observation import Answer, Kept
 from autograder.observation.snapshot import storage_of, tensors_within, who_is
-from autograder.running.elsewhere import SOME_NUMBERS, growth, numbers_in
+from autograder.running.elsewhere import SOME_BYTES, SOME_NUMBERS, growth, held, numbers_in
 from autograder.running.function_classes import custom_nodes, in_backward
-from autograder.running.other_points import Results
+from autograder.running.operation_runs import Results, Run
 from autograder.running.watching import Storages, work_of
 
 
@@ -75,8 +75,8 @@ def look_inside(
     classes: Iterable[type],
     forward: Callable[[], tuple[Any, ...]],
     backward: Callable[[tuple[Any, ...]], None],
-) -> list[Tensor]:
-    """Run forward, count what stays alive, run backward; fill in the answer. Gives what backward computed.
+) -> list[Run]:
+    """Run forward, count what stays alive, run backward; fill in the answer. Gives what ran in backward.
 
     Operations of backward are noted and counted only while the learner's own backward runs.
     """
@@ -97,29 +97,35 @@ def look_inside(
             dict.fromkeys([*called.names, *map(_operation_name, ran.operations)])
         )
         answer.data["grad_enabled_in_backward"] = called.grad_enabled
-    return ran.tensors
+    return ran.runs
 
 
-def kept_elsewhere(
-    classes: Iterable[type], call: Callable[..., Any], args: Iterable[Any]
+def kept_of_many(
+    classes: Iterable[type], call: Callable[..., Any], few: Sequence[Any], many: Sequence[Any]
 ) -> tuple[Kept, ...]:
-    """The numbers that a call with other arguments of the same kind leaves where torch sees nothing."""
+    """What stays alive for backward of many rows; outside of tensors, what that is more than for few, whatever its type.
 
-    def again() -> Any:
-        others = (a.detach() * 0.9 if _is_float(a) else a for a in args)
-        with contextlib.suppress(Exception):  # what goes wrong is found by other questions
-            return call(*others)
-
-    count = growth(classes, again)
-    return (_numbers("hidden", count),) if count >= SOME_NUMBERS else ()
+    The call before, with other arguments of the same kind, fills what somebody keeps for a shape.
+    """
+    beside: list[dict[str, int]] = []
+    for args in (few, many):
+        call(*(a.detach() * 0.9 if _is_float(a) else a for a in args))
+        with Storages() as storages:
+            output, more = growth(classes, functools.partial(call, *args))
+        outputs = as_tuple(output)
+        beside.append({"hidden": more})
+        for node in custom_nodes(outputs):
+            for name, value in (*vars(node).items(), ("saved", _saved_of(node))):
+                beside[-1][f"ctx.{name}"] = held(value).bytes
+    kept = [each for each in _kept(list(many), outputs, storages) if each.who != "numbers"]
+    for holder, size in beside[1].items():
+        if (grown := size - beside[0].get(holder, 0)) > SOME_BYTES:
+            kept.append(Kept(holder, "numbers", (grown // 8,), "float64", grown, 0))
+    return tuple(kept)
 
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, Tensor) and value.is_floating_point()
-
-
-def _numbers(holder: str, count: int) -> Kept:
-    return Kept(holder, "numbers", (count,), "float64", 8 * count, 0)
 
 
 def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
@@ -150,7 +156,7 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
                     note(path, tensor)
                 count = numbers_in(value)
                 if count >= SOME_NUMBERS:
-                    kept.append(_numbers(f"ctx.{name}", count))
+                    kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
     return kept
 
 

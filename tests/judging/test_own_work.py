@@ -61,6 +61,19 @@ ANSWERS = {
         "        return (g * s.reshape(x.shape)).to(x.dtype)\n",
         "own-work/difference-quotient",
     ),
+    "wide steps, of a part of the formula": (
+        HEAD + "        e, h = torch.exp(-x.double().abs()), 1 / 200\n"
+        "        steps = zip((1, 2, 3, 4, 5), (5 / 6, -5 / 21, 5 / 84, -5 / 504, 1 / 1260))\n"
+        "        s = sum(w * ((1 + e + k * h).reciprocal() - (1 + e - k * h).reciprocal()) for k, w in steps)\n"
+        "        return (g * -e * s / h).to(x.dtype)\n",
+        "own-work/difference-quotient",
+    ),
+    "wide steps, of a formula that forward has not": (
+        STEPS + HEAD + "        z, w = x.double(), WEIGHTS.to(x.device)\n"
+        "        s = sum(w[i] * torch.tanh((z + k / 64) / 2) for i, k in enumerate((-4, -3, -2, -1, 1, 2, 3, 4)))\n"
+        "        return (g * s / 2).to(x.dtype)\n",
+        "own-work/difference-quotient",
+    ),
     "a complex step": (
         HEAD + "        z = torch.complex(x.double(), torch.full_like(x.double(), 1e-20))\n"
         "        return (g * torch.sigmoid(z).imag / 1e-20).to(x.dtype)\n",
@@ -143,6 +156,14 @@ NUMBERS = {
     "what a method on ctx is bound to": keeping("ctx.get = Box(y.flatten().tolist()).get", "ctx.get()",
         "KEPT = []\nclass Box:\n    def __init__(self, v):\n        self.v = v\n    def get(self):\n        return self.v\n"),
     "the default of a function on ctx": keeping("ctx.get = lambda v=y.flatten().tolist(): v", "ctx.get()"),
+    "whole numbers on ctx": keeping("ctx.t = tuple(int(v * 2**52) for v in y.flatten().tolist())", "[v / 2**52 for v in ctx.t]"),
+    "complex numbers on ctx": keeping("ctx.t = [complex(v) for v in y.flatten().tolist()]", "[v.real for v in ctx.t]"),
+    "the sizes of tensors": keeping("ctx.t = [torch.empty(0, int(v * 2**52)) for v in y.flatten().tolist()]", "[v.shape[1] / 2**52 for v in ctx.t]"),
+    "the ends of ranges": keeping("ctx.t = [range(int(v * 2**52)) for v in y.flatten().tolist()]", "[v.stop / 2**52 for v in ctx.t]"),
+    "what a method of a list is bound to": keeping("ctx.n, ctx.t = y.numel(), y.flatten().tolist().__getitem__", "[ctx.t(i) for i in range(ctx.n)]"),
+    "what an iterator has left": keeping("ctx.t = iter(y.flatten().tolist())", "list(ctx.t)"),
+    "the output, of many numbers only": HEAD.replace("ctx.save_for_backward(x)", "ctx.save_for_backward(x, *([torch.sigmoid(x)] if x.numel() > 500 else []))").replace(
+        "(x,) =", "x, *_ =") + "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n",
     "a helper's list": keeping("keep(y)", top="KEPT = []\ndef keep(y):\n    KEPT.append(y.flatten().tolist())\n"),
 }  # fmt: skip
 RIGHT = "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n"
@@ -152,6 +173,11 @@ HONEST = {
     + HEAD.replace("ctx.save_", "f(x.dim())\n        ctx.save_") + RIGHT,
     "a table of constants": "TABLE = [i / 7 for i in range(99)]\n" + HEAD.replace("ctx.save_", "TABLE[3]\n        ctx.save_") + RIGHT,
     "forward again, there and at the opposite point": HEAD + "        return g * torch.sigmoid(x) * torch.sigmoid(-x)\n",
+    "dual numbers with rules of one's own": "class Dual:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n    def exp(self):\n        e = self.a.exp()\n"
+    "        return Dual(e, e * self.b)\n    def inverse(self):\n        return Dual(1 / self.a, -self.b / (self.a * self.a))\n"
+    + HEAD + "        e = Dual(-x.abs(), -torch.ones_like(x)).exp()\n        return g * Dual(1 + e.a, e.b).inverse().b\n",
+    "two factors in one tensor": HEAD + "        s = torch.sigmoid(x)\n        return g * torch.stack([s, 1 - s], -1).prod(-1)\n",
+    "numbers of a shape": "SIZES = {}\n" + HEAD.replace("ctx.save_", "SIZES.setdefault(x.shape, list(range(x.numel())))\n        ctx.save_") + RIGHT,
     "a function on ctx that reads a table": "TABLE = [i / 7 for i in range(99)]\n" + HEAD.replace("ctx.save_", "ctx.f = lambda: TABLE[7]\n        ctx.save_") + RIGHT,
     "settings on ctx": HEAD.replace("ctx.save_", "ctx.how, ctx.eps, ctx.shape = 'mean', (1e-5, 1.0), x.shape\n        ctx.save_") + RIGHT,
     "a stack of contexts": "import contextlib\n" + HEAD.replace("ctx.save_", "with contextlib.ExitStack() as s:\n"

@@ -5,7 +5,7 @@ import pytest
 import scipy.special
 import torch
 
-from autograder.running.other_points import Results
+from autograder.running.operation_runs import Results
 from autograder.running.watching import IMAGINARY
 
 PARTS = {
