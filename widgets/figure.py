@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autograder.contract.friendly_error import refusal
+from autograder.contract.friendly_error import refusal, running_shell
 from widgets.png import png_of
 
 if TYPE_CHECKING:
@@ -97,12 +97,12 @@ def image_tag(data: str, text: str, width: int) -> str:
 
 
 def _display(bundle: dict[str, str], metadata: dict) -> None:
-    import IPython
-
-    if IPython.get_ipython() is None:
+    if running_shell() is None:
         print(bundle["text/plain"])
     else:
-        IPython.display.display(bundle, metadata=metadata, raw=True)
+        from IPython.display import display
+
+        display(bundle, metadata=metadata, raw=True)
 
 
 def mime_bundle(

@@ -10,9 +10,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-import IPython
 import torch
+from IPython.display import display as show_live
 
+from autograder.contract.friendly_error import running_shell
 from autograder.contract.known_mistakes import Answer, read_answers
 from autograder.exercises import find
 from autograder.explaining.example_answers import code_of
@@ -77,10 +78,10 @@ def suspects(lesson: str) -> tuple[Any, Any]:
     shown = {name: renamed(answer, name) for name, answer in suspects_of(lesson).answers().items()}
     display.show(Sources(shown))
     asked = Prediction(bug_of(lesson), load_prediction(bug_of(lesson)))
-    if IPython.get_ipython() is None:
+    if running_shell() is None:
         print(asked.stand_in()["text/plain"])
     else:
-        IPython.display.display(asked)
+        show_live(asked)
     a, b = (defined(name, source) for name, source in shown.items())
     return a, b
 

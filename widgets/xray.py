@@ -10,9 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from IPython.core.getipython import get_ipython
-
-from autograder.contract.friendly_error import refusal
+from autograder.contract.friendly_error import refusal, running_shell
 from autograder.running.trace import record
 from widgets.runs import callable_and_name, copies
 from widgets.steps import StepThrough
@@ -82,7 +80,7 @@ class XRayBlock:
         said = "" if error is None else first_line(type(error).__name__, str(error))
         story = Story("What ran in the block", tensors_named(known), error=said)
         self.view = StepThrough(safe_walk_of(self._trace, story))
-        if get_ipython() is not None:
+        if running_shell() is not None:
             self.view._ipython_display_()
 
     def __repr__(self) -> str:

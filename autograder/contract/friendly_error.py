@@ -1,8 +1,16 @@
-"""An error whose message says all there is to say: notebooks show it without a traceback."""
+"""What a notebook shows: which IPython runs this, and errors whose message says all there is to say."""
 
+import sys
 import textwrap
+from typing import Any
 
 WIDTH = 80  # characters of a line that fits beside the file browser
+
+
+def running_shell() -> Any:
+    """The IPython that runs this; None where none does: where it was not imported nobody runs in it."""
+    ipython = sys.modules.get("IPython")
+    return None if ipython is None else ipython.get_ipython()
 
 
 def refusal(message: str, kind: type[Exception] = ValueError) -> Exception:

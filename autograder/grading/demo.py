@@ -11,7 +11,7 @@ import csv
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -96,14 +96,15 @@ def wrong_backward(released: NotebookNode, lesson: NotebookNode) -> NotebookNode
 LEARNERS: Mapping[str, Answer] = {"ada": right, "ben": untouched, "carla": wrong_backward}
 
 
-def prepare(repository: Path, folder: Path) -> None:
-    """Make `folder` a course folder: the lessons of `repository`, released and in a gradebook.
+def prepare(repository: Path, folder: Path, lessons: Sequence[str] = ()) -> None:
+    """Make `folder` a course folder: the lessons of `repository` (all, or these), released and in a gradebook.
 
     The notebooks are built here: those in the repository's course/ may hold somebody's answers.
     """
     shutil.copy2(repository / "nbgrader_config.py", folder)
-    no_caches = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(repository / "lessons", folder / "lessons", ignore=no_caches)
+    others = [p.name for p in (repository / "lessons").glob("[0-9]*.py") if p.stem not in lessons]
+    left_out = shutil.ignore_patterns("__pycache__", *(others if lessons else ()))
+    shutil.copytree(repository / "lessons", folder / "lessons", ignore=left_out)
     run(folder, "lessons/build.py", "--gradebook")
     shutil.copytree(folder / "build" / "release", folder / "course")
 
@@ -178,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"*** No sandbox here ({why}). The work of real learners would not be graded.")
     try:
         print(f"Making a course folder with its gradebook: {folder} …", flush=True)
-        prepare(REPOSITORY, folder)
+        prepare(REPOSITORY, folder, LESSONS)
         for lesson in LESSONS:
             print(f"{', '.join(LEARNERS)} hand in {lesson}; nbgrader grades it …", flush=True)
             for learner, answer in LEARNERS.items():

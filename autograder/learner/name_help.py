@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from autograder.contract.friendly_error import in_lines
+from autograder.contract.friendly_error import in_lines, running_shell
 from autograder.exercises import is_exercise
 
 _STUB = re.compile(r"\s*raise NotImplementedError(\(\))?\s*(#.*)?$")
@@ -123,11 +123,7 @@ _installed: NameHelp | None = None
 def install_name_help() -> None:
     """Show NameHelp's sentences in this notebook; nothing happens where this is no notebook."""
     global _installed
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return
-    shell = get_ipython()
+    shell = running_shell()
     if shell is None or _installed is not None:
         return
     _installed = NameHelp(shell.user_ns)

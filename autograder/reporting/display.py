@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-import sys
 from dataclasses import dataclass
 from typing import Protocol
+
+from autograder.contract.friendly_error import running_shell
 
 EMPHASIS = re.compile(r"\*(\S(?:[^*]*\S)?)\*")
 
@@ -45,9 +46,8 @@ class Paragraph:
 
 
 def is_rich() -> bool:
-    """Whether IPython runs this, which can show HTML; where it was not imported nobody runs in it."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and ipython.get_ipython() is not None
+    """Whether IPython runs this, which can show HTML."""
+    return running_shell() is not None
 
 
 def show(view: View) -> None:

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from xml.etree import ElementTree
 
 if TYPE_CHECKING:
     from autograder.reporting.report import Report, Row
@@ -193,6 +192,8 @@ def _property(text: str) -> str:
 
 
 def _junit(reports: Sequence[Report], file: str) -> str:
+    from xml.etree import ElementTree  # whoever checks in a notebook never needs it
+
     suite = ElementTree.Element(
         "testsuite", name=file, tests=str(len(reports)),
         failures=str(sum(r.outcome == "failed" for r in reports)),

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import sys
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from autograder.contract.friendly_error import running_shell
 from autograder.contract.promises import Line
 from autograder.exercises import find
 from autograder.explaining.pages import TITLES
@@ -216,15 +216,12 @@ class Report:
 
 def in_notebook() -> bool:
     """Whether a Jupyter kernel runs this, which alone can show a live widget."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "kernel", None) is not None
+    return getattr(running_shell(), "kernel", None) is not None
 
 
 def names_xray() -> bool:
     """Whether the notebook's own variables have an `xray`."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
+    shell = running_shell()
     return shell is not None and callable(shell.user_ns.get("xray"))
 
 

@@ -10,6 +10,7 @@ from tests.anyfn.making import Entry, keep, normal, op
 from tests.anyfn.right import RIGHT
 from tests.anyfn.surrogates import BROKEN, SURROGATE
 from tests.anyfn.wrong import WRONG
+from tests.conftest import of_today
 
 ALL = [*RIGHT, *WRONG, *SURROGATE, *BROKEN]
 
@@ -19,7 +20,7 @@ def test_the_bank_is_large_and_names_each_function_once():
     assert len({entry.name for entry in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", of_today(ALL, 2), ids=lambda entry: entry.name)
 def test_what_is_said_of_it(entry: Entry):
     report = evaluate(entry.submission, inputs=entry.inputs, seed=1, seconds=None, **entry.terms)
     noted = any(f.rule == "surrogate" for f in report.findings)

@@ -9,13 +9,15 @@ import pytest
 
 from lessons.build import build
 from tests.build.mini_course import write_mini_course
+from tests.nbgrader.classroom import shared_folder
 
 
 @pytest.fixture(scope="session")
 def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    course = write_mini_course(tmp_path_factory.mktemp("mini") / "course")
-    build(course)
-    return course
+    def make(folder: Path) -> None:
+        build(write_mini_course(folder / "course"))
+
+    return shared_folder(tmp_path_factory, "mini", make) / "course"
 
 
 @pytest.fixture

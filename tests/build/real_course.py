@@ -18,8 +18,8 @@ def exercise_lessons() -> list[str]:
     return [lesson.name for lesson in lessons if lesson.has_exercises]
 
 
-def copy_of_the_course(folder: Path) -> Path:
-    """lessons/, course/, solutions/ and the configuration, as they were built.
+def copy_of_the_course(folder: Path, lessons: str = "[0-9]*") -> Path:
+    """lessons/, course/, solutions/ and the configuration, as they were built; of the lessons those of this pattern.
 
     Where the person who runs the tests works in course/ themselves, the committed notebook is
     copied instead of theirs.
@@ -27,10 +27,12 @@ def copy_of_the_course(folder: Path) -> Path:
     folder.mkdir(parents=True)
     shutil.copy(REPOSITORY / "nbgrader_config.py", folder)
     shutil.copytree(
-        REPOSITORY / "lessons", folder / "lessons", ignore=shutil.ignore_patterns("__pycache__")
+        REPOSITORY / "lessons", folder / "lessons", ignore=shutil.ignore_patterns("__pycache__", "[0-9]*.py")
     )
+    for path in (REPOSITORY / "lessons").glob(f"{lessons}.py"):
+        shutil.copy(path, folder / "lessons")
     for part in ("course", "solutions"):
-        for path in (REPOSITORY / part).glob("*/*.ipynb"):
+        for path in (REPOSITORY / part).glob(f"{lessons}/*.ipynb"):
             if path.stem == path.parent.name:
                 target = folder / path.relative_to(REPOSITORY)
                 target.parent.mkdir(parents=True)

@@ -16,8 +16,9 @@ def test_built_folders_match_lessons(tmp_path: Path) -> None:
 
 
 def test_planted_differences_are_seen(tmp_path: Path) -> None:
-    course = copy_of_the_course(tmp_path / "course")
-    planted = [*course.glob("course/0[01]_*/*.ipynb"), *course.glob("solutions/01_*/*.ipynb")]
+    course = copy_of_the_course(tmp_path / "course", "0[01]_*")
+    planted = [*course.glob("course/*/*.ipynb"), *course.glob("solutions/*/*.ipynb")]
+    assert len(planted) == 3
     for path in planted:
         notebook = nbformat.read(path, as_version=4)
         notebook.cells[-1].source += "\nOne more line."

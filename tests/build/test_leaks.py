@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -15,24 +17,27 @@ from tests.build.mini_course import NAME, change_lesson, released_path, solved_p
 from tests.build.real_course import copy_of_the_course, exercise_lessons
 
 
+Real = tuple[Path, Lesson, nbformat.NotebookNode]  # the course, the lesson, what is released of it
+
+
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Lesson]]:
-    """A copy of the repository's lessons, ready to be released."""
+def real(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Real]:
+    """The repository's lessons, each released once, from a copy."""
     root = copy_of_the_course(tmp_path_factory.mktemp("real") / "course")
-    return root, {lesson.name: lesson for lesson in write_sources(root)}
+    lessons = {lesson.name: lesson for lesson in write_sources(root)}
+    return cache(lambda name: (root, lessons[name], released(root, lessons[name])))
 
 
 @pytest.mark.parametrize("name", exercise_lessons())
 def test_no_answer_stands_in_the_course(name: str, real) -> None:
-    root, lessons = real
-    assert leaks(lessons[name].notebook, released(root, lessons[name])) == []
+    _, lesson, stubs = real(name)
+    assert leaks(lesson.notebook, stubs) == []
 
 
 @pytest.mark.parametrize("name", exercise_lessons())
 def test_solving_only_adds_lines(name: str, real) -> None:
-    root, lessons = real
-    stubs = released(root, lessons[name])
-    assert changes_besides_adding(stubs, solved(root, lessons[name], execute=False)) == []
+    root, lesson, stubs = real(name)
+    assert changes_besides_adding(stubs, solved(root, lesson, execute=False)) == []
 
 
 def read(path: Path) -> nbformat.NotebookNode:

@@ -177,12 +177,12 @@ def _of(student: str, found: dict[str, Any]) -> list[Any]:
 
 @pytest.mark.slow
 def test_killed_at_any_step_on_sqlite(tmp_path: Path) -> None:
-    steps = check_every_step(Copies(tmp_path, None), every=4)
+    steps = check_every_step(Copies(tmp_path, None), every=8)
     assert steps > 100
 
 
 @pytest.mark.slow
 def test_killed_at_any_step_on_postgresql(tmp_path: Path, postgres: str) -> None:
     assert make_url(postgres).get_backend_name() == "postgresql"
-    steps = check_every_step(Copies(tmp_path, postgres), every=12)
+    steps = check_every_step(Copies(tmp_path, postgres), every=24)
     assert steps > 100

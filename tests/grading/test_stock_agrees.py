@@ -34,7 +34,7 @@ def graded_by_stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course in which stock nbgrader has graded the rotated notebooks."""
 
     def make(folder: Path) -> None:
-        demo.prepare(demo.REPOSITORY, folder)
+        demo.prepare(demo.REPOSITORY, folder, LESSONS)
         (folder / "nbgrader_config.py").write_text(STOCK_CONFIG + "\nc.Execute.timeout = 300\n")
         for lesson in LESSONS:
             for turn, student in enumerate(STUDENTS):

@@ -78,6 +78,9 @@ def fresh_compiler():
 def compiler(fresh_compiler, tmp_path, monkeypatch):
     """What torch.compile needs for machine code; without it a test is skipped, loudly."""
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
+    monkeypatch.setattr(
+        "torch._inductor.config.compile_threads", 1
+    )  # no pool of processes for two kernels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the compiler's own
         try:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 import shutil
-import sys
 import textwrap
 from pathlib import Path
 
-from autograder.contract.friendly_error import refusal
+from autograder.contract.friendly_error import refusal, running_shell
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -91,7 +90,7 @@ _MARKUP = ((re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"), (re.compile(r"\*\*(.+?
 def explain(rule: str) -> None:
     """Show what a rule such as "gradient-sign" means. ValueError lists the closest names."""
     markdown = _COMMENT.sub("", page(known(rule)))
-    if _in_notebook():
+    if running_shell() is not None:
         from IPython.display import display
 
         bundle = {"text/plain": as_text(markdown), "text/markdown": _under_the_page(markdown)}
@@ -161,8 +160,3 @@ def _under_the_page(markdown: str) -> str:
         in_code ^= line.startswith(_FENCE)
         lines.append(f"##{line}" if line.startswith("#") and not in_code else line)
     return "\n".join(lines)
-
-
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")  # not imported: then nobody runs in it
-    return ipython is not None and ipython.get_ipython() is not None

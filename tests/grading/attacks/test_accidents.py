@@ -5,6 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 
+from tests.conftest import of_today
 from tests.grading.attacks.accidents import ACCIDENTS, Accident
 from tests.grading.attacks.grading import everything_in, graded
 from tests.grading.attacks.lesson import FULL, WRONG, handed_in
@@ -13,7 +14,7 @@ from tests.grading.walls import needs_walls
 pytestmark = needs_walls
 
 
-@pytest.mark.parametrize("accident", ACCIDENTS, ids=lambda accident: accident.name)
+@pytest.mark.parametrize("accident", of_today(ACCIDENTS, 3), ids=lambda accident: accident.name)
 def test_an_accident_costs_nothing(accident: Accident):
     result = graded(accident.notebook())
     assert result.reasons == ()
@@ -28,7 +29,9 @@ def is_about_an_answer(accident: Accident) -> bool:
 
 
 @pytest.mark.parametrize(
-    "accident", [a for a in ACCIDENTS if not is_about_an_answer(a)], ids=lambda a: a.name
+    "accident",
+    of_today([a for a in ACCIDENTS if not is_about_an_answer(a)], 3),
+    ids=lambda a: a.name,
 )
 def test_an_accident_gains_nothing(accident: Accident):
     """The same things happen to wrong answers, too."""

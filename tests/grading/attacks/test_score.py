@@ -13,6 +13,7 @@ from autograder.observation.observation import Observation
 from autograder.observation.packing import Unreadable, from_bytes
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked
+from tests.conftest import of_today
 from tests.grading.attacks.grading import assert_neighbour_unharmed, graded, undisturbed
 from tests.grading.attacks.lesson import FULL, RIGHT, handed_in, needing
 from tests.grading.attacks.naive import naive_score
@@ -57,7 +58,7 @@ def gained_without(wall: str, attack: ScoreAttack, folder: Path, monkeypatch: An
         return graded(attack.notebook()).score
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=named)
+@pytest.mark.parametrize("attack", of_today(ATTACKS, 3), ids=named)
 def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert gained_without(attack.wall, attack, tmp_path, monkeypatch) > attack.worth
     result = graded(attack.notebook())
@@ -72,7 +73,9 @@ def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pyt
     assert_neighbour_unharmed()
 
 
-@pytest.mark.parametrize("attack", [a for a in ATTACKS if a.wall != READ_FIRST], ids=named)
+@pytest.mark.parametrize(
+    "attack", of_today([a for a in ATTACKS if a.wall != READ_FIRST], 3), ids=named
+)
 def test_values_are_judged_even_if_nobody_reads_the_cells(
     attack: ScoreAttack, monkeypatch: pytest.MonkeyPatch
 ):
