@@ -132,7 +132,7 @@ def _parser(grading: bool) -> argparse.ArgumentParser:
 
 def _add_grading(commands: Any) -> None:
     """What instructors run."""
-    from autograder.grading.quick_imports import import_jsonschema
+    from autograder.grading import import_jsonschema
 
     import_jsonschema()
     from autograder.grading.commands import add_commands

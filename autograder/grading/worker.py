@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 
-from autograder.grading.quick_imports import import_jsonschema
+from autograder.grading import import_jsonschema
 
 gc.disable()
 import_jsonschema()

@@ -19,8 +19,12 @@ from autograder.contract.exercise import (
     sentences_beside,
 )
 from autograder.contract.functions import resolve
-from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
-from autograder.exercises.checkpointing.random_state import judge_random, run_random
+from autograder.exercises.checkpointing.measuring import (
+    RANDOM_STATE_BYTES,
+    called_from,
+    judge_random,
+    run_random,
+)
 from autograder.exercises.common_cases import cases_of
 from autograder.exercises.second_losses import SENTENCES, second_losses
 from autograder.observation.compare import both, close

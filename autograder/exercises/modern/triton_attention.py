@@ -18,7 +18,7 @@ from autograder.exercises.attention.heads import (
     large_scores,
 )
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.modern.launches import SENTENCES, by_a_kernel, launched
+from autograder.exercises.modern.triton_softmax import SENTENCES, by_a_kernel, launched
 from autograder.observation.compare import both, close
 
 _KEYS = 600  # more than a block may hold
