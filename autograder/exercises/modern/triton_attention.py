@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,12 +19,14 @@ from autograder.exercises.attention.heads import (
     large_scores,
 )
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.modern.triton_softmax import SENTENCES, by_a_kernel, launched
+from autograder.exercises.modern.triton_softmax import SENTENCES, by_a_kernel, launched, not_stored
 from autograder.observation.compare import both, close
 
-_KEYS = 600  # more than a block may hold
+_KEYS = 300  # more than a block may hold
 _WIDEST = 256  # of a block of keys
+_HIGHEST = 6.0  # of the scores that are in order
 _SHARE = 1e-6  # that an average of ones may be off by
+_WHOLE = 1e-3  # that a number of keys may be off by
 
 
 def causal_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
@@ -43,19 +46,25 @@ def _drawn(s: Sampler, *sizes: int, causal: bool, batch: tuple[int, ...] = ()) -
 _of = cases_of(_drawn)
 
 
+def _ranked(scores: Tensor) -> Tensor:
+    """What is averaged, a row a key: ones, which tell the sum of the weights, and numbers that rise with the scores."""
+    return torch.stack([torch.ones_like(scores), scores / _HIGHEST], 1)
+
+
 def _in_order(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
-    """One query and many keys, whose scores rise from −6 to 6 or fall: the average of ones, and of −1 … 1."""
-    scores = torch.linspace(-6.0, 6.0, _KEYS, dtype=torch.float64).unsqueeze(1)
-    values = torch.stack([torch.ones(_KEYS), torch.linspace(-1.0, 1.0, _KEYS)], 1).double()
-    right = torch.softmax(scores, 0).mT @ values
-    q = torch.ones(1, 1).double()
-    rising, falling = call(q, scores, values, False), call(q, scores.flip(0), values.flip(0), False)
-    return {"rising": rising.detach().clone(), "falling": falling.detach().clone(), "right": right}
+    """One query and many keys, whose scores rise or fall."""
+    scores = torch.linspace(-_HIGHEST, _HIGHEST, _KEYS, dtype=torch.float64)
+    q, found = torch.ones(1, 1).double(), {}
+    for name, each in (("rising", scores), ("falling", scores.flip(0))):
+        found[name] = launched(partial(call, q, each.unsqueeze(1), _ranked(each), False))
+    return {"scores": scores, **found}
 
 
 def _rescaled(data: dict[str, Any]) -> Cause | None:
     """Right while the largest score comes first, wrong when it comes last; an average of ones tells which sum it is."""
-    rising, falling, right = data["rising"], data["falling"], data["right"]
+    scores = data["scores"]
+    right = torch.softmax(scores, 0).unsqueeze(0) @ _ranked(scores)
+    rising, falling = data["rising"]["output"], data["falling"]["output"]
     last_right, first_right = (
         way.shape == right.shape and close(way, right) for way in (rising, falling)
     )
@@ -63,10 +72,32 @@ def _rescaled(data: dict[str, Any]) -> Cause | None:
         return None
     if last_right or not first_right:
         wrong = falling if last_right else rising
-        return Cause("triton/many-keys", {"keys": _KEYS}, both(wrong, right))
+        found = not_stored(data["rising"]) or _first_keys(rising, scores)
+        found = found or _behind(rising, right, scores)
+        return found or Cause("triton/many-keys", {"keys": _KEYS}, both(wrong, right))
     of_ones = float(rising[0, 0])
     facts = {"output": of_ones > 1 + _SHARE, "both": abs(of_ones - 1) <= _SHARE}
     return Cause("triton/not-rescaled", facts, both(rising, right), symptom=False)
+
+
+def _first_keys(rising: Tensor, scores: Tensor) -> Cause | None:
+    """Whether it is the right output for fewer keys, the first of them."""
+    weights = (scores - scores.max()).exp().unsqueeze(1)
+    averages = (weights * _ranked(scores)).cumsum(0) / weights.cumsum(0)
+    alike = torch.isclose(rising, averages, rtol=_SHARE, atol=0.0).all(1).nonzero()
+    if rising.shape != (1, 2) or len(alike) != 1:
+        return None
+    return Cause("triton/first-keys", {"keys": _KEYS, "seen": int(alike) + 1}, symptom=False)
+
+
+def _behind(rising: Tensor, right: Tensor, scores: Tensor) -> Cause | None:
+    """Whether each row's sum has some e⁰ too many: of places behind the last key, which nobody masked."""
+    if not close(rising, rising[..., :1] * right):
+        return None
+    count = (1 / float(rising[0, 0]) - 1) * float(scores.exp().sum())
+    if round(count) < 1 or abs(count - round(count)) > _WHOLE:
+        return None
+    return Cause("triton/behind-the-end", {"keys": _KEYS, "count": round(count)}, symptom=False)
 
 
 def _many_keys(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
@@ -122,7 +153,7 @@ TRITON_ATTENTION = Exercise(
     scenarios=(
         Scenario(
             "the order of the keys changes nothing", "forward-value", _in_order, _rescaled,
-            needs=("forward_runs",), first=True, given=("right",),
+            needs=("forward_runs",), first=True, given=("scores",),
         ),
         Scenario(
             "one kernel, in tiles", "uses-builtin", _many_keys, _one_kernel_in_tiles,

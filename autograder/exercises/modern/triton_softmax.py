@@ -12,17 +12,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
 from autograder.exercises.common_cases import cases_of, fixed, kept
+from autograder.observation.compare import close
 from autograder.running.function_classes import patched
 
 
 @dataclass
 class Launches:
-    """The kernels that were launched, by name, and the largest range that one made (interpreted kernels alone)."""
+    """The kernels that were launched, by name; of interpreted ones also how many programs ran, the largest range that
+    one made, and how many numbers they stored."""
 
     names: list[str] = field(default_factory=list)
+    programs: int = 0
     widest: int = 0
+    stored: int = 0
 
 
 @contextmanager
@@ -40,18 +45,28 @@ def launches() -> Iterator[Launches]:
 
         patches.append((compiled.JITFunction, "run", launch))
     if interpreted is not None:
-        execute, ranges = interpreted.GridExecutor.__call__, interpreted.InterpreterBuilder.create_make_range  # fmt: skip
+        execute, builder = interpreted.GridExecutor.__call__, interpreted.InterpreterBuilder
+        ranges, begin, write = builder.create_make_range, builder.set_grid_idx, builder.create_masked_store  # fmt: skip
 
         def interpret(self: Any, *args: Any, **more: Any) -> Any:
             seen.names.append(self.fn.__name__)
             return execute(self, *args, **more)
 
-        def make_range(self: Any, of: Any, start: int, stop: int) -> Any:
+        def create_make_range(self: Any, of: Any, start: int, stop: int) -> Any:
             seen.widest = max(seen.widest, stop - start)
             return ranges(self, of, start, stop)
 
+        def set_grid_idx(self: Any, *place: int) -> Any:
+            seen.programs += 1
+            return begin(self, *place)
+
+        def create_masked_store(self: Any, to: Any, value: Any, mask: Any, *more: Any) -> Any:
+            seen.stored += int(mask.data.sum())
+            return write(self, to, value, mask, *more)
+
         patches.append((interpreted.GridExecutor, "__call__", interpret))
-        patches.append((interpreted.InterpreterBuilder, "create_make_range", make_range))
+        for method in (create_make_range, set_grid_idx, create_masked_store):
+            patches.append((builder, method.__name__, method))
     with patched(patches):
         yield seen
 
@@ -64,10 +79,22 @@ def _module(name: str) -> ModuleType | None:
 
 
 def launched(call: Callable[[], Any]) -> dict[str, Any]:
-    """What the call launches, as an experiment's data."""
+    """What the call launches and gives, as an experiment's data."""
     with launches() as seen:
-        call()
-    return {"kernels": seen.names, "widest": seen.widest}
+        output: Tensor = as_tuple(call())[0].detach().clone()
+    return {
+        "kernels": seen.names, "widest": seen.widest, "programs": seen.programs,
+        "stored": seen.stored, "output": output,
+    }  # fmt: skip
+
+
+def not_stored(data: dict[str, Any]) -> Cause | None:
+    """Where the output is wrong: whether some of it is just what was in its memory."""
+    numbers = data["output"].numel()
+    if not data["kernels"] or data["stored"] >= numbers:
+        return None
+    facts = {"programs": data["programs"], "stored": data["stored"], "numbers": numbers}
+    return Cause("triton/not-stored", {**facts, "none": not data["programs"]}, symptom=False)
 
 
 def by_a_kernel(data: dict[str, Any]) -> Cause | None:
@@ -100,7 +127,12 @@ def _nothing(s: Sampler) -> tuple[Tensor]:
 
 
 def _one_call(softmax: Callable[[Tensor], Tensor], s: Sampler) -> dict[str, Any]:
-    return launched(lambda: softmax(s.normal(2, 5)))
+    x = s.normal(3, 5)
+    return {"x": x, **launched(lambda: softmax(x))}
+
+
+def _stored(data: dict[str, Any]) -> Cause | None:
+    return None if close(data["output"], row_softmax(data["x"])) else not_stored(data)
 
 
 TRITON_SOFTMAX = Exercise(
@@ -149,7 +181,8 @@ TRITON_SOFTMAX = Exercise(
         "launch where there is no element.",
     ),
     scenarios=(
-        Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",)),
+        Scenario("each row is stored", "forward-value", _one_call, _stored, needs=(), first=True, given=("x",)),
+        Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",), given=("x",)),
     ),
     sentences=SENTENCES,
 )  # fmt: skip

@@ -95,6 +95,53 @@ def backward(ctx, grad_output):
 triton_softmax.register_autograd(backward, setup_context=keep)
 
 
+# %% wrong[forward-value]: one program too few
+import math
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x_ptr, y_ptr, row_step, column_step, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    columns = tl.arange(0, BLOCK)
+    inside = columns < n
+    x = tl.load(x_ptr + row * row_step + columns * column_step, mask=inside, other=-float("inf"))
+    top = tl.max(x, axis=0)
+    e = tl.exp(x - tl.where(top == -float("inf"), 0.0, top))
+    total = tl.sum(e, axis=0)
+    tl.store(y_ptr + row * n + columns, e / tl.where(total == 0.0, 1.0, total), mask=inside)
+
+
+@torch.library.custom_op("lesson12::softmax", mutates_args=())
+def triton_softmax(x: torch.Tensor) -> torch.Tensor:
+    n = x.shape[-1]
+    rows = x.reshape(math.prod(x.shape[:-1]), n)
+    y = torch.empty(rows.shape, dtype=x.dtype, device=x.device)
+    if y.numel():
+        block = triton.next_power_of_2(n)
+        softmax_kernel[(len(rows) - 1,)](rows, y, rows.stride(0), rows.stride(1), n, BLOCK=block)
+    return y.reshape(x.shape)
+
+
+@triton_softmax.register_fake
+def _(x):
+    return x.new_empty(x.shape)
+
+
+def keep(ctx, inputs, output):
+    ctx.save_for_backward(output)
+
+
+def backward(ctx, grad_output):
+    (y,) = ctx.saved_tensors
+    return y * (grad_output - (grad_output * y).sum(-1, keepdim=True))
+
+
+triton_softmax.register_autograd(backward, setup_context=keep)
+
+
 # %% wrong[fails-noncontiguous]: no strides at all
 import math
 
