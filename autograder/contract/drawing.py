@@ -183,8 +183,8 @@ class Asking:
         exercise, (i, case) = self.exercise, at
         if exercise.second_order not in _JUDGED:
             return
-        if exercise.noncontiguous and exercise.second_order != "refused":
-            yield self.second(at, ":transposed", variant="transposed")
+        if exercise.noncontiguous:
+            yield from self.second_order_in(at, "transposed")
         whole = self.second(at, ":frozen")
         for frozen in whole.wants if len(whole.wants) > 1 else ():
             left = [(p, d) for p, d in zip(whole.wants, whole.directions, strict=True) if p != frozen]  # fmt: skip
@@ -193,6 +193,11 @@ class Asking:
             yield replace(
                 whole, id=f"second:{i}:frozen:{frozen}", case=name, wants=wants, directions=directions
             )  # fmt: skip
+
+    def second_order_in(self, at: Numbered, variant: str) -> Iterator[Question]:
+        """The second derivative in another layout or dtype, where it may be right."""
+        if self.exercise.second_order in ("right", "right-or-refused"):
+            yield self.second(at, f":{variant}", variant=variant)
 
 
 def is_finite(tensor: Tensor) -> bool:

@@ -160,6 +160,7 @@ class _Planner(OtherArguments):
             yield self.question("transposed", at, variant="transposed")
         if exercise.float32 and (first or not exercise.half):
             yield self.question("float32", at, variant="float32")
+            yield from self.second_order_in(at, "float32") if first else ()
         if exercise.half:
             yield self.question("bfloat16", at, variant="bfloat16")
         twice = self.second_order(at)

@@ -19,7 +19,11 @@ from autograder.observation.observation import Kept
 from autograder.observation.syntax import called
 
 ONCE = "once_differentiable"
-_COPIES = ("contiguous", "reshape", "flatten", "ravel", "reshape_as")
+# What gives its operand back as it is, or a copy of it: of another layout or dtype than the usual one.
+_COPIES = {
+    "transposed": ("contiguous", "reshape", "flatten", "ravel", "reshape_as"),
+    "float32": ("to", "double", "type", "type_as"),
+}
 
 
 def _as(cause: str, place: tuple[int, str] | None = None, **facts: Any) -> Reason:
@@ -100,15 +104,15 @@ def other_function_called(ev: Evidence) -> tuple[str, int, str] | None:
 def view(ev: Evidence, finding: Finding) -> Reason | None:
     """What is kept shares its memory with an input or the output, and is another tensor."""
     assert finding.pair is not None
-    if finding.pair.question.variant == "transposed":
-        for method in ("forward", "setup_context"):
-            node = ev.source.methods.get(method)
-            calls = [
-                c for c in (ast.walk(node) if node is not None else ()) if called(c) in _COPIES
-            ]
-            if calls:
-                place = ev.source.line_of(calls[0])
-                return _as("second/copied", place, call=called(calls[0]))
+    variant = finding.pair.question.variant
+    for method in ("forward", "setup_context") if variant in _COPIES else ():
+        node = ev.source.methods.get(method)
+        calls = [c for c in (ast.walk(node) if node else ()) if called(c) in _COPIES[variant]]
+        if calls:
+            place = ev.source.line_of(calls[0])
+            return _as(
+                "second/copied", place, call=f"{called(calls[0])}()", dtype=variant == "float32"
+            )
     views = {k.holder: k for k in _kept(ev, finding) if _is_view(ev, k)}
     if not views:
         return None

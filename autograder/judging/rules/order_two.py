@@ -12,12 +12,18 @@ from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.context import honours_needs_input_grad
 from autograder.judging.rules.far_out import gradient_stable, output_stable
 from autograder.judging.rules.problems import fails_at_first
-from autograder.judging.rules.ranges import expanded_upstream, other_strides, special_points
+from autograder.judging.rules.ranges import (
+    expanded_upstream,
+    other_strides,
+    single_precision,
+    special_points,
+)
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, finds, rule, to
 from autograder.observation.compare import both, close, show
 from autograder.observation.source import Source, at
 
 _Wrong = tuple[int, object, object]  # (place, actual, expected)
+_LEADS = {"transposed": "for inputs that are not contiguous, ", "float32": "in float32 "}
 
 
 @rule("double-backward-value", needs=("writes_it_by_hand",))
@@ -80,15 +86,17 @@ def _found(
     rule = "double-backward-missing" if cause in ("second/stops", "second/missing") else "double-backward-value"  # fmt: skip
     _, frozen, position = pair.question.id.rpartition(":frozen:")
     lead = f"with {ev.argument(int(position))} frozen, " if frozen else ""
-    if pair.question.variant == "transposed":
-        lead = "for inputs that are not contiguous, "
-    inside = cause in ("second/not-finite", "second/kink")
-    reads = (None if inside else ev.source.saves()) or ev.source.first_call(
-        "backward", "saved_tensors"
-    )
+    lead = _LEADS.get(pair.question.variant, lead)
+    kept = [k.who for p in ev.pairs("structure") for k in p.answer.kept]
+    if cause in ("second/not-finite", "second/kink"):
+        line = ev.source.first_call("backward", "saved_tensors")
+    elif all(who.startswith(("input", "output")) for who in kept):
+        line = None  # what is kept has a history: it is lost in backward
+    else:
+        line = ev.source.saves()
     shown = both(wrong[1], wrong[2]) if wrong and cause != "second/missing" else {}
     return fault(
-        rule, cause, pair, evidence={**shown, **at(reads or ev.source.returned("backward", {})), **(evidence or {})},
+        rule, cause, pair, evidence={**shown, **at(line or ev.source.returned("backward", {})), **(evidence or {})},
         symptom=cause != "second/to-repair", argument=name, lead=lead, mixed=bool(pair.question.more.get("mixed")),
         at_case=pair.where, **{"state": "missing", "may_refuse": False, "place": place, **facts},
     )  # fmt: skip
@@ -118,6 +126,8 @@ def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
     """Whether the first derivative already fails in this case, with these strides or with an input frozen."""
     if pair.question.variant == "transposed":
         return finds(ev, other_strides, expanded_upstream)
+    if pair.question.variant == "float32":
+        return finds(ev, single_precision)
     if pair.question.role == "extreme":  # x = 0 is asked here once more
         return finds(ev, output_stable, gradient_stable, special_points)
     frozen = ":frozen:" in pair.question.id
@@ -126,22 +136,23 @@ def _first_is_wrong(ev: Evidence, pair: Pair) -> bool:
 
 def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
     """(place, actual, expected) of the first wrong one of some second derivatives."""
+    dtype = torch.float32 if pair.question.variant == "float32" else torch.float64
     for place, right in enumerate(pair.expected.second or ()):
         got = second[place] if place < len(second) else None
         if right is None or not bool(right.any()):
-            if isinstance(got, Tensor) and bool(got.any()) and not close(got, got * 0):
+            if isinstance(got, Tensor) and bool(got.any()) and not close(got, got * 0, dtype):
                 return place, got, right
-        elif got is None or not _same_where_finite(got, right):
+        elif got is None or not _same_where_finite(got, right, dtype):
             return place, got, right
     return None
 
 
-def _same_where_finite(got: Any, right: Tensor) -> bool:
+def _same_where_finite(got: Any, right: Tensor, dtype: torch.dtype) -> bool:
     """Far out the reference itself may have no number: there nothing is asked for."""
     finite = torch.isfinite(right)
     if not isinstance(got, Tensor) or got.shape != right.shape or bool(finite.all()):
-        return close(got, right)
-    return close(got[finite], right[finite])
+        return close(got, right, dtype)
+    return close(got[finite], right[finite], dtype)
 
 
 def _as_released(ev: Evidence) -> bool:
