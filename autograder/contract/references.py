@@ -11,7 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import as_tuple, gradients_of, same_draws, second_order
+from autograder.contract.differentiation import (
+    as_tuple,
+    gradients_of,
+    same_draws,
+    second_order,
+    transformed,
+)
 from autograder.contract.exercise import Exercise
 from autograder.contract.functions import resolve
 from autograder.contract.measured import Measured
@@ -62,6 +68,7 @@ class References:
         # By the identity of tuples, which stay in the values: no other object can get their id.
         self._forwards: dict[tuple[int, int], list[tuple[Question, Forward]]] = {}
         self._expected: dict[tuple[int | str, ...], tuple[Question, Expected]] = {}
+        self._transformed: dict[int, tuple[Question, dict[str, list[Tensor] | str]]] = {}
 
     def forward(self, question: Question) -> Forward:
         """The run of the reference on the arguments of a question; its graph may be used again."""
@@ -98,6 +105,13 @@ class References:
             found, gradients=tuple(found.gradients[place] for place in places),
             errors=tuple(found.errors[place] for place in places) if found.errors else (),
         )  # fmt: skip
+
+    def transforms(self, question: Question) -> dict[str, list[Tensor] | str]:
+        """What torch.func's transforms give of the reference, for the arguments of the question."""
+        if id(question) not in self._transformed:
+            found = transformed(lambda *args: applied(self.exercise, question, args), question)
+            self._transformed[id(question)] = question, found
+        return self._transformed[id(question)][1]
 
 
 def cast(args: Sequence[Any], dtype: torch.dtype) -> tuple[Any, ...]:

@@ -88,20 +88,20 @@ def _compiled(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 class _Operators(PlainMode):
-    """The custom operators that run, each with the arguments of its first call; ``wanted`` among them, whatever it is."""
+    """The custom operators that run, each with arguments and result of its first call; ``wanted`` among them, whatever it is."""
 
     def __init__(self, wanted: Any) -> None:
         super().__init__()
         self.wanted = wanted
-        self.called: dict[Operator, tuple[Any, ...]] = {}
+        self.called: dict[Operator, tuple[Sequence[Any], Any]] = {}
         self.runs: Counter[Operator] = Counter()
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        operator = _maybe_get_opdef(func)
+        operator, result = _maybe_get_opdef(func), func(*args, **kwargs)
         if operator is not None or func is self.wanted:
-            self.called.setdefault(operator or func, args)
+            self.called.setdefault(operator or func, (args, result))
             self.runs[operator or func] += 1
-        return func(*args, **kwargs)
+        return result
 
 
 def _opcheck(ask: Asking, q: Question, answer: Answer) -> None:
@@ -111,9 +111,9 @@ def _opcheck(ask: Asking, q: Question, answer: Answer) -> None:
     for layout in ("contiguous", "transposed"):
         with torch.no_grad(), _Operators(ask.submission.target) as seen:
             ask.submission(*fresh_arguments(replace(q, layout=layout)))
-        for operator, args in seen.called.items():
+        for operator, (args, result) in seen.called.items():
             given = [a.detach() if isinstance(a, Tensor) else a for a in args]
-            answer.data["fakes"] += _untrue(operator, given, layout)
+            answer.data["fakes"] += _untrue(operator, given, as_tuple(result), layout)
             if layout == "contiguous":
                 answer.data["operators"].append(_name(operator))
                 answer.data["opcheck"] |= _by_torch(operator, given)
@@ -137,14 +137,14 @@ def _by_torch(operator: Operator, args: Sequence[Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _untrue(operator: Operator, args: Sequence[Any], layout: str) -> Iterator[dict[str, Any]]:
-    """The first thing in which what the fake gives differs from what the operator gives, in words."""
+def _untrue(
+    operator: Operator, args: Sequence[Any], real: tuple[Any, ...], layout: str
+) -> Iterator[dict[str, Any]]:
+    """The first thing in which what the fake gives differs from what the operator gave, in words."""
     about = {"operator": _name(operator), "layout": layout}
     if isinstance(operator, CustomOpDef) and operator._abstract_fn is None:
         yield {**about, "aspect": "missing"}
         return
-    with torch.no_grad():
-        real = as_tuple(operator(*args))
     try:
         with FakeTensorMode() as mode:
             fakes = [mode.from_tensor(a) if isinstance(a, Tensor) else a for a in args]

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import BATCH, transformed
+from autograder.contract.differentiation import BATCH
 from autograder.contract.measured import Measured
-from autograder.contract.references import applied
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import as_ever, at_fault, problem
@@ -201,13 +200,12 @@ def transforms_agree(ev: Evidence, pair: Pair) -> Verdict:
     """torch.func's transforms give what they give for the reference."""
     if pair.answer.failure is not None:
         return stopped(ev, pair, "func", "Under torch.func")
-    data, question, exercise = pair.answer.data["func"], pair.question, ev.exercise
-    if isinstance(
-        exercise.reference, Measured
-    ):  # which nobody can transform: the two Jacobians have to agree
+    data, references = pair.answer.data["func"], pair.references
+    if references is None or isinstance(references.exercise.reference, Measured):
+        # Nobody can transform what is measured: of its answers both Jacobians have to agree.
         right = {"jacfwd": data["jacrev"]}
     else:
-        right = transformed(lambda *args: applied(exercise, question, args), question)
+        right = references.transforms(pair.question)
     for name, mine in data.items():
         if isinstance(mine, str):
             return fault("func", "transforms/func-stops", pair, symptom=True, evidence={"original": mine}, transform=name)  # fmt: skip
