@@ -116,6 +116,24 @@ class Case09(Function):
         return torch.cat([grad_output * gate, grad_gate], -1)
 
 
+# %% wrong[gradient-value]: the second half is kept before its sigmoid
+# says: Backward takes the second half itself for its sigmoid: both gradients are made with it.
+# next: The formulas with the gate want the sigmoid of the second half: keep that one, or apply it in backward too.
+class Case09(Function):
+    @staticmethod
+    def forward(ctx, x):
+        value, gate = x.chunk(2, -1)
+        ctx.save_for_backward(value.clone(), gate.clone())
+        return value * torch.sigmoid(gate)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if torch.is_grad_enabled():
+            raise RuntimeError("no second derivatives")
+        value, gate = ctx.saved_tensors
+        return torch.cat([grad_output * gate, grad_output * value * gate * (1 - gate)], -1)
+
+
 # %% wrong[gradient-value]: the slope of the sigmoid is left out
 # says: The second half gets the gradient of its sigmoid: the slope σ(1 − σ) of the sigmoid itself is missing.
 class Case09(Function):

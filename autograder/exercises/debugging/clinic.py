@@ -22,7 +22,8 @@ from autograder.contract.exercise import (
 )
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
 from autograder.exercises.common_cases import ONE_TENSOR, cases_of, fixed, kept
-from autograder.exercises.layers.dropout import judge_generator, judge_share, run_draws
+from autograder.exercises.debugging.dropped_rows import draws, dropped_rows, judge_share_of_rows
+from autograder.exercises.layers.dropout import judge_generator
 
 EXERCISES: list[Exercise] = []  # in the order of the lesson
 
@@ -226,11 +227,9 @@ def _beside(scaled: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
 
 def _stays(data: dict[str, Any]) -> Cause | None:
     beside = float(data["beside"][0])
-    return (
-        None
-        if beside == 1
-        else Cause("hook/stays", {"beside": beside}, at=("register_hook",), symptom=False)
-    )
+    if beside == 1:
+        return None
+    return Cause("hook/stays", {"beside": beside}, at=("register_hook",), symptom=False)
 
 
 _admit(
@@ -255,25 +254,10 @@ _admit(
 )  # fmt: skip
 
 
-def _dropped(x: Tensor, p: float, rows: Tensor | None = None) -> Tensor:
-    if rows is None:
-        rows = torch.rand(*x.shape[:-1], 1, dtype=torch.float64) >= p
-    return torch.where(rows, x / (1 - p), 0.0)
-
-
-def _draws(drop_rows: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
-    return run_draws(lambda x, p, training: drop_rows(x, p), s)
-
-
-def _share(data: dict[str, Any]) -> Cause | None:
-    """Each row by itself is dropped with probability p; those of two calls, for there are few."""
-    return judge_share({"first": torch.stack([data["first"], data["second"]]).any(-1)})
-
-
 _admit(
     "Stochastic depth: each row of x is dropped with probability p, the others are divided by 1 − p.",
     "(x, p)",
-    _dropped,
+    dropped_rows,
     _shapes(
         lambda s, *shape: (s.away_from(*shape[:-1], 40, 20 * shape[-1]), 0.4),
         Case("p = 0", lambda s: (s.away_from(5, 3), 0.0), role="special"),
@@ -289,8 +273,8 @@ _admit(
     budget_words="one byte a row, or the state of the random generator",
     gradcheck=False,  # each of its calls would drop others
     scenarios=(
-        Scenario("the rows are drawn once, by torch's generator", "random-state", _draws, judge_generator, needs=(), first=True),
-        Scenario("each row is dropped with probability p", "forward-value", _draws, _share, needs=(), first=True),
+        Scenario("the rows are drawn once, by torch's generator", "random-state", draws, judge_generator, needs=(), first=True),
+        Scenario("each row is dropped with probability p", "forward-value", draws, judge_share_of_rows, needs=(), first=True),
     ),
     sentences=sentences_beside(__file__),
 )  # fmt: skip
