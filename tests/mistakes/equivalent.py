@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tests.mistakes.equivalence import Equivalent
 from tests.mistakes.equivalent_attention import ATTENTION
+from tests.mistakes.equivalent_later import LATER
 
 # Exercises of which every mutant has been tried and every accepted one read.
 READ = (
@@ -318,6 +319,7 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "backward: return (None, None) → return (None,)",
     )),
     *ATTENTION,
+    *LATER,
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ CONV1D = Exercise(
         _layer("stride 1, padding 2", 3, 2, 5, out=3, kernel=4, padding=2),
         _layer("stride 2, padding 1", 2, 2, 7, out=3, kernel=3, stride=2, padding=1),
         _layer("stride 2, where no window reaches the last element", 2, 3, 8, out=2, kernel=3, stride=2),
-        _layer("stride 3 with windows of 2: gaps between them", 2, 2, 9, out=3, kernel=2, stride=3),
+        _layer("stride 5 with windows of 2: gaps between them", 2, 2, 9, out=3, kernel=2, stride=5, padding=1),
         _layer("windows of a single element", 2, 3, 4, out=2, kernel=1),
         _layer("one window, as long as x", 3, 2, 4, out=2, kernel=4, role="special"),
         _layer(
