@@ -39,7 +39,7 @@ from widgets import figures, quiz
 #
 # ## The map
 #
-# One way. The first seven lessons build on each other; those after them may be read as soon as you have done the first three (09, 10 and 11 ask for one idea of 05). This is what you can do after each:
+# One way. The first seven lessons build on each other; those after them may be read as soon as you have done the first three (09, 10 and 11 ask for one idea of 05, the last exercise of 12 for 07). The times at their tops are estimates, 150 words a minute and a guess for each exercise: nobody has been timed. This is what you can do after each:
 
 # %% nbgrader={"grade": false, "grade_id": "see-map", "locked": true, "schema_version": 3, "solution": false, "task": false}
 figures.course_map()

@@ -158,6 +158,7 @@ def hessian(function, x):
     return torch.stack(rows).tolist()
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-masked-twice-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([0.0, 3.0, 4.0])
 print("masked:", hessian(MaskedProd.apply, x))
 print("torch: ", hessian(torch.prod, x))
@@ -463,6 +464,7 @@ class Scatter(Function):
         return Gather.apply(grad_output, *ctx.saved_tensors), None, None
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-transposes", "locked": true, "schema_version": 3, "solution": false, "task": false}
 idx = torch.tensor([2, 0, 2, 1, 2])
 x = torch.randn(3, dtype=torch.float64, requires_grad=True)
 y = torch.randn(5, dtype=torch.float64, requires_grad=True)

@@ -18,7 +18,7 @@
 #
 # At the end you train a layer that is as deep as you like, and keeps **one** tensor for backward.
 #
-# **Time:** about two hours: 40 minutes to read and predict, 80 for four exercises. Folded sections are asides.
+# **Time:** about two hours: 40 minutes to read and predict, 80 for four exercises.
 #
 # **You need:** lessons 01 to 03; of lesson 05, that a tensor which NumPy computed is a constant to torch, without an error.
 
@@ -182,7 +182,7 @@ print("gradgradcheck:", gradgradcheck(BesselJ0.apply, x[::9].detach().requires_g
 #
 # This is the **implicit function theorem**. It holds where $\partial F / \partial y$ can be inverted, for numbers and for vectors alike: the rest of this lesson is this one line.
 #
-# The first example is the Lambert function: $y\,e^y = a$. It answers how long a time is for which growth and delay balance, and no finite combination of powers, exponentials and logarithms gives it. Differentiate both sides by $a$: $\;(e^y + y\,e^y)\, y' = 1$.
+# The first example is the Lambert function: $y\,e^y = a$. It solves equations whose unknown stands both inside and outside of an exponential: what grows at each moment by what it was a time $\tau$ ago grows like $e^{rt}$ with $r = e^{-r\tau}$, so $r = W(\tau) / \tau$. No finite combination of powers, exponentials and logarithms gives it. Differentiate both sides by $a$: $\;(e^y + y\,e^y)\, y' = 1$.
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-predict-at-zero", "locked": true, "schema_version": 3, "solution": false, "task": false}
 predict("at-zero")

@@ -380,6 +380,7 @@ class RoundFunction(Function):
         return grad_output
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-rounding-operator", "locked": true, "schema_version": 3, "solution": false, "task": false}
 @torch.library.custom_op("lesson12::round", mutates_args=())
 def round_op(x: Tensor) -> Tensor:
     return x.round()
@@ -398,10 +399,6 @@ class Rounding(torch.nn.Module):
         return self.function(x)
 
 
-# %% nbgrader={"grade": false, "grade_id": "quiz-predict-keeps", "locked": true, "schema_version": 3, "solution": false, "task": false}
-predict("keeps")
-
-# %% nbgrader={"grade": false, "grade_id": "demo-keeps", "locked": true, "schema_version": 3, "solution": false, "task": false}
 x = torch.tensor([0.3, 1.7], requires_grad=True)
 
 
@@ -413,6 +410,10 @@ def compiled(f):
     return torch.compile(f, backend="aot_eager", fullgraph=True)
 
 
+# %% nbgrader={"grade": false, "grade_id": "quiz-predict-keeps", "locked": true, "schema_version": 3, "solution": false, "task": false}
+predict("keeps")
+
+# %% nbgrader={"grade": false, "grade_id": "demo-keeps", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for name, f in {"Function": RoundFunction.apply, "operator": round_op}.items():
     program = torch.export.export(Rounding(f), (x.detach(),))
     print(f"{name}: eager {gradient(f)}, compiled {gradient(compiled(lambda x, f=f: f(x)))}")
@@ -486,6 +487,7 @@ class CastProduct(Product):
     backward = staticmethod(torch.amp.custom_bwd(Product.backward, device_type="cpu"))
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-amp-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
 def trained(function):
     weight = torch.randn(3, 2, requires_grad=True)
     with torch.autocast("cpu", torch.bfloat16):
@@ -533,6 +535,7 @@ def node_of(tensor):
     return node
 
 
+# %% nbgrader={"grade": false, "grade_id": "demo-sharded-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 for copy in (False, True):
     layer = fully_shard(
@@ -584,6 +587,8 @@ costly.register_autograd(
     lambda ctx, g: g * ctx.saved_tensors[0].cos(),
     setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
 )
+
+# %% nbgrader={"grade": false, "grade_id": "demo-policy-run", "locked": true, "schema_version": 3, "solution": false, "task": false}
 for kept in ([], [torch.ops.lesson12.costly.default]):
     count = 0
     contexts = partial(create_selective_checkpoint_contexts, partial(policy, kept))
@@ -922,8 +927,10 @@ alphabet = sorted(set(text))
 codes = torch.tensor([alphabet.index(letter) for letter in text])
 CONTEXT, WIDTH, HEADS = 32, 32, 2
 DEVICE = "cuda" if KERNELS_RUN and os.environ["TRITON_INTERPRET"] != "1" else "cpu"
+STEPS = 2 if os.environ.get("NBGRADER_EXECUTION") else 12  # few while grading
 
 
+# %% nbgrader={"grade": false, "grade_id": "finale-transformer", "locked": true, "schema_version": 3, "solution": false, "task": false}
 class Transformer(torch.nn.Module):
     """Characters (batch, CONTEXT) → scores of the next one (batch, CONTEXT, alphabet)."""
 
@@ -947,8 +954,6 @@ class Transformer(torch.nn.Module):
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import time
-
-STEPS = 2 if os.environ.get("NBGRADER_EXECUTION") else 12  # few while grading
 
 
 def learn(model):

@@ -96,6 +96,8 @@ def _staging_config(root: Path) -> Config:
     config.CourseDirectory.release_directory = "build/release"
     config.CourseDirectory.solution_directory = "build/solution"
     config.CourseDirectory.db_url = f"sqlite:///{root / 'build' / 'build.db'}"
+    # Seconds: on a busy machine a cell ends, and what it printed arrives, later than nbclient expects.
+    config.ExecutePreprocessor.timeout = config.ExecutePreprocessor.iopub_timeout = 600
     return config
 
 
