@@ -1064,7 +1064,7 @@ attentions = {
 }
 
 # %% nbgrader={"grade": false, "grade_id": "finale-training", "locked": true, "schema_version": 3, "solution": false, "task": false}
-STEPS = 3 if SHORT else int(100 * SCALE)
+STEPS = 3 if SHORT else int(80 * SCALE)
 
 
 def learn(model, steps, seed):
@@ -1094,10 +1094,10 @@ figures.four_attentions(curves)
 # %% [markdown]
 # Step by step the same losses, up to rounding. Your attention is attention.
 #
-# So let the model with your FlashAttention train on alone, and then write.
+# So let the model with your FlashAttention train on alone, and then write. Nothing is compared any more: float32 will do, in half of the time.
 
 # %% nbgrader={"grade": false, "grade_id": "finale-learning-on", "locked": true, "schema_version": 3, "solution": false, "task": false}
-mine = models["FlashAttention"]
+mine = models["FlashAttention"].float()
 later = learn(mine, 3 if SHORT else int(500 * SCALE), seed=2)
 print(f"loss {later[0]:.3f} → {later[-20:].mean():.3f} after {len(later)} more steps")
 
