@@ -15,14 +15,17 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_CELL = "install-the-course"
+ONE_LESSONS = ("triton",)  # extras of the same name as a package that one lesson alone imports
 REPOSITORY = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/")
 # What opens a notebook of a public repository: where, and the button that the place gives out for it.
 ELSEWHERE = {
@@ -39,8 +42,8 @@ CELL = """\
 # Opened without the course? Then this cell installs it, and says so first. Run it once.
 import importlib.metadata, importlib.util, subprocess, sys, tempfile
 
-WHEEL = "{wheel}"
-SHA256 = "{sha256}"
+WHEEL = "{wheel}#sha256={sha256}"
+NEEDS = "{needs}"
 if importlib.util.find_spec("autograder") is None:
     names = "torch numpy jupyterlab notebook ipykernel ipython ipywidgets"
     here = {{d.name.lower(): d.version for d in importlib.metadata.distributions()}}
@@ -51,11 +54,13 @@ if importlib.util.find_spec("autograder") is None:
             f"torch {{torch}} is installed here, and the course needs {torch} or newer. Nothing was "
             "changed. Update torch as this place says, restart the kernel, and run this cell again."
         )
-    print(f"The course is not here. Installing {{WHEEL}} and the packages that its widgets need;")
-    print("these stay as they are:", ", ".join(map(" ".join, stay.items())) or "nothing")
+    new = [name for name in NEEDS.split() if name not in here]
+    print(f"The course is not here. Installing {{WHEEL}}")
+    print("and what it needs:", ", ".join(new) or "nothing more is missing")
+    print("These stay as they are:", ", ".join(map(" ".join, stay.items())) or "none are here")
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as pins:
         print(*map("==".join, stay.items()), sep="\\n", file=pins, flush=True)
-        course = f"backward-by-hand[notebook] @ {{WHEEL}}#sha256={{SHA256}}"
+        course = f"backward-by-hand[{extras}] @ {{WHEEL}}"
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "-c", pins.name, course]
         subprocess.run(pip, check=True)
     importlib.invalidate_caches()
@@ -74,11 +79,27 @@ def alone(notebook: NotebookNode, wheel: str, sha256: str, torch: str) -> Notebo
         torch: the oldest that will do, as "2.13".
     """
     copy = nbformat.from_dict(notebook)
-    oldest = tuple(map(int, torch.split(".")))
-    cell = new_code_cell(CELL.format(wheel=wheel, sha256=sha256, torch=torch, oldest=oldest))
+    extras = ["notebook", *(name for name in ONE_LESSONS if _imports(notebook, name))]
+    filled = CELL.format(
+        wheel=wheel, sha256=sha256, torch=torch, oldest=tuple(map(int, torch.split("."))),
+        extras=",".join(extras), needs=" ".join(_needed(extras)),
+    )  # fmt: skip
+    cell = new_code_cell(filled)
     cell["id"] = FIRST_CELL
     copy.cells.insert(0, cell)
     return copy
+
+
+def _imports(notebook: NotebookNode, package: str) -> bool:
+    return any(re.search(rf"^\s*import {package}$", cell.source, re.M) for cell in notebook.cells)
+
+
+def _needed(extras: list[str]) -> list[str]:
+    """Names of the packages that the course needs with these extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    of = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for extra in extras for line in of[extra])]
+    return [Requirement(line).name for line in lines]
 
 
 def opened_in(address: str, notebook: str, *, buttons: bool) -> list[str]:

@@ -69,7 +69,7 @@ def test_every_notebook_of_the_course_is_released(released) -> None:
     for path in released.glob("*.ipynb"):
         first = nbformat.read(path, as_version=4).cells[0]
         assert first.id == FIRST_CELL
-        assert len(first.source.splitlines()) <= 27
+        assert len(first.source.splitlines()) <= 28
         compile(first.source, path.name, "exec")
 
 
@@ -98,6 +98,7 @@ def test_alone_it_installs_the_course_and_goes_on(released, tmp_path, monkeypatc
     NotebookClient(notebook, kernel_name="place", timeout=300, resources=where).execute()
     first, *_, last = ("".join(map(str, cell.outputs)) for cell in notebook.cells)
     assert "The course is not here. Installing file:" in first
+    assert f"and what it needs: {MISSING[0]}" in first
     assert f"torch {importlib.metadata.version('torch')}" in first
     assert "Your progress is kept in" in first
     assert "✗ Double" in last
@@ -127,7 +128,7 @@ def test_a_torch_that_is_too_old_is_refused_clearly(released, tmp_path) -> None:
 
 def test_another_wheel_than_the_one_released_is_refused(released, tmp_path) -> None:
     source = nbformat.read(released / "00_start_here.ipynb", as_version=4).cells[0].source
-    said = refused(re.sub(r'SHA256 = "\w+"', f'SHA256 = "{"0" * 64}"', source), tmp_path, "2.13.0")
+    said = refused(re.sub(r"sha256=\w+", f"sha256={'0' * 64}", source), tmp_path, "2.13.0")
     assert "THESE PACKAGES DO NOT MATCH THE HASHES" in said
 
 
@@ -159,6 +160,18 @@ def test_a_notebook_keeps_its_cells_and_graded_ones_their_places() -> None:
     lesson = nbformat.read(ROOT / "course/02_sigmoid/02_sigmoid.ipynb", as_version=4)
     made = alone(lesson, "https://example.org/x.whl", "0" * 64, "2.13")
     assert made.cells[1:] == lesson.cells
+
+
+def test_a_lesson_brings_what_it_alone_imports() -> None:
+    brought = {}
+    for path in (ROOT / "course").glob("*/[0-9]*.ipynb"):
+        made = alone(
+            nbformat.read(path, as_version=4), "https://example.org/x.whl", "0" * 64, "2.13"
+        )
+        brought[path.stem] = re.findall(r"backward-by-hand\[(.*?)\]", made.cells[0].source)
+    assert brought.pop("12_modern") == ["notebook,triton"]
+    assert brought.pop("02_sigmoid") == ["notebook"]
+    assert {"notebook"} == {extras for each in brought.values() for extras in each}
 
 
 @pytest.mark.parametrize(
