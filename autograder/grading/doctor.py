@@ -22,11 +22,14 @@ EXTRAS = {
     "cluster": "grading on several machines",
     "test": "make test",
     "site": "make site",
+    "triton": "the kernels of lesson 12",
 }
 PROGRAMS = {
     ("git",): "make update",
     ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"): "browser tests",
     ("npm",): "tests of accessibility",
+    ("c++",): "lesson 11's kernel in C++, with ninja",
+    ("ninja",): "lesson 11's kernel in C++, with a compiler",
     ("postgres", "pg_config"): "tests of a gradebook on PostgreSQL",
 }
 

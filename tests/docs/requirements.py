@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/requirements.md"
 TRIED = """
 Tried besides: on 2026-11-23 the wheel under Python 3.12.1 and 3.13.0 with the CUDA build of torch 2.13.0, where [any-function.md](any-function.md) printed the
-same to the letter; on 2026-11-22 every solution notebook with torch 2.15.0, the newest then ([what differs](claims.md#what-differs)).
+same to the letter; on 2026-11-22 the solution notebooks of lessons 01 to 07 with torch 2.15.0, the newest then ([what differs](claims.md#what-differs)).
 """
 LEFT_OUT = ("bank", "postgres")  # the first is not ours to recommend, the second a part of `test`
 HEAD = """# What it needs
