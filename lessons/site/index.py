@@ -9,7 +9,7 @@ from widgets import xray
 # %% [markdown]
 # # Backward by Hand
 #
-# Here is a sigmoid whose `backward` is wrong, and one run of it, step by step. Do you see where it goes wrong?
+# A sigmoid whose `backward` is wrong, one run of it, step by step, and what the check says of it:
 
 
 # %%
@@ -28,9 +28,6 @@ class MySigmoid(Function):
 
 # %% tags=["bbh-plays", "remove-input"]
 xray(MySigmoid)
-
-# %% [markdown]
-# One line says why:
 
 # %% tags=["raises-exception"]
 check(MySigmoid)
