@@ -250,8 +250,8 @@ class Operations(Framed):
             for element in slope.reshape(-1).nonzero().reshape(-1)
         ]
         if not found and not numbers and len(places) == 1 and places[0] is not None:
-            # x.int() has no derivative.
-            return [_element(places[0], index, order)] * (operation.tensors[0].shape == shape)
+            alike = operation.tensors[0].shape == shape  # x.int()
+            return [_element(places[0], index, order)] if alike else []
         return found or numbers  # x[mask] = number
 
 
