@@ -33,6 +33,9 @@ _COARSE = (
     (torch.float16, 2e-2),
     (torch.float32, 1e-3),
 )
+_ROUNDED = (
+    1.5e-3  # of an output, as a few roundings in float16 leave; what scatters more is a quantiser
+)
 _FINE = 1e-7  # how far apart noise is looked for: many roundings, and no curvature
 
 
@@ -69,7 +72,7 @@ class Slopes(NamedTuple):
 class Precision:
     """How exactly a function computes.
 
-    dtype  the one that all its outputs fit in
+    dtype  the one that it rounds to inside
     noise  of each output (m,): the standard deviation of its rounding errors; share: as one of the output
     """
 
@@ -86,22 +89,42 @@ class Precision:
 def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -> Precision:
     """How exactly a function computes around a point; ``known``: the dtype that it computes in, if that is known."""
     line, dtype = _through(at), known or computes_in(values, at)
-    apart = dict(_COARSE).get(dtype, _FINE)
-    # Beside the point: an output that jumps there alone (where x == 0) is as exact as all others.
-    rows = torch.stack([values(at + place * apart / 8 * line) for place in range(1, 9)])
+
+    def beside(apart: float) -> Tensor:
+        # Beside the point: an output that jumps there alone (where x == 0) is as exact as all others.
+        return torch.stack([values(at + place * apart / 8 * line) for place in range(1, 9)])
+
+    rows = beside(dict(_COARSE).get(dtype, _FINE))
+    size = torch.maximum(rows[0].abs(), values(at).abs())
+    noise, inside, still = _scatter(rows), dtype, (rows[1:] == rows[:-1]).any(0)
+    # What stands still over a short way, and follows over a longer one, is rounded inside.
+    for _, apart in reversed(_COARSE if dtype == torch.float64 and bool(still.any()) else ()):
+        rows = beside(apart)
+        found, moves = _scatter(rows), still & (rows[0] != rows[-1])
+        follows = moves & (rows[1:] != rows[:-1]).all(0)
+        if 2 * int(follows.sum()) > int(moves.sum()):
+            if bool((found <= _ROUNDED * size)[follows].double().mean() >= 0.5):
+                # Of what does not follow yet, a small number in steps, no more is known than of the others.
+                noise = torch.where(still, torch.where(follows, found, found[follows].max()), noise)
+                inside = torch.float32 if apart == _COARSE[-1][1] else torch.float16
+            break
+    shares = torch.nan_to_num(noise / size.clamp(min=1e-300), nan=0.0, posinf=0.0)[size > 0]
+    usual = float(shares.median()) if shares.numel() else 0.0
+    least = _ROUNDING / 2 if dtype == torch.float64 else torch.finfo(dtype).eps / 8
+    noise = torch.nan_to_num(noise, nan=0.0, posinf=0.0)
+    share = max(usual, least)
+    return Precision(inside, torch.maximum(noise, share * size), share)
+
+
+def _scatter(rows: Tensor) -> Tensor:
+    """The standard deviation of what rounding adds to values at equal distances (8, m)."""
     noise, table = torch.full_like(rows[0], math.inf), rows
     for order in range(1, 7):
         table = table[1:] - table[:-1]
         if order >= 4:  # below, curvature shows
             share = math.factorial(order) ** 2 / math.factorial(2 * order)
             noise = torch.minimum(noise, (share * (table**2).mean(0)).sqrt())
-    size = torch.maximum(rows[0].abs(), values(at).abs())
-    shares = torch.nan_to_num(noise / size.clamp(min=1e-300), nan=0.0, posinf=0.0)[size > 0]
-    usual = float(shares.median()) if shares.numel() else 0.0
-    least = _ROUNDING / 2 if dtype == torch.float64 else torch.finfo(dtype).eps / 8
-    noise = torch.nan_to_num(noise, nan=0.0, posinf=0.0)
-    share = max(usual, least)
-    return Precision(dtype, torch.maximum(noise, share * size), share)
+    return noise
 
 
 def _through(at: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.differences import precision_of
 from autograder.contract.differentiation import Draws, as_tuple
 from autograder.contract.measured import Measured, Run, flat_of, is_differentiable
 
@@ -196,9 +197,11 @@ class _Line:
     def is_flat(self) -> bool:
         """Whether some output moves on the line, and mostly in jumps."""
         apart = 2.0 / (len(self.nodes) - 1)
-        near = torch.stack([self.values(t + _TINY) for t in self.nodes])
+        exact = precision_of(lambda t: self.values(float(t)), torch.zeros(1, dtype=torch.float64))
+        tiny = max(_TINY, 100 * exact.share)  # a move beyond all rounding
+        near = torch.stack([self.values(t + tiny) for t in self.nodes])
         steps = (self.rows[1:] - self.rows[:-1]).abs()
-        slopes = (near - self.rows).abs() / _TINY
+        slopes = (near - self.rows).abs() / tiny
         # A jump that lies between the two by chance is no slope.
         slopes = torch.where(slopes * apart > 100 * steps.amax(0), 0.0, slopes)[1:] * apart
         totals = [part.sum() for part in steps.split(self.places, 1)]

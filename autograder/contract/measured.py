@@ -13,7 +13,6 @@ from torch.utils import _pytree as pytree
 from autograder.contract.differences import (
     Slopes,
     Stop,
-    computes_in,
     precision_of,
     slopes_at,
     unit_directions,
@@ -71,13 +70,13 @@ class Measured:
         return as_tuple(self.values([*args[:position], value, *args[position + 1 :]]))
 
     def computes_in(self, args: Sequence[Any], position: int) -> torch.dtype:
-        """The dtype that all outputs fit in, whatever dtype they have."""
+        """The dtype that it rounds to inside, whatever dtype its outputs have."""
         target = args[position]
 
         def values(flat: Tensor) -> Tensor:
             return _all_flat(self.moved(args, position, _unflat(flat, target)))
 
-        return computes_in(values, flat_of(target))
+        return precision_of(values, flat_of(target)).dtype
 
     @errors_only()
     def gradients(
@@ -122,6 +121,8 @@ class Measured:
         total.dtype = next(
             filter(None, map(coarse_dtype, self.gradients(args, wants, upstream))), None
         )
+        inside = {self.computes_in(args, i) for i in wants} - {torch.float64}
+        total.dtype = total.dtype or max(inside, key=lambda d: torch.finfo(d).eps, default=None)
         one = torch.ones((), dtype=torch.float64)
         run.fill(one)
         values = list(run.gradients(range(len(leaves)), [one]))

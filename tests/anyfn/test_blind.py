@@ -166,6 +166,32 @@ def test_rounding_in_float32_is_no_term_without_grad_output():
     assert "grad_output is 0" not in str(report)
 
 
+def rms(factor, dtype=torch.float32):
+    """x over its root mean square, computed in ``dtype`` inside and scaled in the input's own."""
+
+    def normed(x):
+        low = x.to(dtype).float()
+        return (low * torch.rsqrt(low.pow(2).mean(-1, keepdim=True))).to(dtype).to(x.dtype)
+
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        n, r = normed(x), torch.rsqrt(x.pow(2).mean(-1, keepdim=True))
+        gx = r * (g * w - n * (g * w * n).mean(-1, keepdim=True))
+        return factor * gx, (g * n).sum(0)
+
+    return op("Rms", lambda ctx, x, w: keep(ctx, normed(x) * w, x, w), backward)
+
+
+@pytest.mark.parametrize(("dtype", "off"), [(torch.float32, 1.01), (torch.float16, 1.5)])
+def test_what_is_rounded_inside_and_scaled_exactly_is_no_surrogate_and_hides_no_error(dtype, off):
+    inputs = (normal(3, 4), normal(4, seed=3))
+    right = evaluate(rms(1.0, dtype), inputs=inputs, seed=1, seconds=None)
+    assert right.passed, str(right)
+    wrong = evaluate(rms(off, dtype), inputs=inputs, seed=1, seconds=None)
+    assert wrong.outcome == "failed", str(wrong)
+    assert not [f for r in (right, wrong) for f in r.findings if f.rule == "surrogate"]
+
+
 # ---- who requires grad ----------------------------------------------------------------------------
 
 

@@ -73,8 +73,10 @@ def inside(code: str, tree: ast.expr, names: Mapping[str, Any]) -> Iterator[tupl
     for name in names:
         yield Edit("edit", {"mine": code, "other": name}), name
     nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr)]
+    # What only a size is read of: its numbers count nothing.
+    counted = {n for each in nodes if called(each) == "len" for n in ast.walk(each)} - {*nodes[:1]}
     for others in (_replacements, _wrappings):
-        for node in nodes:
+        for node in nodes if others is _replacements else [n for n in nodes if n not in counted]:
             start, end = node.col_offset, node.end_col_offset or 0
             for other in others(node, _Parts(code, names)):
                 told = _apart(code[start:end], other) | {"part": end - start < len(code)}
