@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 
 from autograder.contract.promises import promise_of
 from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
@@ -22,6 +21,7 @@ from autograder.grading.policy.concerns import read_slices
 from autograder.grading.result import Mark, part_of
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
 from autograder.learner.slice import Asked, asked_of
+from autograder.learner.submitted_notebook import output_of
 from autograder.reporting.report import Report
 
 NOT_GRADED = "NotGraded"
@@ -159,7 +159,7 @@ def _mark(graded: GradedCell, share: float | None, report: Report | None, waits:
 
 
 def _error(name: str, message: str, lines: list[str] | None = None) -> NotebookNode:
-    return new_output("error", ename=name, evalue=message, traceback=lines or [message])
+    return output_of("error", ename=name, evalue=message, traceback=lines or [message])
 
 
 def _show_test(cell: NotebookNode, said: Said | None, lost: Lost | None) -> bool:
@@ -167,7 +167,7 @@ def _show_test(cell: NotebookNode, said: Said | None, lost: Lost | None) -> bool
     if said is None or lost is not None:
         cell.outputs = [_error(NOT_GRADED, f"This cell was stopped: {lost or 'nothing ran'}.")]
         return False
-    cell.outputs = [new_output("stream", name="stdout", text=said.text)] if said.text else []
+    cell.outputs = [output_of("stream", name="stdout", text=said.text)] if said.text else []
     if said.error:
         message = f"{said.error}: {said.message}"
         cell.outputs.append(_error(said.error, said.message, [message]))
@@ -176,7 +176,7 @@ def _show_test(cell: NotebookNode, said: Said | None, lost: Lost | None) -> bool
 
 def _show_report(cell: NotebookNode, report: Report, waits: bool) -> None:
     html = report._repr_html_()
-    cell.outputs = [new_output("display_data", data={"text/plain": str(report), "text/html": html})]
+    cell.outputs = [output_of("display_data", data={"text/plain": str(report), "text/html": html})]
     if waits:
         show_that_it_waits(cell)
     elif not report.passed:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
 from autograder.grading.safe_text import PICTURES, as_typed, clean_html, is_plain
+from autograder.learner.submitted_notebook import output_of
 
 if TYPE_CHECKING:  # workers have nothing to do with nbgrader, and it takes long to import
     from nbgrader.coursedir import CourseDirectory
@@ -37,7 +37,7 @@ def safe_outputs(outputs: list[Any]) -> list[NotebookNode]:
     shown = [_safe_output(output) for output in outputs[:MOST_OUTPUTS]]
     if len(outputs) > MOST_OUTPUTS:
         left_out = f"[{len(outputs) - MOST_OUTPUTS} more outputs not shown]\n"
-        shown.append(new_output("stream", name="stdout", text=left_out))
+        shown.append(output_of("stream", name="stdout", text=left_out))
     return shown
 
 
@@ -55,9 +55,9 @@ def safe_pictures(attachments: Any) -> dict[str, dict[str, str]]:
 def _safe_output(output: NotebookNode) -> NotebookNode:
     if output.output_type == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
-        return new_output("stream", name=name, text=_shortened(output.get("text", "")))
+        return output_of("stream", name=name, text=_shortened(output.get("text", "")))
     if output.output_type == "error":
-        return new_output(
+        return output_of(
             "error",
             ename=_shortened(output.get("ename", "")),
             evalue=_shortened(output.get("evalue", "")),
@@ -71,13 +71,13 @@ def _safe_output(output: NotebookNode) -> NotebookNode:
     }
     if output.output_type == "execute_result":
         count = output.get("execution_count")
-        return new_output(
+        return output_of(
             "execute_result",
             data=data,
             metadata=metadata,
             execution_count=count if isinstance(count, int) else None,
         )
-    return new_output("display_data", data=data, metadata=metadata)
+    return output_of("display_data", data=data, metadata=metadata)
 
 
 def _safe_data(data: dict[str, Any]) -> dict[str, str]:

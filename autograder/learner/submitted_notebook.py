@@ -10,7 +10,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 
 from autograder.learner.lesson import Lesson, grade_id_of
 
@@ -261,11 +260,11 @@ def seen_below(outputs: Any) -> list[NotebookNode]:
             data = data if isinstance(data, dict) else {}
             picture = data.get("image/png")
             if isinstance(picture, str) and len(picture) <= LARGEST_SEEN and len(kept) < 20:
-                kept.append(new_output("display_data", data={"image/png": picture}))
+                kept.append(output_of("display_data", data={"image/png": picture}))
                 continue
             text = _line(given.get("text", data.get("text/plain", "")))
         if text:
-            kept.append(new_output("stream", name="stdout", text=text[:left].rstrip("\n") + "\n"))
+            kept.append(output_of("stream", name="stdout", text=text[:left].rstrip("\n") + "\n"))
             left -= len(text)
     return kept
 
@@ -274,3 +273,11 @@ def _line(given: Any) -> str:
     parts = given if isinstance(given, list) else [given]
     text = "".join(part for part in parts[:10_000] if isinstance(part, str))
     return text[:MOST_SEEN].encode("utf-8", "replace").decode("utf-8")
+
+
+def output_of(kind: str, **fields: Any) -> NotebookNode:
+    """An output as nbformat makes it, which compares each with a schema: a tenth of a submission's time."""
+    metadata: dict[str, Any] = (
+        {"metadata": {}} if kind in ("display_data", "execute_result") else {}
+    )
+    return NotebookNode(nbformat.from_dict({"output_type": kind, **metadata, **fields}))

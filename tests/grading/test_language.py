@@ -161,6 +161,17 @@ def test_a_class_may_be_allowed_more(source: str, allowed: str) -> None:
     assert [c.what for c in concerns(source + "\nimport ctypes", allowed)] == ["import ctypes"]
 
 
+def test_a_package_is_remarked_on_where_it_is_imported() -> None:
+    """So all who wait for one package can be accepted by its name; what no class can allow is named line by line."""
+    used = "import pandas as pd\nmean = pd.Series([2.0]).rolling(2).mean()"
+    assert [c.what for c in concerns(used)] == ["import pandas as pd"]
+    hidden = ("pd.x.__globals__", "X.rolling", "pd = X\npd.rolling", "def f(pd):\n    pd.rolling")
+    for more in hidden:
+        assert len(concerns(f"import pandas as pd\n{more}")) == 2, more
+    assert len(concerns("import os\nos.environ")) == 2
+    assert concerns("plt.savefig('x')")  # which the lesson's set-up imports
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -19,6 +19,7 @@ from autograder.grading.policy.objects import (
     is_below,
     is_module,
     module_at,
+    not_to_be_allowed,
     part_of,
     readable,
     stands,
@@ -48,13 +49,18 @@ class Uses:
         self.remarks: list[tuple[ast.AST, str]] = []
         self._allowed = frozenset(allowed)
         self._wide = False  # whether a package is used of which nothing is known
+        self._packages: set[str] = (
+            set()
+        )  # imported of what a class could allow, and remarked on there
         self._scopes: list[Scope] = [{}]
         self._functions: list[str] = []  # those around the node that is looked at
         self._selves: list[str] = [""]  # by scope the name of what a method is called on
         self._ours: set[str] = set()  # the answer's own classes and functions
         self._attributes: set[str] = set()
         self._in_class = False
-        for tree in (*lesson, *own):
+        for number, tree in enumerate((*lesson, *own)):
+            if number == len(lesson):
+                self._packages.clear()  # nobody remarks on what the lesson imports
             nodes = list(at_once(tree))
             self._bind(nodes, bound_by(nodes))
         for node in (n for tree in own for n in ast.walk(tree)):
@@ -77,7 +83,10 @@ class Uses:
                         continue
                     if part and found is not None:
                         found = part_of(found, part)
-                    self._wide |= is_below(f"{module}.{part}".rstrip("."), self._allowed)
+                    path = f"{module}.{part}".rstrip(".*")
+                    self._wide |= is_below(path, self._allowed)
+                    if not is_module(module) and not_to_be_allowed(path) is None:
+                        self._packages.add(name)
                     scope.setdefault(name, []).append(UNKNOWN if found is None else found)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 objects = self._objects(node.value)  # F = torch.nn.functional
@@ -152,7 +161,8 @@ class Uses:
             self._remark(node, "stays switched on after the code that needs it: use with")
         elif name not in readable() and name not in self._attributes:
             hidden = name.startswith("_") or name in inside()
-            if hidden or name in NOT_READ | RISKY or not (self._wide or self._is_self(base)):
+            known = self._wide or self._is_self(base) or self._is_of_package(base)
+            if hidden or name in NOT_READ | RISKY or not known:
                 self._remark(node, INSIDE if hidden else f".{name} {NOT_HERE}")
 
     def _sets(self, base: ast.expr, name: str, node: ast.AST) -> None:
@@ -167,6 +177,14 @@ class Uses:
             return
         elif name in inside() and (name.startswith("_") or not self._is_self(base)):
             self._remark(node, PATCHES)
+
+    def _is_of_package(self, base: ast.expr) -> bool:
+        """Whether this is a part of a package that is remarked on where it is imported: pd.Series([2.0])."""
+        while isinstance(base, ast.Attribute | ast.Call):
+            base = base.value if isinstance(base, ast.Attribute) else base.func
+        if not isinstance(base, ast.Name) or base.id not in self._packages:
+            return False
+        return [len(scope[base.id]) for scope in self._scopes if base.id in scope] == [1]
 
     def _is_self(self, base: ast.expr) -> bool:
         """Whether this is the ctx or self that a method was called with."""
