@@ -109,7 +109,7 @@ class Operation:
         whose maximum is anywhere: in place of each number stands its rank.
         """
         places = [each for each in self.given if not isinstance(each, Number)]
-        ranked = (place and place.ranked() for place in places)
+        ranked = iter([place and place.ranked() for place in places])
         leaves: list[Any] = []
 
         def stand_in(tensor: Tensor) -> Any:

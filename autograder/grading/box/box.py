@@ -164,7 +164,7 @@ class Box:
             index, lost = stopped
             outcome.lost[index] = lost
             if time.monotonic() > deadline:
-                for later in {*range(index + 1, len(job.steps))} - outcome.answers.keys():
+                for later in sorted({*range(index + 1, len(job.steps))} - outcome.answers.keys()):
                     outcome.lost.setdefault(later, NOT_REACHED)
                 break
         outcome.seconds = time.monotonic() - began
