@@ -106,9 +106,13 @@ def given(inputs: Any) -> Given:
     wants = [_wanted(row) for row in rows]
     for row, wanted in zip(rows, wants, strict=True):
         if not wanted:  # nothing that can be moved: what could be differentiated stays open
-            row[:] = [replace(a, wanted=True) if isinstance(a, Unseen) else a for a in row]
-        if not wanted and not any(isinstance(a, Unseen) for a in row):
-            raise ValueError("at least one of the inputs must be a floating-point tensor.")
+            row[:] = [
+                replace(a, wanted=_has_slopes(a)) if isinstance(a, Unseen) else a for a in row
+            ]
+        if not wanted and not any(isinstance(a, Unseen) and a.wanted for a in row):
+            raise ValueError(
+                "at least one of the inputs must be a floating-point tensor with numbers in it."
+            )
 
     def names(of: Sequence[str]) -> list[str]:
         if spec is None:
@@ -210,6 +214,10 @@ def _wanted(leaves: Sequence[Any]) -> tuple[int, ...]:
     """Those that require grad, as gradcheck reads it; where none does, all that could."""
     chosen = [i for i, a in enumerate(leaves) if isinstance(a, Tensor) and a.requires_grad]
     return tuple(chosen or [i for i, a in enumerate(leaves) if is_differentiable(a)])
+
+
+def _has_slopes(unseen: Unseen) -> bool:
+    return is_differentiable(unseen.tensor) and not unseen.tensor.is_meta
 
 
 def _fixed(args: Sequence[Any]) -> tuple[Any, ...]:
