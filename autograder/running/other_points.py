@@ -28,6 +28,8 @@ _NEAR = 1e-7  # of a point; quotients with shorter steps are inexact, and seen b
 _BENT = 1e-7  # of the range of results, around one point
 _CURVED = 1e-5  # the same along a line, which may be off by an angle of 1e-6 itself
 _ROUNDING = 4e-15  # of results
+_FAR = 1e6  # numbers beside which others are lost, and everything lies on a line
+_STEPS = 1e-10, 1e-2  # of a quotient that is short, from and to
 _FEW = 4  # points of a line; with fewer that are not symmetric no quotient has all digits
 _NUMBERS = 3  # of a point; two are on a line more often
 _SHADOW = 8  # numbers that stand for those of a point, which would be many
@@ -36,11 +38,15 @@ Forward = Callable[..., Any]
 
 
 def evaluated_elsewhere(forward: Forward, args: Sequence[Any], seen: Sequence[Run]) -> bool:
-    """Whether one operation ran at several points of a line that forward does not have, and curves there."""
+    """Whether one operation ran a short step beside another run, or at points of a line that forward does not have and curves there."""
     ran = [run for run in seen if run.given]
     if not ran:
         return False
-    here = [*(a.detach() for a in args if has_numbers(a)), *_results(forward, args)]
+    before = _runs(forward, args)
+    if _short_step([*before, *ran]):
+        return True
+    own = [a.detach() for a in args if has_numbers(a)]
+    here = [*own, *(t for run in before for t in (run.result, *run.given))]
     ways, sizes = {(each.numel(), *_way(each)) for each in here}, {each.numel() for each in here}
     ran = [run for run in ran if not all((g.numel(), *_way(g)) in ways for g in run.given)]
     known = _sorted([*here, *(-each for each in here)])
@@ -52,8 +58,22 @@ def evaluated_elsewhere(forward: Forward, args: Sequence[Any], seen: Sequence[Ru
             return True
         if len(run.given) == 1 and _around(points[rows], results[rows], run, middles):
             return True
-    within = (family for run in ran for family in _within(run, sizes))
+    lengths = {length for each in own for length in each.shape}
+    within = (family for run in ran for family in _within(run, sizes, lengths))
     return any(_on_a_line(p[rows], r[rows]) for p, r in within for rows in [_rows(p, r, known)])
+
+
+def _short_step(runs: Sequence[Run]) -> bool:
+    """Whether two points of one operation are a short step apart that is the same, or the same share, in all numbers."""
+    least, most = _STEPS
+    for points, _, _ in _apart(runs):
+        rows = points[:_COPIES]
+        for steps in (rows[None] - rows[:, None], rows[None] / rows[:, None] - 1):
+            low, high = steps.aminmax(dim=-1) if rows.shape[1] >= _NUMBERS else (steps, steps)
+            alike = (low > least) & (high < most) & (high - low < _MIDDLE * high + _ROUNDING)
+            if rows.shape[1] >= _NUMBERS and bool(alike.any()):
+                return True
+    return False
 
 
 def _apart(seen: Sequence[Run]) -> Iterator[tuple[Tensor, Tensor, Run]]:
@@ -68,8 +88,13 @@ def _apart(seen: Sequence[Run]) -> Iterator[tuple[Tensor, Tensor, Run]]:
             yield torch.stack(points), torch.stack([run.result.flatten() for run in runs]), runs[0]
 
 
-def _within(run: Run, sizes_of_points: set[int]) -> Iterator[tuple[Tensor, Tensor]]:
-    """The parts of what one run took and gave, along each axis and each pair of axes, that are as large as a point may be."""
+def _within(
+    run: Run, sizes_of_points: set[int], lengths: set[int]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """The parts of what one run took and gave, along each axis and each pair of axes, that are as large as a point may be.
+
+    Not along an axis as long as one of an argument (``lengths``): xᵢ − xⱼ of all pairs lie on lines as well.
+    """
     try:
         given = torch.broadcast_tensors(*run.given)
     except RuntimeError:  # a product of matrices, say
@@ -79,7 +104,12 @@ def _within(run: Run, sizes_of_points: set[int]) -> Iterator[tuple[Tensor, Tenso
         sizes = [shape[axis] for axis in axes]
         many, first = torch.Size(sizes).numel(), tuple(range(len(axes)))
         same = result.dim() > axes[-1] and [result.shape[axis] for axis in axes] == sizes
-        if same and many >= _FEW and given[0].numel() // many in sizes_of_points:
+        if (
+            same
+            and many >= _FEW
+            and not lengths & {*sizes}
+            and given[0].numel() // many in sizes_of_points
+        ):
             points = [g.movedim(axes, first).reshape(many, -1) for g in given]
             yield torch.cat(points, 1), result.movedim(axes, first).reshape(many, -1)
 
@@ -89,7 +119,7 @@ def _rows(points: Tensor, results: Tensor, known: Tensor) -> Tensor:
     if points.shape[1] < _NUMBERS:
         return torch.empty(0, dtype=torch.long)
     whole = (points - points.round()).abs() < _WHOLE  # alike by chance, as 0 and 1 are
-    finite = points.isfinite().all(1) & results.isfinite().all(1)
+    finite = (points.abs() < _FAR).all(1) & results.isfinite().all(1)
     return ((~_among(points, known) & ~whole).any(1) & finite).nonzero().flatten()[:_COPIES]
 
 
@@ -156,12 +186,12 @@ def _shadow(rows: Tensor) -> Tensor:
     return rows if rows.shape[1] <= _SHADOW else rows @ _directions(rows.shape[1])
 
 
-def _results(forward: Forward, args: Sequence[Any]) -> list[Tensor]:
+def _runs(forward: Forward, args: Sequence[Any]) -> list[Run]:
     """All that forward's operations take and give; what comes before it stops, where it does."""
     results = Results()
     with suppress(Exception), torch.no_grad(), results, results.arrays:
         forward(*args)
-    return [t for run in results.runs for t in (run.result, *run.given)]
+    return [run for run in results.runs if run.given]
 
 
 def _way(tensor: Tensor) -> tuple[float, ...]:

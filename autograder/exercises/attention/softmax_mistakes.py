@@ -621,7 +621,7 @@ class Softmax(Function):
         return y * (grad_output - (grad_output * y).sum(ctx.dim, keepdim=True)), None
 
 
-# %% wrong[gradient-value]: the saved output is a little too small
+# %% wrong[gradient-value|gradient-scale]: the saved output is a little too small
 class Softmax(Function):
     eps = 1e-6
 

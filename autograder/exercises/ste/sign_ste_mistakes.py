@@ -437,11 +437,11 @@ class SignSTE(Function):
         return (grad_output,)
 
 
-# %% right: forward with the detach idiom, value unchanged
+# %% right: the sign of what is detached
 class SignSTE(Function):
     @staticmethod
     def forward(ctx, x):
-        return x.detach() * 0 + torch.sign(x)
+        return torch.sign(x.detach())
 
     @staticmethod
     def backward(ctx, grad_output):

@@ -566,7 +566,7 @@ class Clip(Function):
         return torch.where(inside, grad_output, 0), None, None
 
 
-# %% wrong[shared-state|fails-device]: a memo by shape
+# %% wrong[shared-state|fails-device|gradient-value]: a memo by shape
 memo = {}
 
 
