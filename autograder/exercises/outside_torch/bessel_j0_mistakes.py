@@ -321,7 +321,7 @@ class BesselJ0(Function):
         return -J1.apply(x)
 
 
-# %% wrong[forward-value]: torch's own value
+# %% wrong[forward-value|fails-special-point]: torch's own value
 # says: The value has the digits of torch's own J0, which is off from the seventh on; SciPy's has all.
 # next: The way out of torch leads over NumPy, and back by torch.as_tensor.
 import scipy.special
