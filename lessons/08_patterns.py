@@ -385,7 +385,7 @@ outcome("three-tie")
 # * **gradients**: to the largest element of each row
 # * **second derivatives**: those of the lines in your backward, which do not change with `x`: zero
 # * **special points**: elements that tie share the gradient equally; two that differ in the last digit do not tie; right at ±1000
-# * **memory**: `x` and the output, or a mask of booleans; nothing else as large as `x`
+# * **memory**: at most as many bytes as `x` and the output: these two, or a mask (of booleans it takes an eighth of `x`)
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 

@@ -93,9 +93,12 @@ def second_order(
     """(first, second) derivatives; second holds those for the inputs, then for the upstreams.
 
     The same code measures the learner's Function and the reference. ``keep_graph`` leaves the graph of
-    the outputs usable.
+    the outputs usable. In a ``mixed`` loss what arrives from above is a constant, as from sum(): whoever asks
+    grad_output whether a second derivative is wanted hears no.
     """
     roots, grads = paired(outputs, upstream)
+    if mixed:
+        grads = [g.detach() for g in grads]
     total = sum((_product(o, g) for o, g in zip(roots, grads, strict=True)), torch.zeros(()))
     if mixed:
         total = total + sum(((x**3).sum().real for x in inputs), torch.zeros(()))
@@ -103,7 +106,10 @@ def second_order(
     weighted = zip(first, directions, strict=True)
     contraction = sum((_product(g, d) for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
     second = torch.autograd.grad(
-        contraction, [*inputs, *grads], allow_unused=True, retain_graph=keep_graph
+        contraction,
+        [*inputs, *(() if mixed else grads)],
+        allow_unused=True,
+        retain_graph=keep_graph,
     )
     return tuple(map(copied, first)), tuple(map(copied, second))
 

@@ -17,7 +17,7 @@ from autograder.observation.observation import Named, Question
 SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 MORE = 1  # what a hidden check adds to every size above 1
 TIMES = 4  # as many rows as a case has, in a question that has more
-LARGE = 4096  # elements of a large case: what grows with it shows
+LARGE = 1024  # elements of a large case: what grows with it shows
 _LEFT_OUT = "left out"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _LAYOUTS = ("transposed", "consumer", "expanded")
@@ -229,6 +229,26 @@ def more_rows(
 def scaled(args: Sequence[Any], factor: float) -> tuple[Any, ...]:
     """The same arguments with other numbers."""
     return tuple(a * factor if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
+
+
+def other_sizes(args: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """In words, and the arguments: cut so that all sizes above 1 are one, and so that one of them is 1."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    sizes = sorted({size for tensor in tensors for size in tensor.shape if size > 1})
+    if len(sizes) < 2:
+        return
+    yield f"all sizes {sizes[0]}", _cut(args, dict.fromkeys(sizes, sizes[0]))
+    for size in sizes:
+        yield f"1 in place of {size}", _cut(args, {size: 1})
+
+
+def _cut(args: Sequence[Any], sizes: Mapping[int, int]) -> tuple[Any, ...]:
+    """The first elements along each dimension whose size has another one here."""
+
+    def cut(tensor: Tensor) -> Tensor:
+        return tensor[tuple(slice(sizes.get(size, size)) for size in tensor.shape)].clone()
+
+    return tuple(cut(a) if isinstance(a, Tensor) else a for a in args)
 
 
 def rows_of(args: Sequence[Any]) -> int:

@@ -99,19 +99,19 @@ class Measured:
         self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None],
         directions: Sequence[Tensor | None], mixed: bool,
     ) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:  # fmt: skip
-        """(second derivatives, their errors) for the inputs, then for the upstream gradients.
+        """(second derivatives, their errors) for the inputs, then (not if ``mixed``) for the upstream gradients.
 
         Measured on backward, which is right where this is asked: the slopes of its weighted sum.
         """
-        leaves = (*(args[i] for i in wants), *(g for g in upstream if g is not None))
+        above = () if mixed else tuple(g for g in upstream if g is not None)
+        leaves = (*(args[i] for i in wants), *above)
 
         def weighted(*moved: Tensor) -> Tensor:
             now, rest = list(args), iter(moved[len(wants) :])
             for i, value in zip(wants, moved, strict=False):
                 now[i] = value
-            found = self.gradients(
-                now, wants, [None if g is None else next(rest) for g in upstream]
-            )
+            arriving = upstream if mixed else [None if g is None else next(rest) for g in upstream]
+            found = self.gradients(now, wants, arriving)
             pairs = [(g, d) for g, d in zip(found, directions, strict=True) if d is not None]
             return torch.stack([flat_of(g) @ flat_of(d) for g, d in pairs]).sum()
 

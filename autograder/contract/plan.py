@@ -18,6 +18,7 @@ from autograder.contract.drawing import (
     is_small,
     more_rows,
     one_of_each_kind,
+    other_sizes,
     scaled,
     stands_for,
 )
@@ -66,6 +67,8 @@ class _Planner(OtherArguments):
             yield self.question("run", at, variant="float32" if extreme else "")
             if at[1].role == "special":
                 yield self.silent(at)
+            if at[1].role in ("special", "extreme") and "jvp" in self.exercise.also:
+                yield self.second(at, kind="jvp", variant="float32" if extreme else "")
         main = [at for at in cases if at[1].role == "main"]
         chosen = self.one_of_each_kind(main)
         # Of the first case the findings are simplest.
@@ -87,6 +90,8 @@ class _Planner(OtherArguments):
                     yield from self.deep(at, first=place == 0)
             yield from self.second_order_elsewhere(main[0])
             yield from self.grown(main) if self.exercise.any_size else ()
+            if not self.exercise.strictness.as_given:
+                yield from self.resized([at for at in main if at[0] in varied])
             yield from self.large(main) if self.exercise.budget is not None else ()
             yield from self.smallest(cases, kept)
         batches = [at for at in cases if at[1].role == "batch"]
@@ -163,9 +168,7 @@ class _Planner(OtherArguments):
             yield from self.second_order_in(at, "float32") if first else ()
         if exercise.half:
             yield self.question("bfloat16", at, variant="bfloat16")
-        twice = self.second_order(at)
-        # What is wrong alone is wrong beside x³ too: both are asked for where the words are simplest.
-        yield from twice if first or len(twice) < 2 else twice[1:]
+        yield from self.second_order(at)
 
     def smallest(self, cases: list[Numbered], asked: set[int]) -> Iterator[Question]:
         """What is kept in the case with fewest output elements: who keeps less of large ones only."""
@@ -211,6 +214,25 @@ class _Planner(OtherArguments):
                 name = f"{case.name}, with {times} times as many rows"
                 yield replace(few, args=args, case=name, more={"args": few.args})
                 return
+
+    def resized(self, cases: list[Numbered]) -> Iterator[Question]:
+        """Sizes that coincide, and a 1 in the place of each: squeeze and expand that are not told more go by sizes."""
+        for at in cases:
+            for words, args in other_sizes(self.arguments(*at, torch.float64)):
+                try:
+                    asked = self.question("run", at, suffix=f":{words}")
+                    asked = replace(
+                        asked,
+                        args=args,
+                        case=f"{at[1].name}, {words}",
+                        role="batch",
+                        variant="sizes",
+                    )
+                    asked.upstream = self.upstream(f"{words}:{at[0]}", asked, torch.float64)
+                    self.references.expect(asked)
+                except Exception:  # the reference refuses such sizes, each in its own way
+                    continue
+                yield asked
 
     def each_kind(self, at: Numbered, first: bool, whole: bool) -> Iterator[Question]:
         """What depends on which branches run and not on sizes or values: once for each kind of case.

@@ -56,8 +56,8 @@ def test_many_questions_share_one_run_of_the_reference():
         if question.kind in JUDGED:
             references.expect(question)
     different = {id(q.args) for q in plan if q.kind in JUDGED}
-    # The second call in "interleave", a weight of −inf and of inf, more rows, tried and used, and thousands of them.
-    other = 6
+    # The second call in "interleave", a weight of −inf and of inf, more rows, tried and used, thousands of them, and sizes tried.
+    other = 7
     assert len(runs) <= len(different) + other < len(plan)
 
 

@@ -13,7 +13,7 @@ CAUSES = {
     ("save_in_bfloat16", "a flat copy"): "experiment/comes-back",
     ("Checkpoint", "the graph of forward is kept"): "experiment/graph-kept",
     ("Checkpoint", "a refusal under once_diff"): "second/once",
-    ("Checkpoint", "the refusal asks grad_output"): "losses/silent",
+    ("Checkpoint", "the refusal asks grad_output"): "second/by-grad-output",
     ("checkpoint_sequential", "a list keeps a copy"): "experiment/kept-besides",
 }
 

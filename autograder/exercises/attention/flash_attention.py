@@ -27,7 +27,6 @@ from autograder.exercises.attention.heads import (
 )
 from autograder.exercises.checkpointing.measuring import Largest
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.second_losses import SENTENCES, second_losses
 
 # Above 2 · max(E, Ev) and well below L and S: even half a block of full rows of scores stands out.
 _BLOCK, _L, _S, _E, _EV = 8, 24, 32, 2, 2
@@ -156,11 +155,6 @@ FLASH_ATTENTION = Exercise(
             "no tensor is larger than a tile or the inputs", "temporary-too-large", _largest, _tiles_alone,
             needs=("output_value", "gradients_agree"),
         ),
-        second_losses(
-            flash_reference,
-            lambda s: (s.normal(3, 2), s.normal(4, 2), s.normal(4, 3), False, 4),
-            refused=True,
-        ),
     ),
-    sentences=SENTENCES + sentences_beside(__file__),
+    sentences=sentences_beside(__file__),
 )  # fmt: skip

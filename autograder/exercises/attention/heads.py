@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Sampler
-from autograder.exercises.second_losses import second_losses
 
 
 def softmax_rows(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -102,9 +101,6 @@ def row_bytes(args: tuple[Any, ...]) -> tuple[int, int]:
     rows = q.numel() // max(q.shape[-1], 1)
     masked = len(args) > 3 and args[3] is not None
     return rows * q.element_size(), args[3].numel() + rows if masked else 0
-
-
-SECOND = second_losses(attention, lambda s: (s.normal(3, 2), s.normal(4, 2), s.normal(4, 3)))
 
 
 def bytes_of_logsumexp(q: Tensor) -> int:

@@ -10,9 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from autograder.contract.exercise import Cause, Sampler, Scenario, bytes_of, sentences_beside
-from autograder.exercises.attention.heads import SECOND, bytes_of_logsumexp, row_bytes
+from autograder.exercises.attention.heads import bytes_of_logsumexp, row_bytes
 from autograder.exercises.attention.scaled_dot_product_attention import SCALED_DOT_PRODUCT_ATTENTION
-from autograder.exercises.second_losses import SENTENCES
 from autograder.observation.observation import Answer
 from autograder.running.structure import look_inside
 
@@ -64,11 +63,10 @@ LEAN_ATTENTION = replace(
         "refuse second derivatives.",
     ),
     scenarios=(
-        SECOND,
         Scenario(
             "no L×S float tensor is kept for backward", "saves-too-much", _kept, _no_matrix,
             needs=("output_value", "gradients_agree", "keeps_within_budget"), free=("kept",),
         ),
     ),
-    sentences=SENTENCES + sentences_beside(__file__),
+    sentences=sentences_beside(__file__),
 )  # fmt: skip

@@ -10,7 +10,6 @@ from torch import Tensor
 from autograder.contract.exercise import Case, Exercise, Sampler, bytes_of
 from autograder.exercises.attention.heads import (
     ATTENTION_OPERATIONS,
-    SECOND,
     attention,
     far_apart,
     heads,
@@ -18,7 +17,6 @@ from autograder.exercises.attention.heads import (
     row_bytes,
 )
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.second_losses import SENTENCES
 
 
 def some_mask(s: Sampler, *shape: int) -> Tensor:
@@ -151,6 +149,4 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         'second derivative with `if torch.is_grad_enabled(): raise RuntimeError("…")`. One value '
         "an argument: count them by len(ctx.needs_input_grad).",
     ),
-    scenarios=(SECOND,),
-    sentences=SENTENCES,
 )

@@ -26,7 +26,6 @@ from autograder.exercises.checkpointing.measuring import (
     run_random,
 )
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.second_losses import SENTENCES, second_losses
 from autograder.observation.compare import both, close
 from autograder.observation.observation import Named
 from autograder.running.watching import Storages
@@ -176,11 +175,6 @@ def judge_training(data: dict[str, Any]) -> Cause | None:
 # ---- the exercise --------------------------------------------------------------------------------------
 
 
-def _of_two_tensors(apply: Callable[..., Any]) -> Callable[[Tensor, Tensor], Tensor]:
-    """A checkpointed function of x and k, with a number between them."""
-    return lambda x, k: apply(lambda h, factor, k: factor * torch.sin(h) * k**2, x, 1.5, k)
-
-
 _case = cases_of(lambda s, fn, number, make: (Named(fn, (number,)), *make(s)))
 
 
@@ -244,10 +238,6 @@ CHECKPOINT = Exercise(
             "the recomputation draws the same random numbers, and the caller's state is left as it was",
             "random-state", run_random, judge_random, needs=_AGAIN,
         ),
-        second_losses(
-            _of_two_tensors(plain_call), lambda s: (s.normal(2, 3), s.normal(3)),
-            through=_of_two_tensors, needs=(*_AGAIN, f"scenario {_TRAINING}"),
-        ),
     ),
-    sentences=SENTENCES + sentences_beside(__file__),
+    sentences=sentences_beside(__file__),
 )  # fmt: skip

@@ -42,6 +42,7 @@ def run_draws(dropout: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
 
     zeros   as the first call, of an x whose second half is 0
     slopes  which elements of that x have a gradient
+    counts  how many elements each of eight calls keeps
     """
     x, seed = s.away_from(*_SHAPE), s.integer(0, 10_000)
     half = torch.arange(_SHAPE[0]).unsqueeze(1) < _SHAPE[0] // 2
@@ -58,7 +59,10 @@ def run_draws(dropout: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
     torch.manual_seed(seed)
     again = call(x)[0]
     zeros, slopes = call(torch.where(half, x, 0.0))
-    return {"first": first, "second": second, "again": again, "zeros": zeros, "slopes": slopes}
+    counts = [int(call(x)[0].sum()) for _ in range(8)]
+    return {
+        "first": first, "second": second, "again": again, "zeros": zeros, "slopes": slopes, "counts": counts,
+    }  # fmt: skip
 
 
 def judge_generator(data: dict[str, Any]) -> Cause | None:
@@ -70,6 +74,10 @@ def judge_generator(data: dict[str, Any]) -> Cause | None:
         return Cause("draws/not-by-the-seed", at=("Generator", "random", "rand", "seed"))
     if not torch.equal(data["slopes"][:half], data["zeros"][:half]):
         return Cause("draws/another-mask", at=("rand_like", "rand", "bernoulli", "bernoulli_"))
+    if _mixed(first) and len(set(data["counts"])) == 1:
+        return Cause(
+            "draws/as-many", {"kept": data["counts"][0], "of": first.numel()}, rule="forward-value"
+        )
     return None
 
 

@@ -42,6 +42,7 @@ def with_values(rows: list[list[float]], eps: float = 1e-5) -> Any:
 
 
 _ROOM = 2  # numbers a channel beside x̂: the mean and one over the spread
+_WIDEST = 8  # bytes: of half precision they may be kept in a wider dtype, as torch does
 
 BATCH_NORM = Exercise(
     name="BatchNorm",
@@ -68,9 +69,7 @@ BATCH_NORM = Exercise(
             advice="Subtract the mean first, and square then: E[x²] − E[x]² takes two large numbers from one another.",
         ),
     ),
-    budget=lambda args, outputs: (
-        bytes_of(args[0], args[1]) + _ROOM * args[0].shape[-1] * args[0].element_size()
-    ),
+    budget=lambda args, outputs: bytes_of(args[0], args[1]) + _ROOM * args[0].shape[-1] * _WIDEST,
     budget_words="x or x̂, two numbers a channel, and weight",
     second_order="right-or-refused",
     hints=(
@@ -118,7 +117,7 @@ LAYER_NORM = Exercise(
     ),
     budget=lambda args, outputs: (
         bytes_of(args[0], args[1])
-        + 2 * (args[0].numel() // max(1, args[0].shape[-1])) * args[0].element_size()
+        + _ROOM * (args[0].numel() // max(1, args[0].shape[-1])) * _WIDEST
     ),
     budget_words="x, two numbers a row, and weight",
     hints=(

@@ -31,9 +31,9 @@ def _columns(s: Sampler) -> tuple[Tensor, int]:
 
 
 def _almost(s: Sampler) -> tuple[Tensor, int]:
-    """The second largest is a billionth smaller."""
-    top = s.uniform(3, 1, low=1.0, high=2.0)
-    return torch.cat([top - 1e-9, top, top - 1.0], 1), 1
+    """The second largest differs in its last digit."""
+    top = s.uniform(3, 1, low=0.1, high=0.2)
+    return torch.cat([torch.nextafter(top, top - 1.0), top, top - 1.0], 1), 1
 
 
 AMAX = Exercise(
@@ -50,10 +50,16 @@ AMAX = Exercise(
         Case("ties along dim=1", _ties, role="special", second="mixed", advice=_SHARE),
         Case("ties along dim=0", _columns, role="special", advice=_SHARE),
         Case(
-            "almost a tie: a billionth apart",
+            "almost a tie: another last digit",
             _almost,
             role="special",
-            advice="A billionth less is less: ask for equality, without a tolerance.",
+            advice="A little less is less: ask for equality, without a tolerance.",
+        ),
+        Case(
+            "300 that tie",
+            lambda s: (s.uniform(1, 1).expand(2, 300).clone(), 1),
+            role="special",
+            advice="Count those that share in a dtype that has room for all of them; uint8 ends at 255.",
         ),
         distinct_along("a vector", 5, dim=0, role="batch"),
         distinct_along("an empty batch, dim=1", 0, 3, dim=1, role="empty"),

@@ -26,6 +26,10 @@ def _zero_rows(s: Sampler) -> tuple[Tensor, int]:
     return x, 1
 
 
+def _short_rows(s: Sampler) -> tuple[Tensor, int]:
+    return s.away_from(2, 3) * 1e-30, 1
+
+
 def _some_zeros(s: Sampler) -> tuple[Tensor, int]:
     x = s.away_from(3, 4)
     x[0, 1:], x[1, 2] = 0.0, 0.0
@@ -61,6 +65,12 @@ NORM = Exercise(
             role="special",
             second=True,
             advice="A row is zero when all of its elements are, which is where its norm is 0.",
+        ),
+        Case(
+            "short rows: a norm of 1e-30",
+            _short_rows,
+            role="special",
+            advice="The gradient of a short row has length 1, too: put another number in place of a norm of 0 alone.",
         ),
         _rows("a vector", 5, dim=0, role="batch"),
         _rows("an empty batch, dim=1", 0, 3, dim=1, role="empty"),

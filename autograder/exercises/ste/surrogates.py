@@ -17,7 +17,7 @@ KEEPS_NOTHING = "no tensor: backward needs none"
 EXTREME = [-1000.0, -100.0, -30.0, -5.0, -0.75, 0.25, 5.0, 30.0, 100.0, 1000.0]
 
 
-_FAR = [-1e30, -4e7, *EXTREME, 4e7, 1e30]
+_FAR = [-1e30, -4e7, *EXTREME, 4194305.0, 4e7, 1e30]
 
 
 # A tensor, and a number between low and high that is drawn: two calls have two numbers.

@@ -45,6 +45,18 @@ def cut(ev: Evidence, finding: Finding) -> Reason | None:
     return _as("second/cut", place[1:], what=place[0])
 
 
+def by_grad_output(ev: Evidence, finding: Finding) -> Reason | None:
+    """A refusal that hangs on grad_output: below a constant one nothing is refused."""
+    assert finding.pair is not None
+    mixed = finding.pair.question.id
+    pure = mixed.replace(":mixed", ":pure")
+    asked = mixed != pure and pure in ev.observation.answers
+    failure = ev.pair(pure).answer.failure if asked else None
+    if failure is None or not failure.raised_by_learner:
+        return None
+    return _as("second/by-grad-output", failure.place)
+
+
 def constant(ev: Evidence, finding: Finding) -> Reason | None:
     """A float tensor that forward made and kept."""
     made = {k.holder: k for k in _kept(ev, finding) if k.who in ("intermediate", "numbers") and "float" in k.dtype}  # fmt: skip
@@ -169,10 +181,10 @@ def not_refused(ev: Evidence, finding: Finding) -> Reason | None:
     return None
 
 
-_WRONG = (cut, constant, other_function, view)
+_WRONG = (by_grad_output, cut, constant, other_function, view)
 CAUSES = {
     "second/missing": _WRONG,
     "second/wrong": _WRONG,
     "second/stops": (cut, why_it_stopped),
-    "second/not-refused": (not_refused,),
+    "second/not-refused": (by_grad_output, not_refused),
 }
