@@ -152,7 +152,7 @@ class Scenario:
            experiment itself stops with an error, it is silent and the ordinary rules speak
     given  entries of the data that the run chooses itself, whatever the submission does: inputs, sizes.
            The deciding process lays its own in their place
-    free   entries whose length is the submission's own affair
+    free   entries that are the submission's own affair: their length, and numbers that other questions judge
     """
 
     name: str

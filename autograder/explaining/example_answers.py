@@ -73,9 +73,13 @@ def code_of(source: str, file: str) -> CodeType:
     """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     tree = ast.parse(source)
+    made = (node.args[0] for node in ast.walk(tree) if called(node) == "custom_op")  # type: ignore[attr-defined]
+    own = {n.value: f"{n.value!s}_{next(_numbers)}" for n in made if isinstance(n, ast.Constant)}
     for node in ast.walk(tree):
-        if called(node) == "custom_op" and isinstance(name := node.args[0], ast.Constant):  # type: ignore[attr-defined]
-            name.value = f"{name.value!s}_{next(_numbers)}"
+        if isinstance(node, ast.Constant) and isinstance(
+            node.value, str
+        ):  # register_fake names it again
+            node.value = own.get(node.value, node.value)
     return compile(tree, file, "exec")
 
 

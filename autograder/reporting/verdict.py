@@ -130,7 +130,8 @@ def promises_of(
     asked: Asked, verdicts: Verdicts, believed: frozenset[str] = frozenset()
 ) -> tuple[Line, ...]:
     """What was found of each promise of the exercise. What was skipped and not asked says nothing."""
-    broken = {rule.promise for rule in verdicts.broken}
+    found = zip(verdicts.findings, verdicts.broken, strict=True)
+    broken = {r.promise if f.rule == r.name else promise_of(f.rule) for f, r in found}
     kept = {rule.promise for rule in verdicts.held if rule.key not in believed}
     open_ = {rule.promise for rule in verdicts.skipped if rule.key in asked.rules}
     unknown = {rule.promise for rule in verdicts.unknown}

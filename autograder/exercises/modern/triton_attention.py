@@ -153,7 +153,7 @@ TRITON_ATTENTION = Exercise(
     scenarios=(
         Scenario(
             "the order of the keys changes nothing", "forward-value", _in_order, _rescaled,
-            needs=("forward_runs",), first=True, given=("scores",),
+            needs=("forward_runs",), first=True, given=("scores",), free=("kernels",),
         ),
         Scenario(
             "one kernel, in tiles", "uses-builtin", _many_keys, _one_kernel_in_tiles,

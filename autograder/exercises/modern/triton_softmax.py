@@ -181,8 +181,8 @@ TRITON_SOFTMAX = Exercise(
         "launch where there is no element.",
     ),
     scenarios=(
-        Scenario("each row is stored", "forward-value", _one_call, _stored, needs=(), first=True, given=("x",)),
-        Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",), given=("x",)),
+        Scenario("each row is stored", "forward-value", _one_call, _stored, needs=(), first=True, given=("x",), free=("output",)),
+        Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",), given=("x",), free=("output",)),
     ),
     sentences=SENTENCES,
 )  # fmt: skip

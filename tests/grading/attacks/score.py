@@ -66,8 +66,10 @@ def fine(asked, *given, **more):
     return report
 """
 # Right values, but a tensor is kept that backward does not need, where neither ctx nor hooks show it.
+# Not of many numbers: those are counted by a question of their own.
+_KEEPING = "kept.append(torch.exp(-x) if x.numel() < 99 else None)"
 HOARDER = "kept = []\n\n\n" + RIGHT["MySigmoid"].replace(
-    "ctx.save_for_backward(y)", "ctx.save_for_backward(y)\n        kept.append(torch.exp(-x))"
+    "ctx.save_for_backward(y)", f"ctx.save_for_backward(y)\n        {_KEEPING}"
 )
 HOARDER_POINTS = 0.0
 _IN_BACKWARD = "(y,) = ctx.saved_tensors\n"
@@ -76,7 +78,7 @@ _IN_BACKWARD = "(y,) = ctx.saved_tensors\n"
 def hoarder(in_backward: str = "", keeping: str = "", top: str = "") -> dict[str, str]:
     """The hoarding answer, with something that backward does or another way to keep the tensor."""
     text = top + HOARDER.replace(_IN_BACKWARD, _IN_BACKWARD + in_backward)
-    return {"MySigmoid": text.replace("kept.append(torch.exp(-x))", keeping) if keeping else text}
+    return {"MySigmoid": text.replace(_KEEPING, keeping) if keeping else text}
 
 
 # Answers sent straight to the grader by the first exercise, which is step 0.
