@@ -206,14 +206,11 @@ EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent("GumbelSoftmax", "hard from the sum, not from the probabilities", "only the logits get a gradient, so backward does not run when they need none", (
         "backward: return (None, None, None, None) → return (None, None, None)",
     )),
-    *(
-        Equivalent(name, "forward with the detach idiom, value unchanged", "forward runs without a graph, and a zero is added", (
-            f"forward: return x.detach() * 0 + torch.{call}(x) → return 0 + torch.{call}(x)",
-            f"forward: return x.detach() * 0 + torch.{call}(x) → return x * 0 + torch.{call}(x)",
-            f"forward: return x.detach() * 0 + torch.{call}(x) → return torch.{call}(x)",
-        ))
-        for name, call in (("RoundSTE", "round"), ("SignSTE", "sign"))
-    ),
+    Equivalent("RoundSTE", "forward with the detach idiom, value unchanged", "forward runs without a graph, and a zero is added", (
+        "forward: return x.detach() * 0 + torch.round(x) → return 0 + torch.round(x)",
+        "forward: return x.detach() * 0 + torch.round(x) → return x * 0 + torch.round(x)",
+        "forward: return x.detach() * 0 + torch.round(x) → return torch.round(x)",
+    )),
     *(
         Equivalent(name, "times one, and an attribute that holds a number", "the slope is 1", (
             "backward: return ctx.slope * grad_output → return grad_output",
