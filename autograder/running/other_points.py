@@ -67,11 +67,11 @@ def _short_step(runs: Sequence[Run]) -> bool:
     """Whether two points of one operation are a short step apart that is the same, or the same share, in all numbers."""
     least, most = _STEPS
     for points, _, _ in _apart(runs):
-        rows = points[:_COPIES]
+        rows = points[:_COPIES] if points.shape[1] >= _NUMBERS else points[:0]
         for steps in (rows[None] - rows[:, None], rows[None] / rows[:, None] - 1):
-            low, high = steps.aminmax(dim=-1) if rows.shape[1] >= _NUMBERS else (steps, steps)
+            low, high = steps.aminmax(dim=-1)
             alike = (low > least) & (high < most) & (high - low < _MIDDLE * high + _ROUNDING)
-            if rows.shape[1] >= _NUMBERS and bool(alike.any()):
+            if bool(alike.any()):
                 return True
     return False
 

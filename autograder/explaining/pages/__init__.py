@@ -53,7 +53,7 @@ TITLES: dict[str, str] = {
     "fails-noncontiguous": "Tensors that are not contiguous do not work.",
     "fails-expanded-upstream": "An expanded upstream gradient does not work.",
     "fails-empty": "Empty tensors do not work.",
-    "fails-batch-dims": "Another number of batch dimensions does not work.",
+    "fails-batch-dims": "Another number of batch dimensions, or another size, does not work.",
     "fails-float32": "float32 does not work.",
     "fails-half": "bfloat16 does not work.",
     "fails-device": "Another device does not work.",
