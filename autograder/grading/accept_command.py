@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import getpass
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +68,7 @@ def _accept(
             text = _notebook(course, one).read_text(encoding="utf-8")
             folder = folder_of(course, course.submitted_directory, one.student, one.lesson)
             found = record.result
-            accepted = Acceptance(found.content, lines_of(found), options.by, now())
+            accepted = Acceptance(found.content, lines_of(found), options.by or _me(), now())
             writer.write(replace(found, notebook=text), folder, accepted)
     given = [
         score for one in waiting if (score := _standing(course, one.student, one.lesson).score)
@@ -175,3 +176,11 @@ def _agreed() -> bool:
         return input("Give these points? [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
+
+
+def _me() -> str:
+    """Who runs this, as far as the system knows."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "a person"
