@@ -93,7 +93,7 @@ def _withdraw(course: CourseDirectory, student: str, lesson: str) -> None:
         if record is None or record.accepted is None:
             raise NotAccepted(f"{student}, {lesson} was not accepted by anybody.")
         again = replace(record, accepted=None, result=replace(record.result, content=""))
-        records.draft(again).place()
+        records.draft(again).finish()
     words = (
         f"{student}, {lesson} is accepted no more. `autograder grade {lesson} --student {student}`"
     )

@@ -32,7 +32,7 @@ from autograder.grading import database as rows
 from autograder.grading.course import course_version, folder_of, how_to_prepare, log
 from autograder.grading.database import open_gradebook, patiently
 from autograder.grading.kept_files import Replacement, fill, read_timestamp
-from autograder.grading.records import Acceptance, Draft, Records, new_record
+from autograder.grading.records import Acceptance, Records, new_record
 from autograder.grading.result import Result
 from autograder.grading.waiting import not_read, with_verdicts
 from autograder.grading.words import Busy, CannotWrite, NameTrouble, trouble_with
@@ -105,7 +105,7 @@ class Writer:
                 )
                 undo.pop_all()  # it is in the gradebook: there is no way back
                 folder.finish()
-                record.place()
+                record.finish()
         except UnicodeError as error:
             raise NameTrouble(
                 f"The name of student {student!r} is no valid text. Rename the folder in submitted/, "
@@ -118,7 +118,7 @@ class Writer:
 
     def _transact(
         self, result: Result, submitted: Path, handed_in: datetime | None, unchanged: bool,
-        folder: Replacement, record: Draft,
+        folder: Replacement, record: Replacement,
     ) -> None:  # fmt: skip
         """Everything the gradebook is told of a result; the files change places just before."""
         with self._transaction() as (connection, session):
@@ -142,10 +142,11 @@ class Writer:
             session.flush()
             try:
                 record.set_aside()
-                folder.swap()
+                folder.set_aside()
+                folder.place()
                 connection.commit()
             except BaseException:
-                folder.swap_back()
+                folder.put_back()
                 record.put_back()
                 raise
 

@@ -67,11 +67,9 @@ def write_new(path: Path, content: bytes, mode: int = 0o644) -> None:
 
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file in one step: whoever reads it finds the old content or the new."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.unlink(missing_ok=True)
-    write_new(draft, content, mode)
-    os.replace(draft, path)
-    sync_folder(path.parent)
+    made = Replacement(path)
+    write_new(made.new, content, mode)
+    made.finish()
 
 
 def sync_folder(folder: Path) -> None:
@@ -84,53 +82,65 @@ def sync_folder(folder: Path) -> None:
 
 
 class Replacement:
-    """A folder that is filled in hiding, and takes its place beside the old one in two renames.
+    """A file or folder that is made in hiding (``new``), and takes the place of the old one by renaming.
 
     Names that begin with a dot are passed over by nbgrader. Whatever a killed process left of
-    them is put right by the next Replacement of the same folder.
+    them is put right by the next Replacement of the same one.
     """
 
-    def __init__(self, place: Path):
-        self.place = place
-        self.new = place.with_name(f".{place.name}.new")
-        self._old = place.with_name(f".{place.name}.old")
-        self._made_parent = not place.parent.exists()
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if self._old.exists() and not place.exists():
-            os.rename(self._old, place)
-        self._clear()
-        self.new.mkdir()
+    def __init__(self, path: Path):
+        self.path, self.new, self._old = path, path.with_name(f".{path.name}.new"), aside(path)
+        self._is_aside = self._is_placed = False
+        self._made_parent = not path.parent.exists()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(self.new)
 
-    def swap(self) -> None:
-        """The new folder takes its place; the old one is kept until `finish`."""
-        if self.place.exists():
-            os.rename(self.place, self._old)
-        os.rename(self.new, self.place)
-        sync_folder(self.place.parent)
+    def set_aside(self) -> None:
+        """The old one no longer holds; it is kept until `finish`."""
+        if self.path.exists():
+            _remove(self._old)
+            os.rename(self.path, self._old)
+            self._is_aside = True
+
+    def place(self) -> None:
+        """The new one is where it belongs; a folder only once the old one was set aside."""
+        os.rename(self.new, self.path)
+        self._is_placed = True
+        sync_folder(self.path.parent)
 
     def finish(self) -> None:
-        """Nobody wants the old folder back."""
-        self._clear()
+        """The new one is there, and nobody wants the old one back. One of them is there at any moment."""
+        if not self._is_placed:
+            self.place()
+        _remove(self._old)
 
-    def swap_back(self) -> None:
-        """The old folder takes its place again; nothing where there was no swap."""
-        if not self.new.exists():
-            os.rename(self.place, self.new)
-        if self._old.exists():
-            os.rename(self._old, self.place)
+    def put_back(self) -> None:
+        """The old one holds again; nothing where it was not set aside."""
+        if self._is_placed:
+            os.rename(self.path, self.new)
+        if self._is_aside:
+            os.rename(self._old, self.path)
+        self._is_aside = self._is_placed = False
 
     def undo(self) -> None:
         """Everything as it was before, as far as the disk lets us."""
         with contextlib.suppress(OSError):
-            self.swap_back()
-            self._clear()
+            self.put_back()
+            _remove(self.new)
             if self._made_parent:
-                self.place.parent.rmdir()
+                self.path.parent.rmdir()
 
-    def _clear(self) -> None:
-        for folder in (self.new, self._old):
-            if folder.exists():
-                shutil.rmtree(folder)
+
+def aside(path: Path) -> Path:
+    """Where the old one waits meanwhile."""
+    return path.with_name(f".{path.name}.old")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
@@ -141,7 +151,7 @@ LONGEST_TIMESTAMP = 100  # bytes; a date is shorter
 
 
 def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: Autograde) -> None:
-    """Write the graded notebook, the lesson's own files and the learner's data into `folder`.
+    """Write the graded notebook, the lesson's own files and the learner's data into a new `folder`.
 
     Like `nbgrader autograde`, but of what was handed in only plain data files come along: no
     links, no devices, nothing that a browser or Python would run.
@@ -152,6 +162,7 @@ def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: A
     course: CourseDirectory = converter.coursedir
     mode = int(str(converter.permissions), 8)
     text = notebook.encode("utf-8", "replace")
+    folder.mkdir()
     write_new(folder / f"{lesson}.ipynb", text.rstrip(b"\n") + b"\n", mode)
     source = Path(course.format_path(course.source_directory, ".", lesson))
     learners = set(converter.exclude_overwriting.get(lesson, []))

@@ -6,11 +6,9 @@ grading/seeds.json. A record that cannot be read counts as none: its submission 
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import json
-import os
 import re
 import secrets
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from autograder.grading.course import checked_name
-from autograder.grading.kept_files import replace_file, sync_folder, write_new
+from autograder.grading.kept_files import Replacement, aside, replace_file, write_new
 from autograder.grading.policy.concerns import names_a_line
 from autograder.grading.result import Result, from_plain
 from autograder.grading.words import CannotWrite, trouble_with
@@ -104,7 +102,7 @@ class Records:
 
     def last(self, student: str, lesson: str) -> Record | None:
         """As `read`; also a record that was set aside when somebody ended the grader."""
-        return self.read(student, lesson) or _read(_aside(self.path(student, lesson)))
+        return self.read(student, lesson) or _read(aside(self.path(student, lesson)))
 
     def acceptance(self, result: Result) -> Acceptance | None:
         """The acceptance that holds for a new result; None where a person has to look (again)."""
@@ -112,51 +110,12 @@ class Records:
         given = before.accepted if before is not None else None
         return given if given is not None and given.covers(result) else None
 
-    def draft(self, record: Record) -> Draft:
-        """Write a record down to the disk, but not yet in its place."""
-        path = self.path(record.result.student, record.result.lesson)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return Draft(path, json.dumps(asdict(record), indent=1, default=str))
-
-
-def _aside(path: Path) -> Path:
-    """Where a record waits while the gradebook changes."""
-    return path.with_name(f".{path.name}.before")
-
-
-class Draft:
-    """A record about to be put in its place."""
-
-    def __init__(self, path: Path, text: str):
-        self._path, self._before = path, _aside(path)
-        self._draft = path.with_name(f".{path.name}.draft")
-        self._is_aside = False
-        self._draft.unlink(missing_ok=True)
-        write_new(self._draft, text.encode("ascii"))
-
-    def set_aside(self) -> None:
-        """What is about to change is no longer what the old record says."""
-        if self._path.exists():
-            os.rename(self._path, self._before)
-            self._is_aside = True
-
-    def place(self) -> None:
-        """From now on the submission counts as graded. A record is there at any moment until then."""
-        os.replace(self._draft, self._before)
-        os.rename(self._before, self._path)
-        sync_folder(self._path.parent)
-
-    def put_back(self) -> None:
-        """The old record holds again; nothing where none was set aside."""
-        if self._is_aside:
-            os.rename(self._before, self._path)
-            self._is_aside = False
-
-    def undo(self) -> None:
-        """Everything as it was before, as far as the disk lets us."""
-        with contextlib.suppress(OSError):
-            self.put_back()
-            self._draft.unlink(missing_ok=True)
+    def draft(self, record: Record) -> Replacement:
+        """Write a record down to the disk, but not yet in its place. Once it is there the submission counts as graded."""
+        made = Replacement(self.path(record.result.student, record.result.lesson))
+        text = json.dumps(asdict(record), indent=1, default=str)
+        write_new(made.new, text.encode("ascii"))
+        return made
 
 
 class Seeds:

@@ -30,7 +30,7 @@ def make(student: str = "ada", lesson: str = LESSON, **more: Any) -> Result:
 
 
 def keep(records: Records, result: Result) -> None:
-    records.draft(new_record(result, "1.0")).place()
+    records.draft(new_record(result, "1.0")).finish()
 
 
 def test_a_record_holds_everything_but_the_notebook(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_new_record_replaces_the_old_one_at_once(tmp_path: Path) -> None:
     assert records.read("ada", LESSON) == before
     draft = records.draft(new_record(make(answered=("double",)), "2.0"))
     draft.set_aside()
-    draft.place()
+    draft.finish()
     after = records.read("ada", LESSON)
     assert after is not None
     assert after.version == "2.0"

@@ -208,7 +208,7 @@ def fill_and_grade(original: str, folder: str) -> None:
     print("status", main(command))
     kept = recorded(course)
     print("kept", len(kept))
-    print("drafts", [p.name for p in Path(course.root, "grading").rglob(".*.draft")])
+    print("drafts", [p.name for p in Path(course.root, "grading").rglob(".*.new")])
     ballast.unlink()
     print("status", main(command))
     print("all", len(recorded(course)))
