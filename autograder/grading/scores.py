@@ -161,11 +161,11 @@ def read_scores(
             grade.needs_manual_grade, grade.auto_score, grade.manual_score.is_not(None),
         )
         .select_from(whole)
-        .join(lesson, lesson.id == whole.assignment_id)
-        .outerjoin(one, one.assignment_id == whole.id)
-        .outerjoin(notebook, notebook.id == one.notebook_id)
-        .outerjoin(grade, grade.notebook_id == one.id)
-        .outerjoin(cell, cell.id == grade.cell_id)
+        .join(whole.assignment)
+        .outerjoin(whole.notebooks)
+        .outerjoin(one.notebook)
+        .outerjoin(one.grades)
+        .outerjoin(grade.cell)
         .order_by(lesson.name, whole.student_id, notebook.name, cell.name)
     )  # fmt: skip
     if lessons is not None:
@@ -186,14 +186,14 @@ Comments = dict[str, list[tuple[str, str, bool]]]
 
 def read_comments(connection: Connection, lesson: str) -> Comments:
     """What is said to each student about a lesson: (cell, words, whether a person wrote them)."""
-    one, cell, notebook = api.Comment, api.BaseCell, api.SubmittedNotebook
+    one, cell = api.Comment, api.BaseCell
     found = (
         select(api.SubmittedAssignment.student_id, cell.name, one.comment, one.manual_comment)
         .select_from(one)
-        .join(cell, cell.id == one.cell_id)
-        .join(notebook, notebook.id == one.notebook_id)
-        .join(api.SubmittedAssignment, api.SubmittedAssignment.id == notebook.assignment_id)
-        .join(api.Assignment, api.Assignment.id == api.SubmittedAssignment.assignment_id)
+        .join(one.cell)
+        .join(one.notebook)
+        .join(api.SubmittedNotebook.assignment)
+        .join(api.SubmittedAssignment.assignment)
         .where(api.Assignment.name == lesson)
         .order_by(cell.name)
     )

@@ -96,13 +96,8 @@ def test_no_reference_is_there(made: Path) -> None:
 
 def test_the_two_packages_do_nothing(made: Path, tmp_path: Path) -> None:
     script = (
-        "from autograder.grading.box.inside import inert; inert.install(['autograder', 'widgets', 'mine'])\n"
         "from autograder import check, hint, progress\n"
-        "from autograder.learner.environment import check_environment\n"
-        "from autograder.exercises import register\n"
         "from widgets import palette, quiz, show, xray\n"
-        "import mine\n"
-        "from mine.deeper import anything\n"
         "assert check(1) is not None and not list(progress()) and palette['blue']\n"
         "with xray(3) as nothing: pass\n"
         "from autograder.contract.functions import FUNCTIONS; assert FUNCTIONS\n"

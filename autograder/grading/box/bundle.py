@@ -26,9 +26,14 @@ TAKEN = (
     "observation", "running", "grading/box/inside", "contract/differentiation.py",
     "contract/ending.py", "contract/exercise.py", "contract/functions.py",
 )  # fmt: skip
-_INERT = """from autograder.grading.box.inside.inert import make_inert
+# What a lesson imports of the course and no answer needs, such as `check`, is there and does nothing.
+_INERT = """from unittest.mock import MagicMock
 
-make_inert(globals())
+
+def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return MagicMock()
 """
 _WARM_UP = "Square"
 
@@ -53,9 +58,9 @@ def make_bundle(folder: Path) -> Path:
 
 
 def inert_names() -> list[str]:
-    """Top-level modules that notebooks import and the box has nothing behind."""
+    """An instructor's own modules, which notebooks import and the box has nothing behind."""
     own = {e.reference.__module__.partition(".")[0] for e in registered_exercises().values()}
-    return sorted({"autograder", "widgets", *own} - {"__main__", "torch"})
+    return sorted(own - {"__main__", "torch", "autograder", "widgets"})
 
 
 def _experiments() -> bytes:

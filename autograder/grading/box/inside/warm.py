@@ -14,8 +14,10 @@ import signal
 import socket
 import struct
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 ENDED = struct.Struct("<qq")  # wait status, peak memory in kB
 
@@ -127,10 +129,11 @@ def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]
     import torch
 
     torch.set_num_threads(1)
-    from autograder.grading.box.inside import inert
     from autograder.running.program import Piece, new_space, run
 
-    inert.install(settings["inert"])
+    for name in settings["inert"]:
+        if find_spec(name) is None:
+            sys.modules[name] = MagicMock()
     run([Piece("what a failing cell needs is imported, too", "import numpy\n1 / 0")], new_space())
     of_exercises = pickle.loads((folder / "experiments.pickle").read_bytes())
     from autograder.contract.functions import FUNCTIONS
