@@ -22,10 +22,10 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.references import References
 from autograder.exercises import find
 from autograder.grading.box import Check, Lost
-from autograder.grading.result import from_plain
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.packing import from_bytes, to_bytes, writable
+from autograder.observation.plain import from_plain
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
@@ -94,7 +94,7 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
         observation = opened(given)
         told = observation.facts.get("kind")
         kind = None if told is None else from_plain(Kind, told)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError) as error:
         return _failed(asked, "unreadable", str(error))
     if kind is None:
         said = writable(str(observation.facts.get("stopped", "")))[:400]

@@ -19,8 +19,9 @@ from urllib.parse import quote
 from autograder.grading.course import checked_name
 from autograder.grading.kept_files import Replacement, aside, replace_file, write_new
 from autograder.grading.policy.concerns import names_a_line
-from autograder.grading.result import Result, from_plain
+from autograder.grading.result import Result
 from autograder.grading.words import CannotWrite, trouble_with
+from autograder.observation.plain import from_plain
 
 FORMAT = 1
 SEED_BITS = 62
@@ -172,5 +173,5 @@ def _read(path: Path) -> Record | None:
     try:
         found: Record = from_plain(Record, json.loads(path.read_bytes()))
         return found if found.format == FORMAT else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, is_dataclass
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -82,25 +80,6 @@ class Result:
     @property
     def max_score(self) -> float:
         return sum(mark.max_points for mark in self.marks)
-
-
-def from_plain(kind: Any, data: Any) -> Any:
-    """What an annotation says, of what JSON makes of it. Raises TypeError, ValueError or KeyError."""
-    origin, inside = get_origin(kind), get_args(kind)
-    if is_dataclass(kind):
-        fields = get_type_hints(kind)
-        return kind(**{name: from_plain(fields[name], each) for name, each in dict(data).items()})  # type: ignore[operator]
-    if origin is UnionType:
-        return None if data is None else from_plain(inside[0], data)
-    if type(data) in (int, float) and not math.isfinite(data):
-        raise ValueError("no number")
-    if kind is float and type(data) is int:
-        return float(data)
-    if kind is not Any and type(data) is not (list if origin is tuple else origin or kind):
-        raise TypeError(f"{data!r:.80} is no {kind}")
-    if origin is tuple:
-        return tuple(from_plain(inside[0], each) for each in data)
-    return {k: from_plain(inside[1], each) for k, each in data.items()} if origin is dict else data
 
 
 def part_of(cells: Iterable[tuple[str, bool]]) -> tuple[str, ...]:

@@ -10,22 +10,18 @@ from here with `from autograder.learner.progress import …`.
 
 from __future__ import annotations
 
+import html
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autograder.learner import progress_file
-from autograder.learner.progress_file import Answer, Progress
-from autograder.reporting.display import as_html, show
+from autograder.learner.progress_file import Answer, ExerciseRecord, Progress
+from autograder.reporting.display import as_html, show, table
 
 if TYPE_CHECKING:  # the map of the course is shown without loading torch
     from autograder.reporting.report import Report
-import html
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-from autograder.learner.progress_file import ExerciseRecord
-from autograder.reporting.display import table
 
 
 def progress(reset: bool = False) -> None:

@@ -10,14 +10,16 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
+
+from autograder.observation.plain import from_plain
 
 VERSION = 1
 HOME_VARIABLE = "BACKWARD_BY_HAND_HOME"
@@ -92,32 +94,15 @@ class Progress:
         """Raises ValueError for anything that `to_json` of this version would not write."""
         if not isinstance(data, dict) or data.get("version") != VERSION:
             raise ValueError(f"it is not a progress file of version {VERSION}")
-        made: Progress = _made(cls, data)
+        try:
+            made: Progress = from_plain(cls, data, _IN_FILE)
+        except TypeError as error:
+            raise ValueError(str(error)) from error
         return made
 
 
 # Names that a file has always had: an earlier copy of the course reads it too.
 _IN_FILE = {"passed": "hidden", "earlier": "visible"}
-
-
-def _made(kind: Any, data: Any) -> Any:
-    """Plain data as an annotation says. What a later version adds is passed over, what is not there is
-    as in a new record; ValueError for what is of the wrong kind."""
-    plain = dict if is_dataclass(kind) else get_origin(kind) or kind
-    if type(data) not in ((tuple, list) if plain is tuple else (plain,)):
-        raise ValueError(f"{data!r:.80} is a {type(data).__name__}, not a {plain.__name__}")
-    inner = get_args(kind)
-    if plain is tuple:
-        return tuple(_made(inner[0], each) for each in data)
-    if inner:
-        return {name: _made(inner[1], each) for name, each in data.items()}
-    if plain is not dict:
-        return data
-    there = {n: (of, _IN_FILE.get(n, n)) for n, of in get_type_hints(kind).items()}
-    try:
-        return kind(**{n: _made(of, data[at]) for n, (of, at) in there.items() if at in data})
-    except TypeError as error:
-        raise ValueError(f"a field is missing: {error}") from error
 
 
 # ---- the file -----------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import json
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from autograder.grading.result import from_plain
 from autograder.observation.packing import writable
+from autograder.observation.plain import from_plain
 from autograder.running.program import Piece
 
 _LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
@@ -75,7 +75,7 @@ class Said:
             raise ValueError(f"{len(data)} bytes are more than a cell says")
         try:
             given = astuple(from_plain(cls, json.loads(data)))
-        except (TypeError, KeyError, RecursionError) as error:
+        except (TypeError, RecursionError) as error:
             raise ValueError("not what a cell says") from error
         return cls(*(writable(text[: limit + 20]) for text in given))
 
