@@ -24,12 +24,7 @@ from autograder.grading.result import Mark, Result
 from autograder.grading.sanitising import sanitise
 from autograder.grading.waiting import note_for_person
 from autograder.learner.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
-from autograder.learner.submitted_notebook import (
-    UnreadableNotebook,
-    overwrite,
-    read_notebook,
-    restore,
-)
+from autograder.learner.submitted_notebook import UnreadableNotebook, read_notebook, restore
 
 
 @dataclass(frozen=True)
@@ -84,8 +79,7 @@ def _grade(
         missing = f"There is no {lesson.name}.ipynb in what was handed in."
         raise UnreadableNotebook(submission.trouble or missing)
     notebook = read_notebook(submission.data)
-    restore(notebook, lesson.roles, lesson.notebook.cells)
-    overwrite(notebook, lesson)
+    restore(notebook, lesson)
     answers = {
         name: cell.source
         for cell in notebook.cells

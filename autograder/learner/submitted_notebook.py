@@ -94,81 +94,60 @@ def _cell(given: dict[str, Any]) -> NotebookNode:
     return cell
 
 
-def restore(
-    notebook: NotebookNode, roles: dict[str, NotebookNode], lesson: Iterable[NotebookNode] = ()
-) -> None:
-    """Say anew which cells are the lesson's. ``lesson`` are its own cells.
+def restore(notebook: NotebookNode, lesson: Lesson) -> None:
+    """Say anew which cells are the lesson's, and have its text in all that are not to be filled in.
 
     Lost metadata (editors drop it) is found again by the cell's id, and where ids are lost as well
     by what stands in the cell; a cell that was copied keeps its role once, in its last copy, as
-    nbgrader has it; a cell the lesson does not know has none.
+    nbgrader has it; a cell the lesson does not know has none. Graded cells that are missing come back,
+    behind the cell of the lesson that stands before them there.
     """
     ours: dict[str, NotebookNode] = {}
     for name_of in (grade_id_of, _cell_id):
         known = {id(cell) for cell in ours.values()}
         for cell in reversed(notebook.cells):
             name = name_of(cell)
-            if name and name in roles and name not in ours and id(cell) not in known:
+            if name and name in lesson.roles and name not in ours and id(cell) not in known:
                 ours[name] = cell
     if not ours:
-        ours = by_text(notebook.cells, lesson, roles)
+        ours = by_text(notebook.cells, lesson.notebook.cells, lesson.roles)
     for cell in notebook.cells:
         cell.metadata = NotebookNode()
-    for name, cell in ours.items():
-        cell.metadata = nbformat.from_dict({"nbgrader": roles[name]})
+    place = 0
+    for name, original in lesson.cells.items():
+        if name in ours:
+            cell = ours[name]
+            place = next(i for i, one in enumerate(notebook.cells) if one is cell)
+            notebook.cells[place] = _as_in_lesson(original, lesson.roles[name], cell)
+        elif name in lesson.graded:
+            notebook.cells.insert(place, _as_in_lesson(original, lesson.roles[name], None))
+        else:
+            continue
+        place += 1
+    _give_ids(notebook)
 
 
 def _cell_id(cell: NotebookNode) -> str:
     return str(cell.get("id") or "")
 
 
-def overwrite(notebook: NotebookNode, lesson: Lesson) -> None:
-    """Put the lesson's text back into its locked cells; graded cells that are missing come back."""
-    for cell in notebook.cells:
-        name = grade_id_of(cell)
-        if not name:
-            continue
-        original = lesson.cells[name]
-        if cell.cell_type != original.cell_type:
-            _become(cell, original.cell_type)
-        role = original.metadata.nbgrader
-        if role.get("locked") or (role.get("grade") and not role.get("solution")):
-            cell.source = original.source
-    present = {grade_id_of(cell) for cell in notebook.cells}
-    order = list(lesson.cells)
-    for name in lesson.graded:
-        if name not in present:
-            _insert(notebook, lesson, name, order, present)
-    _give_ids(notebook)
-
-
-def _become(cell: NotebookNode, kind: str) -> None:
-    cell.cell_type = kind
-    if kind == "code":
-        cell.pop("attachments", None)
-        cell.outputs, cell.execution_count = [], None
-    else:
-        cell.pop("outputs", None)
-        cell.pop("execution_count", None)
-
-
-def _insert(
-    notebook: NotebookNode, lesson: Lesson, name: str, order: list[str], present: set[str]
-) -> None:
-    """Put a graded cell back behind the cell of the lesson that stands before it there."""
-    before = [one for one in order[: order.index(name)] if one in present]
-    place = 0
-    if before:
-        place = 1 + next(i for i, c in enumerate(notebook.cells) if grade_id_of(c) == before[-1])
-    original = lesson.cells[name]
-    cell = nbformat.from_dict(original)
-    cell.metadata = nbformat.from_dict({"nbgrader": original.metadata.nbgrader})
-    words = (
-        f"This cell (id:{name}) was missing from the submission. It was added back by nbgrader.\n\n"
-    )
-    cell.source = ("# " if cell.cell_type == "code" else "") + words + original.source
-    notebook.cells.insert(place, cell)
-    present.add(name)
+def _as_in_lesson(original: NotebookNode, role: Any, given: NotebookNode | None) -> NotebookNode:
+    """A cell as the lesson has it; with what a learner wrote where it is to be filled in (and saw, below code)."""
+    made = nbformat.from_dict(original)
+    made.metadata = nbformat.from_dict({"nbgrader": role})
+    is_code = made.cell_type == "code"
+    if given is None:
+        words = f"This cell (id:{role.grade_id}) was missing from the submission. It was added back by nbgrader."
+        made.source = f"{'# ' if is_code else ''}{words}\n\n{made.source}"
+        return NotebookNode(made)
+    made.id = given.get("id", "")
+    if is_code:
+        made.outputs, made.execution_count = given.get("outputs", []), None
+    elif "attachments" in given:
+        made.attachments = given.attachments
+    if not (role.get("locked") or (role.get("grade") and not role.get("solution"))):
+        made.source = given.source
+    return NotebookNode(made)
 
 
 def _give_ids(notebook: NotebookNode) -> None:

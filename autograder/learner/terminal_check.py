@@ -27,12 +27,7 @@ from autograder.learner.file_check import importable
 from autograder.learner.lesson import Lesson, LessonFiles, read_files, read_lesson
 from autograder.learner.one_check import OneCheck
 from autograder.learner.slice import Slice, asked_of
-from autograder.learner.submitted_notebook import (
-    UnreadableNotebook,
-    overwrite,
-    read_notebook,
-    restore,
-)
+from autograder.learner.submitted_notebook import UnreadableNotebook, read_notebook, restore
 from autograder.learner.which_lesson import Lessons
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked
@@ -104,8 +99,7 @@ def exercises_in(
     seen: set[str] = set()
     with importable(path.parent):
         notebook, lesson = _opened(path)
-        restore(notebook, lesson.roles, lesson.notebook.cells)
-        overwrite(notebook, lesson)
+        restore(notebook, lesson)
         for one in asked_of(notebook, lesson):
             if one.exercise in seen or only not in ("", one.exercise):
                 continue

@@ -95,7 +95,7 @@ def test_honest_answers_do_not_wait() -> None:
 def test_the_courses_own_answers_do_not_wait(lesson: str) -> None:
     files = read_lesson(lesson_files(lesson))
     notebook = solution(lesson)
-    restore(notebook, files.roles, files.notebook.cells)
+    restore(notebook, files)
     asked = asked_of(notebook, files)
     assert all(one.slice.pieces for one in asked)
     for one in asked:
@@ -108,7 +108,7 @@ def test_an_honest_notebook_does_not_wait(name: str) -> None:
     before, answer = NOTEBOOKS[name]
     lesson = read_lesson(two_exercises())
     notebook = from_dict(handed_in(RIGHT | {"Square": answer}, before=before))
-    restore(notebook, lesson.roles, lesson.notebook.cells)
+    restore(notebook, lesson)
     slices = [one.slice for one in asked_of(notebook, lesson)]
     assert list(map(str, read_slices(slices))) == []
     assert all(one.pieces for one in slices)

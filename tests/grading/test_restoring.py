@@ -13,7 +13,6 @@ from autograder.learner.lesson import LessonFiles, check_in, grade_id_of, read_l
 from autograder.learner.submitted_notebook import (
     MOST_CELLS,
     UnreadableNotebook,
-    overwrite,
     read_notebook,
     restore,
 )
@@ -44,8 +43,7 @@ LESSON = read_lesson(LessonFiles("lesson", nbformat.writes(source())))
 
 def restored(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     read = read_notebook(json.dumps(notebook).encode())
-    restore(read, LESSON.roles, LESSON.notebook.cells)
-    overwrite(read, LESSON)
+    restore(read, LESSON)
     return read
 
 
@@ -163,7 +161,6 @@ def test_odd_cells_do_no_harm() -> None:
     }  # fmt: skip
     read = read_notebook(json.dumps(odd).encode())
     assert [c.source for c in read.cells] == ["class A: ...", "", "?", ""]
-    restore(read, LESSON.roles)
-    overwrite(read, LESSON)
+    restore(read, LESSON)
     nbformat.validate(read)
     assert nbformat.writes(read).encode()

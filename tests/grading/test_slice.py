@@ -20,7 +20,7 @@ def asked(cells: list[str], answer: str, after: tuple[str, ...] = ()) -> tuple[S
     """The slice of Square in a notebook with these cells above it."""
     lesson = read_lesson(lesson_files())
     notebook: NotebookNode = from_dict(handed_in({"Square": answer}, before=cells, after=after))
-    restore(notebook, lesson.roles, lesson.notebook.cells)
+    restore(notebook, lesson)
     found = [one for one in asked_of(notebook, lesson) if one.exercise == "Square"]
     assert len(found) == 1
     return found[0].slice, lesson

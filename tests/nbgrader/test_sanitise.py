@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -20,7 +21,8 @@ from autograder.grading.sanitising import (
     safe_pictures,
     sanitise,
 )
-from autograder.learner.lesson import roles_of
+from autograder.learner.lesson import LessonFiles
+from autograder.learner.lesson import read_lesson as lesson_of
 from autograder.learner.submitted_notebook import restore
 from autograder.reporting.report import Report
 from lessons.source import read_lesson
@@ -272,19 +274,26 @@ def test_formgraders_own_scripts_are_known() -> None:
 
 
 @pytest.fixture
-def roles(tmp_path: Path):
-    """Gives, by cell id, the grade_id that each cell of a submission to the mini lesson gets."""
+def restored(tmp_path: Path):
+    """Gives, by cell id, the role that each cell of a submission to the mini lesson gets."""
     course = write_mini_course(tmp_path / "course")
-    lesson = read_lesson(course / "lessons" / f"{NAME}.py").notebook
+    written = read_lesson(course / "lessons" / f"{NAME}.py").notebook
+    lesson = lesson_of(LessonFiles(NAME, nbformat.writes(written)))
 
-    def of(*cells: nbformat.NotebookNode) -> dict[str, str | None]:
-        notebook = v4.new_notebook(cells=list(cells))
-        restore(notebook, roles_of(lesson), lesson.cells)
+    def of(*cells: nbformat.NotebookNode) -> dict[str, Any]:
+        notebook, names = v4.new_notebook(cells=list(cells)), {cell.id for cell in cells}
+        restore(notebook, lesson)
         return {
-            cell.id: cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells
+            cell.id: cell.metadata.get("nbgrader") for cell in notebook.cells if cell.id in names
         }
 
     return of
+
+
+@pytest.fixture
+def roles(restored: Any):
+    """The same, but only the grade_id."""
+    return lambda *cells: {id: role and role.grade_id for id, role in restored(*cells).items()}
 
 
 def code(name: str, grade_id: str | None = None, **more) -> nbformat.NotebookNode:
@@ -311,8 +320,7 @@ def test_a_role_cannot_be_claimed(roles) -> None:
     }  # fmt: skip
 
 
-def test_points_and_flags_are_the_lessons(tmp_path: Path, roles) -> None:
+def test_points_and_flags_are_the_lessons(restored) -> None:
     claimed = code("double-check", "double-check", points=9999, solution=True, grade=False)
-    roles(claimed)
-    role = claimed.metadata.nbgrader
+    role = restored(claimed)["double-check"]
     assert (role.points, role.grade, role.solution) == (2, True, False)
