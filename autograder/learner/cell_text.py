@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.learner.statements import Statement, reads, statements_of
+from autograder.learner.statements import Statement, names_of, statements_of
 from autograder.running.program import plain, syntax_stop
 
 LONGEST = 60_000  # characters of a cell that are read; the longest answer we know has 4 000
@@ -97,8 +97,7 @@ def seems_to_define(exercise: str, cell: str) -> bool:
 def free_names(source: str) -> frozenset[str]:
     """The names that a piece of code reads and does not bind itself."""
     try:
-        tree = ast.parse(as_python(source) if len(source) <= LONGEST else "")
-        made = {name for one in statements_of(tree.body) for name in one.binds}
-        return frozenset(name for node in tree.body for name, _ in reads(node)) - made
+        names = names_of(ast.parse(as_python(source) if len(source) <= LONGEST else "").body)
+        return (names.now | names.later) - names.binds
     except NO_PYTHON:
         return frozenset()

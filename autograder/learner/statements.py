@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from inspect import CO_OPTIMIZED
+from types import CodeType
+from typing import NamedTuple
 
 from autograder.observation.syntax import called
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPREHENSIONS = (
+    "<listcomp>",
+    "<setcomp>",
+    "<dictcomp>",
+    "<genexpr>",
+)  # run at once, as classes do
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SIMPLE = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
@@ -35,7 +45,7 @@ _HANDS_ON = frozenset({
 })  # fmt: skip
 # What makes names that nobody can read from the text.
 _OPAQUE = frozenset({"exec", "globals", "run_line_magic", "run_cell_magic"})
-_KNOWN = frozenset(dir(builtins)) | {"__name__"}
+_KNOWN = frozenset(dir(builtins)) | {"__name__", "__annotations__"}
 
 
 @dataclass(frozen=True)
@@ -85,22 +95,16 @@ class Statement:
 
 
 def statements_of(body: Iterable[ast.stmt]) -> tuple[Statement, ...]:
-    """The statements of a cell, without their annotations. Raises RecursionError for deep ones."""
+    """The statements of a cell, without their annotations. Raises SyntaxError, RecursionError for deep ones."""
     return tuple(_statement(node, place) for place, node in enumerate(body))
 
 
 def _statement(node: ast.stmt, place: int) -> Statement:
-    now: set[str] = set()
-    later: set[str] = set()
-    for name, deferred in reads(node):
-        (later if deferred else now).add(name)
+    names = names_of([node])
     here = list(at_once(node))
     imports = (n for n in here if isinstance(n, ast.ImportFrom))
     stars = tuple(str(n.module) for n in imports if n.names[0].name == "*")  # it stands alone
-    declared = {
-        n for one in ast.walk(node) if isinstance(one, ast.Global | ast.Nonlocal) for n in one.names
-    }
-    binds = bound(here) | {name for module in stars for name in public_names(module) or ()}
+    public = (name for module in stars for name in public_names(module) or ())
     touched = frozenset().union(*map(may_be, _methods_called(node)))
     calls = [
         (n.func.id, frozenset().union(*map(may_be, _arguments(n))))
@@ -111,11 +115,53 @@ def _statement(node: ast.stmt, place: int) -> Statement:
     if not opaque and any(public_names(module) is None for module in stars):
         opaque = "*"
     return Statement(
-        node, place, frozenset(binds), isinstance(node, _SIMPLE), frozenset(now), frozenset(later),
+        node, place, names.binds.union(public), isinstance(node, _SIMPLE), names.now, names.later,
         frozenset(_changed(here)), touched, tuple(_aliases(here)), tuple(calls),
-        isinstance(node, ast.FunctionDef) and _changes_arguments(node), frozenset(declared), stars,
+        isinstance(node, ast.FunctionDef) and _changes_arguments(node), names.declared, stars,
         opaque,
     )  # fmt: skip
+
+
+class Names(NamedTuple):
+    """The names of the notebook that statements have; see Statement."""
+
+    now: frozenset[str]
+    later: frozenset[str]
+    binds: frozenset[str]
+    declared: frozenset[str]
+
+
+def names_of(body: list[ast.stmt]) -> Names:
+    """What Python's own compiler makes of the names in statements. Raises SyntaxError or RecursionError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree, flags = ast.Module(body, []), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        found = set(_names(compile(tree, "cell", "exec", flags, dont_inherit=True)))
+    return Names(*(
+        frozenset(name for name, *how in found if how == [reads, deferred])
+        for reads in (True, False) for deferred in (False, True)
+    ))  # fmt: skip
+
+
+def _names(
+    code: CodeType, top: bool = True, deferred: bool = False
+) -> Iterator[tuple[str, bool, bool]]:
+    """(name, whether it is read or else bound, whether only when a function is called)"""
+    for step in dis.get_instructions(code):
+        how, _, where = step.opname.partition("_")
+        by_name = where.endswith(("NAME", "GLOBAL", "GLOBALS")) and how in (
+            "LOAD",
+            "STORE",
+            "DELETE",
+        )
+        if by_name and (
+            how == "LOAD" or top or where == "GLOBAL"
+        ):  # a class keeps its body's names
+            yield step.argval, how == "LOAD", deferred
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            called = bool(inner.co_flags & CO_OPTIMIZED) and inner.co_name not in _COMPREHENSIONS
+            yield from _names(inner, False, deferred or called)
 
 
 def _methods_called(node: ast.stmt) -> list[ast.expr]:
@@ -181,37 +227,6 @@ def bound(nodes: Iterable[ast.AST]) -> set[str]:
             inside.update([node.target])
             inside.update(ast.iter_child_nodes(node.target))
     return found
-
-
-def reads(
-    node: ast.AST, hidden: frozenset[str] = frozenset(), deferred: bool = False
-) -> Iterator[tuple[str, bool]]:
-    """The names of the notebook that a node reads, and whether only when a function is called."""
-    if isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Load) and node.id not in hidden:
-            yield node.id, deferred
-        return
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield from ((name, deferred) for name in {node.target.id} - hidden)
-    if isinstance(node, _FUNCTIONS):
-        for part in at_once(node):
-            if isinstance(part, ast.Name):
-                yield from reads(part, hidden, deferred)
-        body = node.body if isinstance(node.body, list) else [node.body]
-        within = hidden | local_names(node, body)
-        for part in [*body, *_annotations(node)]:
-            yield from reads(part, within, True)
-        return
-    if isinstance(node, _COMPREHENSIONS):
-        targets = (n for g in node.generators for n in ast.walk(g.target))
-        hidden = hidden | {n.id for n in targets if isinstance(n, ast.Name)}
-    for child in ast.iter_child_nodes(node):
-        yield from reads(child, hidden, deferred)
-
-
-def _annotations(node: ast.AST) -> list[ast.expr]:
-    found = [n.annotation for n in ast.walk(node.args) if isinstance(n, ast.arg)]  # type: ignore[attr-defined]
-    return [one for one in (*found, getattr(node, "returns", None)) if one is not None]
 
 
 def local_names(node: ast.AST, body: Iterable[ast.AST]) -> frozenset[str]:
