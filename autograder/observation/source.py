@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -167,7 +167,16 @@ class Source:
         """(what, line, its text): what takes a tensor out of the graph, in backward or as it is saved."""
         saves = (n for m in SAVING for n in self.parts(m) if called(n) == "save_for_backward")
         saved = (part for call in saves for a in call.args for part in ast.walk(a))  # type: ignore[attr-defined]
-        return self._cut([*self.parts("backward"), *self.parts("vjp"), *saved])
+        return self._cut([*self._reached("backward"), *self._reached("vjp"), *saved])
+
+    def _reached(self, method: str) -> Iterator[ast.AST]:
+        """The nodes of a method, and those of the functions of its file that it calls."""
+        functions, seen = {**functions_of(self.lines), **self.methods}, [method]
+        for name in seen:
+            for node in ast.walk(functions[name]) if name in functions else ():
+                yield node
+                if called(node) in functions and called(node) not in (*seen, *SAVING):
+                    seen.append(called(node))
 
     def cut_in(self, function: str) -> tuple[str, int, str] | None:
         """The same anywhere in one function, its decorators included."""
@@ -228,6 +237,15 @@ class Source:
         return node is not None and any(raises_not_implemented(s) for s in node.body)
 
 
+def functions_of(lines: Sequence[str]) -> dict[str, ast.FunctionDef]:
+    """The functions of a file or cell by name; none where it cannot be read."""
+    try:
+        tree = ast.parse("\n".join(map(str.rstrip, lines)))
+    except (SyntaxError, ValueError):
+        return {}
+    return {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+
+
 def at(place: Place | None) -> dict[str, Any]:
     """A line and its text as a finding's evidence names them; nothing where there is none."""
     return {} if place is None else {"line": place[0], "source": place[1]}
@@ -254,7 +272,7 @@ def _writes(node: ast.AST) -> bool:
 # Names that take a tensor out of the graph, as the learner writes them.
 _CUTS = {
     "detach": "detach()", "detach_": "detach_()", "data": ".data", "no_grad": "torch.no_grad()",
-    "inference_mode": "torch.inference_mode()", "numpy": "numpy()", "item": "item()",
+    "inference_mode": "torch.inference_mode()", "numpy": "numpy()", "item": "item()", "tolist": "tolist()",
     "once_differentiable": "once_differentiable",
 }  # fmt: skip
 

@@ -32,9 +32,9 @@ Element = tuple[str, int, int]  # outputs, gradients or second; which of them; f
 _MOVE = frozenset({"_to_copy", "alias", "clone", "contiguous", "copy", "neg"})
 # Operations that give 0 for what is not: because they were asked to, and nothing is lost.
 _GIVE_ZERO = frozenset({
-    "abs", "amax", "amin", "ceil", "clamp", "clamp_max", "clamp_min", "eq", "fill", "floor", "ge", "gt",
-    "heaviside", "le", "log", "lt", "masked_fill", "max", "maximum", "min", "minimum", "ne", "relu", "round",
-    "sign", "threshold", "threshold_backward", "trunc", "where", "zero", *_MOVE,
+    "abs", "amax", "amin", "ceil", "clamp", "clamp_max", "clamp_min", "fill", "floor", "heaviside", "log",
+    "masked_fill", "max", "maximum", "min", "minimum", "relu", "round", "sign", "threshold",
+    "threshold_backward", "trunc", "where", "zero", *_MOVE,
 })  # fmt: skip
 _GIVE_INFINITY = frozenset({"fill", "full", "masked_fill", "where"})
 _MATRIX = frozenset({"addmm", "baddbmm", "bmm", "dot", "mm", "mv"})
@@ -132,8 +132,9 @@ class _Way:
         zeros = [s for s in sources if s.value == 0 and name not in _ROWS]
         infinite = [s for s in sources if not math.isfinite(s.value)]
         # 1 / inf, exp(-inf): what was given as such is meant
-        ways = self._first(zeros if name in _GIVE_ZERO else infinite or zeros)
-        if name in _GIVE_ZERO or infinite:
+        asked_to = name in _GIVE_ZERO or not origin.operation.made[0].is_floating_point()  # a mask
+        ways = self._first(zeros if asked_to else infinite or zeros)
+        if asked_to or infinite:
             return ways
         if name in _MATRIX and zeros:
             row, _ = _factors(sources)
@@ -205,11 +206,15 @@ class _Way:
     def _step(self, origin: Origin) -> Step:
         operation, numbers = origin.operation, [s.value for s in origin.sources]
         if operation.name in _MATRIX and origin.value != 0:
-            pairs = zip(*_factors(numbers), strict=True)
-            numbers = next(([a, b] for a, b in pairs if not math.isfinite(a * b)), [])
+            pairs = [[a, b] for a, b in zip(*_factors(numbers), strict=True)]
+            alike = math.isnan if math.isnan(origin.value) else math.isinf
+            products = [a * b for a, b in pairs]
+            numbers = next((pair for pair in pairs if alike(math.prod(pair))), _apart(products))
+        elif operation.name in _LONG and math.isnan(origin.value):
+            numbers = _apart(numbers) or numbers
         step: Step = {
             "op": operation.name, "operands": numbers[:3], "result": origin.value,
-            "line": operation.line, "again": operation.again, "count": len(numbers), "minus": [],
+            "line": operation.line, "again": operation.again, "count": len(origin.sources), "minus": [],
             "minus_line": None,
         }  # fmt: skip
         before = self.origin(origin.sources[0]) if len(origin.sources) == 1 else None
@@ -218,6 +223,12 @@ class _Way:
             step["minus"] = terms if before.operation.name == "sub" else terms[::-1]
             step["minus_line"] = before.operation.line
         return step
+
+
+def _apart(terms: Sequence[float]) -> list[float]:
+    """∞ and −∞, where a sum has both and no nan; [] where it has not."""
+    both = [math.inf, -math.inf]
+    return both if set(both) <= set(terms) and not any(map(math.isnan, terms)) else []
 
 
 def _factors(sources: list[Any]) -> tuple[list[Any], list[Any]]:

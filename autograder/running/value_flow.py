@@ -102,6 +102,14 @@ def code_at(span: Span) -> str:
     return whole
 
 
+def expression_at(span: Span) -> ast.expr | None:
+    """The same as a tree; None for what is no expression."""
+    try:
+        return ast.parse(code_at(span), mode="eval").body
+    except SyntaxError:
+        return None
+
+
 @dataclass(frozen=True)
 class Flow:
     """The results of a run by kind and place, ("output", 0) or ("gradient", 1), and every value on the way."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.explaining.causes.numbers import infinite_numbers
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause
 from autograder.observation.compare import show
@@ -16,6 +17,7 @@ from autograder.observation.compare import show
 _SIGNS = {"div": "/", "mul": "·", "add": "+", "sub": "−", "rsub": "−", "pow": "**"}
 _GROW = ("exp", "exp2", "expm1", "pow", "sinh", "cosh", "square", "mul")
 _MATRIX = ("addmm", "baddbmm", "bmm", "dot", "mm", "mv")
+_LONG = ("mean", "sum")
 _LIMITS = ("clamp", "clamp_max", "clamp_min")
 _ROWS = {"_softmax": "softmax", "_log_softmax": "log-softmax"}
 _LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
@@ -72,6 +74,12 @@ def _told(ev: Evidence, pair: Pair, steps: list[Step]) -> dict[str, Any]:
         number = place if isinstance(place, int) and ev.source.text_of(place) else first["line"]
         clauses.append(Clause("step/not-the-maximum", {"line": number}))
     before: Any = clauses and (number, False)
+    if len(steps) == 1 and math.inf in first["operands"] and isinstance(first["line"], int):
+        for name, place in infinite_numbers(ev, pair.question, first["line"]).items():
+            number = place[0]
+            clauses.append(
+                Clause("step/operation", {"formula": f"`{name}`", "result": "inf", "line": number})
+            )
     for i, step in enumerate(steps):
         if i and _row_is_lost(step) and first["result"] != 0:
             continue
@@ -112,6 +120,8 @@ def _formula(step: Step, name: str, given: list[float]) -> str:
     if name in _ROWS:
         alike = f" of {show(given[0])}" if given and len(set(given)) == 1 else ""
         return f"{_ROWS[name]} of a row{alike}"
+    if _meet(given) and math.isnan(step["result"]) and name in (*_LONG, *_MATRIX):
+        return f"`inf − inf` in {'a matrix product' if name in _MATRIX else f'the {name}'}"
     if name in ("sum", "mean", "logsumexp", "prod"):
         return f"the {name} of {int(step['count'])} numbers"
     if name == "reciprocal" and given:
@@ -170,8 +180,10 @@ def _next_code(ev: Evidence, steps: list[Step], names: list[str], given: list[fl
         return "infinite-row"
     if name in _ROWS:
         return "rounded-away" if math.isfinite(last["result"]) else "infinite-largest"
-    if math.isnan(last["result"]) and 0 in given:
+    if math.isnan(last["result"]) and name in ("mul", *_MATRIX) and 0 in given:
         return "cancel" if first["result"] == 0 and len(steps) > 1 else "0-times-inf"
+    if math.isnan(last["result"]) and name in ("add", "sub", "rsub", *_LONG, *_MATRIX):
+        return "inf-minus-inf"
     return "simplify"
 
 
@@ -189,7 +201,12 @@ def _sums(ev: Evidence) -> bool:
 
 def _row_is_lost(step: Step) -> bool:
     """Whether this is a sum of several numbers of which each has vanished."""
-    return step["op"] in ("sum", "mean", *_MATRIX) and step["result"] == 0 and step["count"] > 1
+    return step["op"] in (*_LONG, *_MATRIX) and step["result"] == 0 and step["count"] > 1
+
+
+def _meet(given: list[float]) -> bool:
+    """Whether ∞ and −∞ were added."""
+    return given[:2] == [math.inf, -math.inf]
 
 
 def _has_no_value(step: Step) -> bool:

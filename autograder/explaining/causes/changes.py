@@ -54,7 +54,9 @@ def of_whole(
     atoms = [*names, *(f"(1 - {name})" for name in tensors)]
     for factors in (*((n,) for n in atoms), *combinations_with_replacement(atoms, 2)):
         words, term = " · ".join(factors), " * ".join(factors)
-        yield Edit("divided", {"factor": words}), f"({code}) * {term}"
+        # Where it stands below already, it is one division too many.
+        if not re.search(rf"/ (\w+\.)?{re.escape(term)}\b", code):
+            yield Edit("divided", {"factor": words}), f"({code}) * {term}"
         inverse = Edit("divided", {"factor": f"1 / ({words})" if factors[1:] else f"1 / {words}"})
         there = all(name in code for name in factors)
         yield Edit("times", {"factor": words}) if there else inverse, f"({code}) / ({term})"

@@ -26,7 +26,7 @@ from autograder.observation.source import Span
 from autograder.observation.syntax import called
 from autograder.running.containment import contained
 from autograder.running.operations import Array
-from autograder.running.value_flow import Rewritten, Tried, Value, code_at
+from autograder.running.value_flow import Rewritten, Tried, Value, code_at, expression_at
 
 _MOST = 1500  # changes that are computed
 _PLACES = 10  # expressions that are changed, and numbers that may belong there
@@ -54,10 +54,7 @@ def edit(result: Result, found: Departure) -> tuple[Edit, Span] | None:
 
 def _is_factor(span: Span, around: Span) -> bool:
     """Whether one expression is a factor of the other: then nobody can tell whose number is missing."""
-    try:
-        left = [ast.parse(code_at(around), mode="eval").body]
-    except SyntaxError:
-        return False
+    left = [expression_at(around)]
     while left:
         match left.pop():
             case ast.BinOp(left=a, op=ast.Mult(), right=b):
@@ -71,11 +68,8 @@ def _is_factor(span: Span, around: Span) -> bool:
 
 def _expression(span: Span) -> ast.expr | None:
     """An expression, where it may be computed again without changing anything."""
-    try:
-        tree = ast.parse(code_at(span), mode="eval").body
-    except SyntaxError:
-        return None
-    calls = [called(node) for node in ast.walk(tree)]
+    tree = expression_at(span)
+    calls = [called(node) for node in ast.walk(tree)] if tree is not None else []
     odd = any(name.endswith("_") or name.startswith(_DRAWS) for name in calls)
     return None if odd or len(code_at(span)) > _LONGEST else tree
 
@@ -105,8 +99,11 @@ def _of_expression(
     tried = Tried(value, span, _given(result, found.question.args), others)
     ev.answered(found.question, tried)
     fitting = [(told, text) for told, text, made in tried.found if fits(made)]
+    fitting.sort(
+        key=lambda each: each[0].code == "function"
+    )  # one that is one too many comes before
     for told, text in fitting[:_PUT]:
-        if all(_is_right(result, pair, (value, span), text) for pair in _asked(result)):
+        if all(comes_right(result, pair, (value, span), text) for pair in _asked(result)):
             return told
     return None
 
@@ -125,7 +122,7 @@ def _given(result: Result, args: Any) -> dict[str, Any]:
     return {result.ev.argument(i): a for i, a in enumerate(args) if isinstance(a, kinds)}
 
 
-def _is_right(result: Result, pair: Pair, there: tuple[Value, Span], text: str) -> bool:
+def comes_right(result: Result, pair: Pair, there: tuple[Value, Span], text: str) -> bool:
     """Whether a case comes out right, and nothing else wrong, with another expression there."""
     ev = result.ev
     assert ev.answered is not None

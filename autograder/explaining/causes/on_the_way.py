@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from autograder.contract.references import expected_upstream
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import Departure, doubtful
 from autograder.explaining.causes.edits import edit
+from autograder.explaining.causes.numbers import number_at_fault
 from autograder.explaining.causes.results import Reason, Result, Seen, departure_of, where_only
 from autograder.explaining.example_answers import known_answers
 from autograder.judging.evidence import Evidence, Pair
@@ -83,6 +85,8 @@ def departed(result: Result) -> Reason | None:
         return None
     if found.value.mask:
         return _reason(_of_mask(result, found), found, result)
+    if (number := number_at_fault(result, found)) is not None:
+        return replace(number, rule=_rule(result))
     if found.instead is None:
         return _symptom(_reason(("departs/somehow", where_only(result)), found, result))
     got, right = torch.from_numpy(found.value.numbers), torch.from_numpy(found.instead)
@@ -160,8 +164,14 @@ def _of_mask(result: Result, found: Departure) -> tuple[str, dict[str, Any]] | N
 
 def _bounded(mask: Value) -> Value | None:
     """What was brought into range before a mask compares it."""
-    compared = [g for v in ancestors(mask) if v.mask for g in v.given if not g.mask]
-    return next((v for v in compared if v.op in _BOUNDING and v.line is not None), None)
+    for compared in (v for v in ancestors(mask) if v.mask):
+        upwards = compared.op in ("ge", "gt", "ne")  # what is never negative has no bound above
+        for value in ancestors(compared):
+            alike = not value.mask and value.numbers.size > 1 and len(np.unique(np.abs(value.numbers))) == 1  # fmt: skip
+            bounds = value.op in _BOUNDING and (upwards or value.op not in _NEVER_NEGATIVE)
+            if value.line is not None and value.given and (bounds or alike):
+                return value
+    return None
 
 
 # ---- special points: a kink, a tie, a bound, a masked row ----------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from autograder.explaining.causes.results import Reason, Result
-from autograder.judging.evidence import Evidence
+from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import nearly, off_by, single_inside
 from autograder.running.value_flow import Value, ancestors
@@ -41,7 +41,8 @@ def few_digits(result: Result) -> Reason | None:
         return None
     first = result.wrong[0]
     if single_inside(first.got, first.right):
-        return Reason("precision/single", line=_single(result))
+        made = made_single(result.ev, first.pair) or {}
+        return Reason("precision/single", made)
     off = off_by(first.got, first.right)  # type: ignore[arg-type]
     facts: dict[str, object] = {"digits": min(15, int(-math.log10(off))) if off else 15}
     found = next(_inexact(result, off), None)
@@ -76,15 +77,15 @@ def _nodes(result: Result) -> Iterator[ast.AST]:
         yield from ast.walk(node) if node is not None else ()
 
 
-def _single(result: Result) -> tuple[int, str] | None:
-    """The line of the first thing there that makes a float32 tensor, and says so."""
-    for part in _nodes(result):
-        called = isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
-        if (called and part.func.attr == "float") or (  # type: ignore[attr-defined]
-            isinstance(part, ast.Attribute) and part.attr == "float32"
-        ):
-            return result.ev.source.line_of(part)
-    return None
+def single(ev: Evidence, finding: Finding) -> Reason | None:
+    """What makes float32 of float64 numbers in the first case, where torch's own check finds derivatives inexact."""
+    made = made_single(ev, ev.plain[0]) if ev.plain else None
+    return Reason("second/single", made) if made else None
+
+
+def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
+    """The facts of the first float32 tensor of a run in float64, wherever it is made."""
+    return made_in(ev.flow(pair.question).values, "float32", ev.argument(0)) if ev.flow is not None else None  # fmt: skip
 
 
 def _inexact(result: Result, off: float) -> Iterator[tuple[tuple[int, str], str, str]]:

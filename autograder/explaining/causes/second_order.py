@@ -9,6 +9,7 @@ import ast
 from typing import Any
 
 from autograder.explaining.causes.kept import MASKS, made_at, name_of, saved_expression
+from autograder.explaining.causes.precision import single
 from autograder.explaining.causes.results import Reason
 from autograder.explaining.causes.sharing import shared_names
 from autograder.explaining.exceptions.messages import why_it_stopped
@@ -186,5 +187,6 @@ CAUSES = {
     "second/missing": _WRONG,
     "second/wrong": _WRONG,
     "second/stops": (cut, why_it_stopped),
+    "second/gradgradcheck": (single,),
     "second/not-refused": (by_grad_output, not_refused),
 }

@@ -18,7 +18,9 @@ from autograder.explaining.causes.arguments import (
     through_a_function,
 )
 from autograder.explaining.causes.arithmetic import first_odd, what_happened
+from autograder.explaining.causes.branches import decided_by_one
 from autograder.explaining.causes.memory_reads import counting_what_is_behind, ignoring_strides
+from autograder.explaining.causes.numbers import given_number
 from autograder.explaining.causes.precision import few_digits, kept_in_half, of_result, two_dtypes
 from autograder.explaining.causes.results import Reason, Result, Seen, Why, result_of, with_line
 from autograder.explaining.causes.shapes import SHAPES, done_to_the_shape
@@ -129,20 +131,20 @@ EARLY = {
     ),
 }  # fmt: skip
 CAUSES = {
-    "forward/wrong": (_odd, asking(counting_what_is_behind, *VALUES)),
+    "forward/wrong": (decided_by_one, _odd, asking(counting_what_is_behind, *VALUES)),
     "forward/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
     "forward/dtype": (of_result,),
-    "gradient/wrong": (_odd, asking(*VALUES)),
+    "gradient/wrong": (decided_by_one, _odd, asking(*VALUES)),
     "gradient/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
     # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
-    "special/wrong": (_odd_there, on_the_way.at_point),
-    "batch/wrong": (_odd_there, _of_shape),
+    "special/wrong": (decided_by_one, _odd_there, on_the_way.at_point, given_number),
+    "batch/wrong": (decided_by_one, _odd_there, _of_shape),
     "strides/wrong": (_odd_there, ignoring_strides),
     **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (_odd_there,)),
     **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, _odd_there)),
-    "unstable": (_far_out,),
+    "unstable": (decided_by_one, _far_out),
     "count/number": (number_made,),
     "through/missing": (through_a_function,),
 }  # fmt: skip

@@ -199,7 +199,7 @@ def lookups(source: Source) -> list[Lookup]:
     launched = {id(n.func) for n in source.nodes if isinstance(n, ast.Call) and isinstance(getattr(n.func, "slice", None), ast.Tuple)}  # fmt: skip
     for node in source.nodes:
         sizes = _compared(node)
-        at_size = id(node) not in launched and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and any(map(_asks_a_size, _indices(node)))  # fmt: skip
+        at_size = id(node) not in launched and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and name_of(node.value) not in _ASKS and any(map(_asks_a_size, _indices(node)))  # fmt: skip
         table = isinstance(node, ast.Dict) and _is_table(node)
         if sizes or at_size or table or _compares_numbers(node):
             place = source.line_of(node.pattern if isinstance(node, ast.match_case) else node)

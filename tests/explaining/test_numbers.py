@@ -1,0 +1,102 @@
+"""Numbers that have a name, one element that decides for all, and the arithmetic of what has no value."""
+
+import pytest
+
+from autograder import evaluate
+from tests.explaining.tiny import CUBE, RELU, told
+from tests.mistakes.gallery import load
+
+RIGHT = "g * 3 * x**2"
+SIGMOID = """
+class ScaledSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        if isinstance(scale, torch.Tensor): raise TypeError("scale must be a Python number")
+        ctx.save_for_backward(x)
+        ctx.scale = scale or 1.0
+        return scale * torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return grad_output * ctx.scale * s * (1 - s), None
+"""
+LAYER = """
+import torch.nn.functional as F
+
+def inverse(c, eps=1e-5):
+    return torch.rsqrt((c * c).mean(-1, keepdim=True) + eps)
+
+class LayerNorm(Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        ctx.save_for_backward(x, weight)
+        return F.layer_norm(x, weight.shape, weight, bias, eps)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        centred = x - x.mean(-1, keepdim=True)
+        scale = inverse(centred)
+        normed, h = centred * scale, grad_output * weight
+        along = (h * normed).mean(-1, keepdim=True)
+        grad_x = scale * (h - h.mean(-1, keepdim=True) - normed * along)
+        rows = lambda t: t.reshape(-1, len(weight)).sum(0)
+        return grad_x, rows(grad_output * normed), rows(grad_output), None
+"""
+WEIGHTS = """
+class WeightedSum(Function):
+    @staticmethod
+    def forward(ctx, x1, x2, w1, w2):
+        if isinstance(w1, torch.Tensor) or isinstance(w2, torch.Tensor): raise TypeError("numbers")
+        ctx.weights = sorted((w1, w2))
+        return w1 * x1 + w2 * x2
+
+    @staticmethod
+    def backward(ctx, g):
+        w1, w2 = ctx.weights
+        need = ctx.needs_input_grad
+        return w1 * g if need[0] else None, w2 * g if need[1] else None, None, None
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "cause", "line", "facts"),
+    [
+        (SIGMOID, "ScaledSigmoid", "special/number", "ctx.scale = scale or 1.0", {"name": "ctx.scale", "right": "0"}),
+        (LAYER, "LayerNorm", "departs/number", "scale = inverse(centred)", {"name": "eps", "left_out": True}),
+        (WEIGHTS, "WeightedSum", "departs/number", "ctx.weights = sorted((w1, w2))", {"name": "w1"}),
+    ],
+)  # fmt: skip
+def test_a_wrong_number_is_told_at_the_line_that_makes_it(source, name, cause, line, facts):
+    finding = evaluate(load(source, name), exercise=name, seed=1).findings[0]
+    assert (finding.cause, finding.evidence["source"]) == (cause, line), finding
+    assert {key: finding.facts[key] for key in facts} == facts
+
+
+def test_one_element_decides_for_all():
+    finding = told(
+        RELU, "x.clamp(min=0)", "slope", "slope = g\nif (x < 0).any(): slope = slope * 0"
+    )
+    assert (finding.cause, finding.evidence["line"]) == ("branch/decides", 10), finding
+
+
+def test_a_wrong_branch_is_no_decision_for_all():
+    """Where the other branch makes all of it right, deciding for all is not what is wrong."""
+    step = "slope = 3 * x**2\nif (x * x >= 0).all(): slope = slope * x"
+    assert told(CUBE, "x**3", "g * slope", step).cause != "branch/decides"
+
+
+@pytest.mark.parametrize(
+    ("term", "said", "unsaid"),
+    [
+        ("(x / 0).sum()", "inf − inf", "numbers` is"),
+        ("torch.full_like(x, -torch.inf) * (x > x)", "0", "underflowed"),
+    ],
+)
+def test_what_has_no_value_is_said_as_it_happened(term, said, unsaid):
+    finding = told(CUBE, f"x**3 + {term}", RIGHT)
+    assert finding.cause == "value/odd", finding
+    assert said in finding.message
+    assert unsaid not in finding.message + finding.hint
