@@ -14,7 +14,6 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +47,8 @@ def contained(capture: bool = True) -> Iterator[Contained]:
     seen = Contained()
     with contextlib.ExitStack() as stack:
         stack.enter_context(nesting_limited())
-        stack.enter_context(_older_kept())
+        stack.callback(gc.set_threshold, *(collecting := gc.get_threshold()))
+        gc.set_threshold(*collecting[:2], 10**9)  # a look at all there is takes 0.1 s and more
         stack.enter_context(_names_restored(seen))
         stack.enter_context(_state_restored(seen))
         stack.enter_context(warnings.catch_warnings())
@@ -64,24 +64,6 @@ def contained(capture: bool = True) -> Iterator[Contained]:
         finally:
             if capture:
                 seen.printed = out.getvalue()[:2000]
-
-
-_freezing: ContextVar[bool] = ContextVar("freezing", default=False)
-
-
-@contextlib.contextmanager
-def _older_kept() -> Iterator[None]:
-    """Inside the block Python's collector leaves alone what was there before: else each look takes 0.1 s."""
-    if _freezing.get():
-        yield
-        return
-    token = _freezing.set(True)
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        _freezing.reset(token)
 
 
 def saving_hooks() -> Any:

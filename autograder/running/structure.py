@@ -165,10 +165,10 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list
     kept = kept_by_nodes(args, outputs)
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
     known |= {each.storage for each in kept}
+    for young in (1, 2):  # garbage in cycles is not kept for backward; all of it takes 0.1 s to find
+        if left := storages.left(known):
+            gc.collect(young)
     left = storages.left(known)
-    if left:
-        gc.collect()  # garbage in cycles is not kept for backward: look again before saying so
-        left = storages.left(known)
     for made in left:
         dtype = str(made.dtype).removeprefix("torch.")
         kept.append(Kept("hidden", "intermediate", made.shape, dtype, made.size, made.storage))
