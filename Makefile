@@ -72,8 +72,7 @@ start: environment  ## Install what is missing and open the course in JupyterLab
 	@test -f $(START_PAGE) || $(VENV_PYTHON) lessons/build.py
 	@$(VENV_PYTHON) autograder/learner/setup/serve.py $(LAB_ARGS)
 
-# Some of the tests alone: whoever names them waits for neither style nor types.
-test: $(if $(TEST_ARGS),everything,lint) browser-tools  ## Install what is missing, lint, check types and run every test
+test: everything browser-tools  ## Install what is missing and run every test, style and types among them
 	OMP_NUM_THREADS=1 $(VENV_PYTHON) -m pytest -n $(WORKERS) --maxprocesses 8 $(TEST_ARGS)
 
 report-card: everything  ## Count how often the grader is right, in docs/, and in all three places

@@ -31,6 +31,8 @@ CHROMIUM_FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Nothing beyond this machine has an address.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]
 KERNEL_IS_IDLE = (
     "() => window.jupyterapp?.shell.currentWidget?.sessionContext"

@@ -39,7 +39,7 @@ except ImportError:  # then this is said once, and loudly
     warnings.warn("NOT RUN: the tests of a cluster (dask.distributed is missing)", stacklevel=1)
     pytest.skip("dask.distributed is not installed", allow_module_level=True)
 
-STUDENTS = 28
+STUDENTS = 20
 PATIENCE = 600  # seconds after which something hangs
 
 pytestmark = [needs_walls, pytest.mark.slow]

@@ -29,7 +29,7 @@ from tests.grading.batches import (
 )
 from tests.grading.walls import needs_walls
 
-STUDENTS = 60  # of whom at most 12 are graded before each of three kills
+STUDENTS = 40  # of whom at most 12 are graded before each of three kills
 ROUNDS = int(os.environ.get("RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("RECOVERY_SEED", "0"))
 PATIENCE = 600  # seconds after which a process that should have ended hangs

@@ -52,7 +52,7 @@ def test_a_mutant_that_never_ends_is_not_accepted(monkeypatch):
 
 
 def test_every_equivalent_is_still_a_mutant():
-    named = {(e.exercise, e.answer) for e in EQUIVALENT}
+    named = {*of_today(sorted({(e.exercise, e.answer) for e in EQUIVALENT}))}
     made = {
         (a.exercise, a.what, mutant.change)
         for a in GALLERY
@@ -63,7 +63,8 @@ def test_every_equivalent_is_still_a_mutant():
         (e.exercise, e.answer, change)
         for e in EQUIVALENT
         for change in e.changes
-        if not any(
+        if (e.exercise, e.answer) in named
+        and not any(
             (e.exercise, e.answer) == (exercise, answer) and found.startswith(change.rstrip("…"))
             for exercise, answer, found in made
         )
