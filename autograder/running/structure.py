@@ -165,7 +165,10 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list
     kept = kept_by_nodes(args, outputs)
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
     known |= {each.storage for each in kept}
-    for young in (1, 2):  # garbage in cycles is not kept for backward; all of it takes 0.1 s to find
+    for young in (
+        1,
+        2,
+    ):  # garbage in cycles is not kept for backward; all of it takes 0.1 s to find
         if left := storages.left(known):
             gc.collect(young)
     left = storages.left(known)
