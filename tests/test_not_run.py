@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.not_run import NO_AXE, NO_CHROMIUM, loud_lines
 
 ROOT = Path(__file__).parents[1]
