@@ -3,7 +3,7 @@
 nbgrader's names are mapped to the course's folders: a lesson is an assignment. Notebooks in
 build/source are made from lessons/*.py by `make build`; course/ is what nbgrader calls the release.
 What protects the instructor (sanitised pages, nothing loaded from the internet) is switched on by
-`configure`, documented in autograder/grading/config.py.
+`configure`, listed in autograder/grading/config.toml.
 """
 
 from pathlib import Path

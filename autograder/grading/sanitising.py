@@ -69,14 +69,6 @@ def _safe_output(output: NotebookNode) -> NotebookNode:
         for kind in data
         if (facts := _safe_picture_facts(output.get("metadata", {}).get(kind)))
     }
-    if output.output_type == "execute_result":
-        count = output.get("execution_count")
-        return output_of(
-            "execute_result",
-            data=data,
-            metadata=metadata,
-            execution_count=count if isinstance(count, int) else None,
-        )
     return output_of("display_data", data=data, metadata=metadata)
 
 

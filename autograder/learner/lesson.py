@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -117,12 +118,12 @@ def read_files(name: str, source: Path, released: Path | None = None) -> LessonF
         )
     text = source.read_text(encoding="utf-8")
     given = released.read_text(encoding="utf-8") if released and released.is_file() else ""
-    notebook = nbformat.reads(text, as_version=4)
-    modules = []
-    for module in sorted(_imported(notebook)):
-        file = source.parent / f"{module}.py"
-        if file.is_file():
-            modules.append((module, file.read_text(encoding="utf-8")))
+    cells = nbformat.reads(text, as_version=4).cells
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    modules = [
+        (file.stem, file.read_text(encoding="utf-8")) for file in sorted(source.parent.glob("*.py"))
+        if re.search(rf"^[ \t]*(import|from)\b.*\b{re.escape(file.stem)}\b", code, re.M)
+    ]  # fmt: skip
     return LessonFiles(name, text, given, tuple(modules))
 
 
@@ -162,18 +163,16 @@ def check_in(source: str) -> tuple[str, bool]:
     except SyntaxError:
         return "", False
     match statements:
-        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Name(name)], []))]:
-            return name, False
         case [
             ast.Expr(
                 ast.Call(
                     ast.Name("check"),
                     [ast.Name(name)],
-                    [ast.keyword("hidden", ast.Constant(hidden))],
+                    [] | [ast.keyword("hidden", ast.Constant())] as more,
                 )
             )
         ]:
-            return name, bool(hidden)
+            return name, any(one.value.value for one in more)
     return "", False
 
 
@@ -195,24 +194,6 @@ def grade_id_of(cell: NotebookNode) -> str:
     role = cell.metadata.get("nbgrader")
     name = role.get("grade_id") if isinstance(role, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _imported(notebook: NotebookNode) -> set[str]:
-    """The top-level modules that a notebook's code imports."""
-    found: set[str] = set()
-    for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        try:
-            tree = ast.parse(cell.source)
-        except SyntaxError:
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-    return found
 
 
 def _import_text(name: str, text: str) -> None:

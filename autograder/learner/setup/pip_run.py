@@ -5,8 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -15,83 +15,17 @@ from problem import SetupProblem
 LAST_LINES = 12
 
 
-@dataclass(frozen=True)
-class KnownFailure:
-    """A failure of pip that we can explain: how its log reads, what it means, what to do."""
-
-    pattern: str
-    meaning: str
-    remedies: tuple[str, ...]
-
-
-# The first whose pattern is in the log: what pip warns of on the way comes after what stops it.
-KNOWN_FAILURES = (
-    KnownFailure(
-        r"No space left on device|Errno 28|Disk quota exceeded",
-        "The disk filled up while pip was installing.",
-        (
-            "Free some space (also in the temporary folder and in your home folder's quota).",
-            "`make help` says how to choose the CPU build of torch, which is gigabytes smaller.",
-        ),
-    ),
-    KnownFailure(
-        r"ResolutionImpossible|conflicting dependencies",
-        "Two of the things to install ask for versions that exclude each other.",
-        (
-            "If you set TORCH, it must be torch 2.13 or newer.",
-            "Delete the folder .venv and run the same command again.",
-        ),
-    ),
-    KnownFailure(
-        r"CERTIFICATE_VERIFY_FAILED|SSLError",
-        "pip does not trust the certificate it was shown.",
-        (
-            "Behind a company or school proxy, set PIP_CERT to its certificate file.",
-            "Check that this computer's date and time are right.",
-        ),
-    ),
-    KnownFailure(
-        r"Temporary failure in name resolution|Name or service not known|nodename nor servname"
-        r"|Failed to establish a new connection|Network is unreachable|Connection refused"
-        r"|ConnectTimeoutError|ReadTimeoutError|ProxyError|Connection broken|IncompleteRead",
-        "pip could not reach the place it downloads from.",
-        (
-            "Check the internet connection and run the same command again: what was already "
-            "downloaded is not downloaded twice.",
-            "Behind a proxy, set HTTPS_PROXY first.",
-        ),
-    ),
-    KnownFailure(
-        r"No matching distribution found for torch\b",
-        "pip found no torch that fits this Python and this computer.",
-        (
-            "If you set TORCH or TORCH_INDEX, check how they are spelt.",
-            "A very new Python may have no torch yet: try `make start PYTHON=python3.12`.",
-            "torch is no longer built for Macs with an Intel processor, nor for 32-bit systems.",
-        ),
-    ),
-    KnownFailure(
-        r"Permission denied|Errno 13",
-        "pip may not write where it has to.",
-        ("Check that this folder belongs to you (`ls -ld .`); do not use sudo.",),
-    ),
-)
-
-UNKNOWN_REMEDIES = (
-    "Run the same command again: a broken download mends itself.",
-    "Delete the folder .venv and run the same command again.",
-)
+FAILURES = Path(__file__).with_name("pip_failures.toml")
 
 
 def explain(log: str, log_path: Path) -> SetupProblem:
     """The problem behind a failed run of pip, told from what it printed."""
-    lines = log.rstrip().splitlines()
-    known = next((failure for failure in KNOWN_FAILURES if re.search(failure.pattern, log)), None)
-    remedies = known.remedies if known else UNKNOWN_REMEDIES
+    listed = tomllib.loads(FAILURES.read_text(encoding="utf-8"))["failure"]
+    meant = next(failure for failure in listed if re.search(failure["pattern"], log))
     return SetupProblem(
-        known.meaning if known else "pip could not install what the course needs.",
-        (*remedies, f"The whole log is in {log_path}."),
-        "\n".join(lines[-LAST_LINES:]),
+        meant["meaning"],
+        (*meant["remedies"], f"The whole log is in {log_path}."),
+        "\n".join(log.rstrip().splitlines()[-LAST_LINES:]),
     )
 
 
