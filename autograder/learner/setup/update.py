@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -32,31 +31,20 @@ To go back to a file of yours, copy it from your-files/ to the same place in the
 """
 
 
-@dataclass
-class Outcome:
-    """What an update did, collected as it goes. Paths are relative to the clone."""
-
-    updated: set[str]
-    joined: set[str] = field(default_factory=set)  # changed by both sides
-    both_changed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # path → cell ids
-    left_alone: set[str] = field(default_factory=set)  # could not be joined: the learner's stays
-    renamed: dict[str, str] = field(default_factory=dict)  # the learner's file → its new name
-
-
-def join(clone: Clone, backup: Path, path: str, now: datetime, outcome: Outcome) -> None:
-    """Bring a file that both sides changed to both; or leave it exactly as it was."""
-    place = clone.root / path
+def join(clone: Clone, backup: Path, path: str, now: datetime) -> str:
+    """Bring a file that both sides changed to both, or leave it exactly as it was; gives what became of it."""
+    place, kept = clone.root / path, backup / "course-version" / path
     before, course = clone.content(clone.base, path), clone.content(clone.course, path)
     plain = place.is_file() and not place.is_symlink()
     yours = place.read_bytes() if plain else b""
     if plain and yours == course:
-        return
+        return ""
     if course is not None and before is None:  # both added it
         name = place.with_name(f"{place.stem}__{now:%Y%m%d%H%M%S}{place.suffix}")
         place.rename(name)
-        outcome.renamed[path] = str(name.relative_to(clone.root))
         clone.take({path})
-        return
+        name = name.relative_to(clone.root)
+        return f"The course now has a file {path} too: yours is called {name}."
     joined: bytes | None = None
     both_changed: tuple[str, ...] = ()
     if plain and before is not None and course is not None:
@@ -64,17 +52,22 @@ def join(clone: Clone, backup: Path, path: str, now: datetime, outcome: Outcome)
             joined, both_changed = _joined_cells(before, yours, course)
         else:
             joined = _joined_lines(before, yours, course)
-    if joined is not None:
-        place.write_bytes(joined)
-        outcome.joined.add(path)
-    else:
-        outcome.left_alone.add(path)
-    if both_changed:
-        outcome.both_changed[path] = both_changed
     if course is not None and (both_changed or joined is None):
-        copy = backup / "course-version" / path
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(course)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(course)
+    where = kept.relative_to(clone.root)
+    if joined is None:
+        return (
+            f"{path} could not be joined with the new version: yours stayed as it was.\n"
+            f"  The course's version, if there is one, is {where}"
+        )
+    place.write_bytes(joined)
+    if not both_changed:
+        return f"{path} was joined with what you did there."
+    return (
+        f"In {path} you and the course changed the same cell: {', '.join(both_changed)}.\n"
+        f"  Yours stayed. The course's is in {where}"
+    )
 
 
 def _joined_cells(
@@ -112,11 +105,16 @@ def update(root: Path, now: datetime) -> str:
     except GitError as error:
         words = f"git could not take the new version. Your files are as they were, and in {place}."
         raise SetupProblem(words, ("Run `make update` again.",), str(error)) from None
-    outcome = Outcome(news)
-    for path in sorted(news & mine):
-        join(clone, backup, path, now, outcome)
+    said = [join(clone, backup, path, now) for path in sorted(news & mine)]
     clone.commit()
-    return describe(outcome, place)
+    more = f"  … and {len(news) - MOST_FILES_SHOWN} more files"
+    return "\n".join([
+        "The course is up to date. New or changed:",
+        *(f"  {path}" for path in sorted(news)[:MOST_FILES_SHOWN]),
+        *([more] if len(news) > MOST_FILES_SHOWN else []),
+        *(f"\n{words}" for words in said if words),
+        "\nIf a notebook is open in JupyterLab: File → Reload Notebook from Disk.",
+    ])  # fmt: skip
 
 
 def make_backup(root: Path, paths: Iterable[str], now: datetime) -> Path:
@@ -150,28 +148,6 @@ def _new_folder(backups: Path, name: str) -> Path:
             folder.mkdir(parents=True)
             return folder
     raise AssertionError
-
-
-def describe(outcome: Outcome, backup: Path) -> str:
-    """The report: what is new, what was kept, where the backup is."""
-    lines = ["The course is up to date. New or changed:"]
-    shown = sorted(outcome.updated)[:MOST_FILES_SHOWN]
-    lines += [f"  {path}" for path in shown]
-    if len(outcome.updated) > len(shown):
-        lines.append(f"  … and {len(outcome.updated) - len(shown)} more files")
-    if outcome.joined:
-        lines += ["", "Joined with what you did there:"]
-        lines += [f"  {path}" for path in sorted(outcome.joined)]
-    for path, cells in outcome.both_changed.items():
-        lines += ["", f"In {path} you and the course changed the same cell: {', '.join(cells)}."]
-        lines += [f"  Yours stayed. The course's is in {backup}/course-version/{path}"]
-    for path in sorted(outcome.left_alone):
-        lines += ["", f"{path} could not be joined with the new version: yours stayed as it was."]
-        lines += [f"  The course's version, if there is one, is in {backup}/course-version/"]
-    for path, name in outcome.renamed.items():
-        lines += ["", f"The course now has a file {path} too: yours is called {name}."]
-    lines += ["", "If a notebook is open in JupyterLab: File → Reload Notebook from Disk."]
-    return "\n".join(lines)
 
 
 def main(root: Path = ROOT) -> int:
