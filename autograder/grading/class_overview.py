@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
@@ -97,6 +98,17 @@ class Standing:
     def copied(self) -> bool:
         """Whether the course's own solution was handed in."""
         return self.record is not None and self.record.result.copied
+
+    def as_data(self) -> dict[str, Any]:
+        """For scripts."""
+        return {
+            "student": self.student, "lesson": self.lesson, "state": self.state,
+            "score": self.score.points if self.score else None,
+            "max_score": self.score.max_points if self.score else None,
+            "reasons": list(self.reasons), "part": list(self.part), "graded": self.record.graded if self.record else None,
+            "gone": self.gone, "accepted": self.accepted, "seconds_late": self.late.total_seconds(),
+            "unclear": self.unclear, "copied": self.copied,
+        }  # fmt: skip
 
     @property
     def is_final(self) -> bool:
@@ -203,20 +215,11 @@ def standings(
 
 def as_lines(look: Overview) -> Iterator[dict[str, object]]:
     """An overview for scripts: a line a student and lesson, and one a misplaced notebook."""
-    nothing = (
-        Standing(name, lesson, NOTHING, None, None)
-        for lesson, names in look.without.items()
-        for name in names
-    )
-    for one in (*look.found, *look.gone, *nothing):
-        yield {
-            "student": one.student, "lesson": one.lesson, "state": one.state,
-            "score": one.score.points if one.score else None,
-            "max_score": one.score.max_points if one.score else None,
-            "reasons": list(one.reasons), "part": list(one.part), "graded": one.record.graded if one.record else None,
-            "gone": one.gone, "accepted": one.accepted, "seconds_late": one.late.total_seconds(),
-            "unclear": one.unclear, "copied": one.copied,
-        }  # fmt: skip
+    for one in (*look.found, *look.gone):
+        yield one.as_data()
+    for lesson, names in look.without.items():
+        for name in names:
+            yield Standing(name, lesson, NOTHING, None, None).as_data()
     for place in look.misplaced:
         yield {"student": place.student, "lesson": place.lesson, **place.as_data()}
 

@@ -152,12 +152,10 @@ class Json:
             assert one.score is not None
             assert one.record is not None
             result = one.record.result
-            line = {
-                "student": one.student, "lesson": one.lesson, "score": one.score.points,
+            line = one.as_data() | {
                 "automatic": sum(cell.automatic or 0.0 for cell in one.score.cells),
-                "seconds_late": one.late.total_seconds(), "max_score": one.score.max_points,
-                "needs_person": one.state == WAITS,
-                "reasons": list(one.reasons or one.record.reasons), "seconds": result.seconds,
+                "needs_person": one.state == WAITS, "seconds": result.seconds,
+                "reasons": list(one.reasons or one.record.reasons),
                 "rules": {m.grade_id: m.rule for m in result.marks if m.rule},
             }  # fmt: skip
         print(json.dumps(line, ensure_ascii=False), file=self._out, flush=True)

@@ -18,7 +18,7 @@ from typing import Any
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.lesson_building import without_markers
-from autograder.learner.lesson import LessonFiles
+from autograder.learner.lesson import LessonFiles, read_lesson
 
 AT_LEAST = 0.8  # likeness from which two answers to one exercise are shown
 STATEMENTS = 4  # unusual statements that a pair must share, over all its exercises
@@ -181,11 +181,11 @@ def read_answers(course: CourseDirectory, lesson: str, students: Iterable[str]) 
 
 def seen_by_all(files: LessonFiles) -> dict[str, list[str]]:
     """By exercise: the stub that was released, and the solution, with its alternative beginnings."""
-    seen: dict[str, list[str]] = defaultdict(list)
-    for text in filter(None, (files.released, files.source)):
-        for name, source in _answers(text):
-            seen[name].append(without_markers(source))
-    return seen
+    lesson = read_lesson(files)
+    return {
+        name: [without_markers(text) for text in (lesson.released.get(name, ""), cell.source)]
+        for name, cell in lesson.cells.items() if lesson.roles.get(name, {}).get("solution")
+    }  # fmt: skip
 
 
 def _answers(text: str) -> Iterator[tuple[str, str]]:

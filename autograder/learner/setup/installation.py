@@ -55,15 +55,16 @@ def read_request(arguments: list[str], root: Path) -> Request:
     parser = argparse.ArgumentParser(prog="install.py", description=__doc__)
     parser.add_argument("--torch", default="torch>=2.13", help="which torch, as pip spells it")
     parser.add_argument("--torch-index", default="", help="one more index where pip may look")
-    parser.add_argument("--extras", default="", help="extras of pyproject.toml, with commas")
+    parser.add_argument(
+        "--extras", default=(), type=_names, help="extras of pyproject.toml, with commas"
+    )
     parser.add_argument("--torch-is-default", action="store_true", help="what is there will do")
     parser.add_argument("--python-chosen", action="store_true", help="this Python and no other")
-    chosen = parser.parse_args(arguments)
-    extras = tuple(sorted(filter(None, chosen.extras.split(","))))
-    return Request(
-        root, chosen.torch, chosen.torch_index, extras, chosen.python_chosen,
-        chosen.torch_is_default,
-    )  # fmt: skip
+    return Request(root, **vars(parser.parse_args(arguments)))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(sorted(filter(None, text.split(","))))
 
 
 def in_gigabytes(size: int) -> str:
