@@ -101,7 +101,7 @@ update: environment  ## Take the course's fixes; your own work is backed up firs
 	@$(VENV_PYTHON) autograder/learner/setup/update.py
 
 demo: environment  ## Grade three invented students, to see how instructors grade
-	$(VENV_PYTHON) -m autograder.grading.demo
+	$(VENV_PYTHON) -m autograder demo
 
 lint: everything  ## Check style, formatting and types
 	$(VENV_PYTHON) -m ruff check

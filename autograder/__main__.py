@@ -98,14 +98,16 @@ def _add(to: Any, options: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _run(options: argparse.Namespace) -> Any:
-    if not options.on_a_course:
-        return resolve_name(options.run)(options)
-    from autograder.grading import import_jsonschema
+    if options.run.startswith("autograder.grading"):
+        from autograder.grading import import_jsonschema
 
-    import_jsonschema()
-    from autograder.grading.course import course_in
+        import_jsonschema()
+    run, course = resolve_name(options.run), []
+    if options.on_a_course:
+        from autograder.grading.course import course_in
 
-    return resolve_name(options.run)(options, course_in(options.course, options.db))
+        course = [course_in(options.course, options.db)]
+    return run(options, *course)
 
 
 if __name__ == "__main__":

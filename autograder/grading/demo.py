@@ -22,7 +22,7 @@ from nbformat import NotebookNode
 from autograder.grading.box import trouble
 from autograder.grading.course import run_python
 from autograder.grading.lesson_building import solution_in
-from autograder.grading.words import filled
+from autograder.grading.words import Trouble, filled
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 LESSONS = ("01_template", "02_sigmoid")
@@ -64,7 +64,7 @@ class MySigmoid(torch.autograd.Function):
 Answer = Callable[[NotebookNode, NotebookNode], NotebookNode]
 
 
-class DemoError(Exception):
+class DemoError(Trouble):
     """A step that did not work, with what the command said."""
 
 
@@ -87,9 +87,7 @@ def wrong_backward(released: NotebookNode, lesson: NotebookNode) -> NotebookNode
     """All right but one backward: a forgotten factor in lesson 01, a flipped sign in 02."""
     notebook = right(released, lesson)
     for cell in notebook.cells:
-        for name, answer in WRONG_ANSWERS.items():
-            if cell.id == name:
-                cell.source = answer
+        cell.source = WRONG_ANSWERS.get(cell.id, cell.source)
     return notebook
 
 
@@ -165,34 +163,22 @@ def table(rows: list[dict[str, str]]) -> str:
     return "\n".join(map(str.rstrip, texts))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; gives the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m autograder.grading.demo", description=__doc__)
-    parser.add_argument("--folder", type=Path, help="an empty folder (default: a temporary one)")
-    given = parser.parse_args(arguments).folder
-    folder = Path(given or tempfile.mkdtemp(prefix="backward-by-hand-class-")).resolve()
+def run_demo(options: argparse.Namespace) -> int:
+    """Grade the invented class, and print what came of it."""
+    folder = Path(options.folder or tempfile.mkdtemp(prefix="backward-by-hand-class-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        print(f"The folder {folder} is not empty; choose another.", file=sys.stderr)
-        return 1
+        raise DemoError(f"The folder {folder} is not empty; choose another.")
     if why := no_sandbox():
         print(f"*** No sandbox here ({why}). The work of real learners would not be graded.")
-    try:
-        print(f"Making a course folder with its gradebook: {folder} …", flush=True)
-        prepare(REPOSITORY, folder, LESSONS)
-        for lesson in LESSONS:
-            print(f"{', '.join(LEARNERS)} hand in {lesson}; nbgrader grades it …", flush=True)
-            for learner, answer in LEARNERS.items():
-                submit(folder, lesson, learner, answer)
-            grade(folder, lesson)
-        rows = [row for row in scores(folder) if row["assignment"] in LESSONS]
-    except DemoError as error:
-        print(error, file=sys.stderr)
-        return 1
+    print(f"Making a course folder with its gradebook: {folder} …", flush=True)
+    prepare(REPOSITORY, folder, LESSONS)
+    for lesson in LESSONS:
+        print(f"{', '.join(LEARNERS)} hand in {lesson}; nbgrader grades it …", flush=True)
+        for learner, answer in LEARNERS.items():
+            submit(folder, lesson, learner, answer)
+        grade(folder, lesson)
+    rows = [row for row in scores(folder) if row["assignment"] in LESSONS]
     pages, bin = sorted(folder.glob("feedback/*/*/*.html")), Path(sys.executable).parent
     print(filled("demo.txt.j2", table=table(rows), folder=folder, pages=pages, bin=bin))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

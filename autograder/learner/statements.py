@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from inspect import CO_OPTIMIZED
-from types import CodeType
+from symtable import SymbolTable, symtable
 from typing import NamedTuple
 
 from autograder.observation.syntax import called
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (
-    "<listcomp>",
-    "<setcomp>",
-    "<dictcomp>",
-    "<genexpr>",
+    "listcomp",
+    "setcomp",
+    "dictcomp",
+    "genexpr",
 )  # run at once, as classes do
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SIMPLE = (
@@ -45,7 +43,7 @@ _HANDS_ON = frozenset({
 })  # fmt: skip
 # What makes names that nobody can read from the text.
 _OPAQUE = frozenset({"exec", "globals", "run_line_magic", "run_cell_magic"})
-_KNOWN = frozenset(dir(builtins)) | {"__name__", "__annotations__"}
+_KNOWN = frozenset(dir(builtins)) | {"__name__"}
 
 
 @dataclass(frozen=True)
@@ -132,36 +130,37 @@ class Names(NamedTuple):
 
 
 def names_of(body: list[ast.stmt]) -> Names:
-    """What Python's own compiler makes of the names in statements. Raises SyntaxError or RecursionError."""
+    """What Python's own tables make of the names in statements. Raises SyntaxError or RecursionError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree, flags = ast.Module(body, []), ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        found = set(_names(compile(tree, "cell", "exec", flags, dont_inherit=True)))
+        table = symtable(ast.unparse(ast.Module(body, [])), "cell", "exec")
+    found = set(_names(table))
+    # x += 1 reads x, which the tables do not say.
+    added = (n.target for each in body for n in at_once(each) if isinstance(n, ast.AugAssign))
+    found |= {(target.id, True, False) for target in added if isinstance(target, ast.Name)}
     return Names(*(
         frozenset(name for name, *how in found if how == [reads, deferred])
         for reads in (True, False) for deferred in (False, True)
     ))  # fmt: skip
 
 
-def _names(
-    code: CodeType, top: bool = True, deferred: bool = False
-) -> Iterator[tuple[str, bool, bool]]:
+def _names(table: SymbolTable, deferred: bool = False) -> Iterator[tuple[str, bool, bool]]:
     """(name, whether it is read or else bound, whether only when a function is called)"""
-    for step in dis.get_instructions(code):
-        how, _, where = step.opname.partition("_")
-        by_name = where.endswith(("NAME", "GLOBAL", "GLOBALS")) and how in (
-            "LOAD",
-            "STORE",
-            "DELETE",
-        )
-        if by_name and (
-            how == "LOAD" or top or where == "GLOBAL"
-        ):  # a class keeps its body's names
-            yield step.argval, how == "LOAD", deferred
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            called = bool(inner.co_flags & CO_OPTIMIZED) and inner.co_name not in _COMPREHENSIONS
-            yield from _names(inner, False, deferred or called)
+    kind = table.get_type()
+    for one in table.get_symbols():
+        name, shared = one.get_name(), one.is_global() and kind != "class"
+        assigned = one.is_assigned() or one.is_imported()
+        declared = assigned and one.is_declared_global()
+        # What stands in a class may be the class's own, or not: nobody knows before it runs.
+        if declared or (
+            one.is_referenced() and (shared or (kind != "function" and not one.is_free()))
+        ):
+            yield name, True, deferred
+        if declared or (assigned and kind == "module"):
+            yield name, False, deferred
+    for inner in table.get_children():
+        called = inner.get_type() == "function" and inner.get_name() not in _COMPREHENSIONS
+        yield from _names(inner, deferred or called)
 
 
 def _methods_called(node: ast.stmt) -> list[ast.expr]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.__main__ import main
 from autograder.grading import demo
 from tests.build.mini_course import NAME, write_mini_course
 from tests.nbgrader.attack import hostile
@@ -59,7 +60,7 @@ def real_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Lessons 01 and 02 of this very course, handed in by the three learners of `make demo`."""
 
     def hold(folder: Path) -> None:
-        if demo.main(["--folder", str(folder)]):
+        if main(["demo", "--folder", str(folder)]):
             log = folder / "demo.log"
             raise RuntimeError(log.read_text()[-4000:] if log.exists() else "make demo failed")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.__main__ import main
 from autograder.grading import demo
 from tests.nbgrader.classroom import scores
 from tests.nbgrader.test_feedback import page, what_it_loads_or_runs
@@ -134,7 +135,7 @@ def test_the_table_reads_well() -> None:
 
 def test_a_folder_in_use_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "notes.md").write_text("mine")
-    assert demo.main(["--folder", str(tmp_path)]) == 1
+    assert main(["demo", "--folder", str(tmp_path)]) == 1
     assert "not empty" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["notes.md"]
 
