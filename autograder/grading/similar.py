@@ -184,7 +184,7 @@ def seen_by_all(files: LessonFiles) -> dict[str, list[str]]:
     lesson = read_lesson(files)
     return {
         name: [without_markers(text) for text in (lesson.released.get(name, ""), cell.source)]
-        for name, cell in lesson.cells.items() if lesson.roles.get(name, {}).get("solution")
+        for name, cell in lesson.cells.items() if (role := lesson.roles.get(name)) and role.get("solution")
     }  # fmt: skip
 
 

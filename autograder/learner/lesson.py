@@ -163,16 +163,12 @@ def check_in(source: str) -> tuple[str, bool]:
     except SyntaxError:
         return "", False
     match statements:
-        case [
-            ast.Expr(
-                ast.Call(
-                    ast.Name("check"),
-                    [ast.Name(name)],
-                    [] | [ast.keyword("hidden", ast.Constant())] as more,
-                )
-            )
-        ]:
-            return name, any(one.value.value for one in more)
+        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Name(name)], more))]:
+            match more:
+                case []:
+                    return name, False
+                case [ast.keyword("hidden", ast.Constant(hidden))]:
+                    return name, bool(hidden)
     return "", False
 
 
