@@ -21,6 +21,10 @@ from unittest.mock import MagicMock
 import torch
 from torch import Tensor
 
+Inputs = Callable[[], tuple[Any, ...]]
+Shown = Callable[[Any], bool]
+Made = Callable[[Any], Any]
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -31,16 +35,18 @@ class Entry:
     truth    "right", "surrogate" or "wrong"
     how      what the truth is known from
     slope    of a surrogate: the published gradient of the first tensor for an upstream gradient of ones
-    shown    of a wrong one: True where the mistake is seen; None: gradcheck refuses it
+    shown    a program of its own, True where what is said is so; None: gradcheck accepts it, or refuses a wrong one
+    made     makes what is judged of what is imported: where some arguments are given, or are no tensors
     terms    of evaluate
     """
 
     where: str
-    inputs: Callable[[], tuple[Any, ...]]
+    inputs: Inputs
     truth: str
     how: str
     slope: Callable[..., Tensor] | None = None
-    shown: Callable[[Any], bool] | None = None
+    shown: Shown | None = None
+    made: Made | None = None
     terms: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -57,38 +63,47 @@ class Entry:
         found = _module(module, folder)
         for name in path.split("."):
             found = getattr(found, name)
-        return found
+        return self.made(found) if self.made is not None else found
 
 
-ENTRIES: list[Entry] = []
+class Bank(list[Entry]):
+    """Entries in the order in which they are written down, each by what is true of it."""
+
+    def right(
+        self, where: str, inputs: Inputs, how: str = "gradcheck",
+        shown: Shown | None = None, made: Made | None = None, **terms: Any,
+    ) -> None:  # fmt: skip
+        self.append(Entry(where, inputs, "right", how, shown=shown, made=made, terms=terms))
+
+    def surrogate(
+        self, where: str, inputs: Inputs, slope: Callable[..., Tensor],
+        how: str = "published formula", made: Made | None = None, **terms: Any,
+    ) -> None:  # fmt: skip
+        self.append(Entry(where, inputs, "surrogate", how, slope, made=made, terms=terms))
+
+    def wrong(
+        self, where: str, inputs: Inputs, how: str,
+        shown: Shown | None = None, made: Made | None = None, **terms: Any,
+    ) -> None:  # fmt: skip
+        self.append(Entry(where, inputs, "wrong", how, shown=shown, made=made, terms=terms))
 
 
-def right(where: str, inputs: Callable[[], tuple[Any, ...]], how: str = "gradcheck", **terms: Any) -> None:  # fmt: skip
-    ENTRIES.append(Entry(where, inputs, "right", how, terms=terms))
-
-
-def surrogate(
-    where: str, inputs: Callable[[], tuple[Any, ...]], slope: Callable[..., Tensor],
-    how: str = "published formula", **terms: Any,
-) -> None:  # fmt: skip
-    ENTRIES.append(Entry(where, inputs, "surrogate", how, slope, terms=terms))
-
-
-def wrong(
-    where: str, inputs: Callable[[], tuple[Any, ...]], how: str,
-    shown: Callable[[Any], bool] | None = None, **terms: Any,
-) -> None:  # fmt: skip
-    ENTRIES.append(Entry(where, inputs, "wrong", how, shown=shown, terms=terms))
+ENTRIES = Bank()
+right, surrogate, wrong = ENTRIES.right, ENTRIES.surrogate, ENTRIES.wrong
 
 
 def normal(*shape: int, seed: int = 0, grad: bool = False) -> Tensor:
-    made = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    made = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return made.requires_grad_(grad)
 
 
 def wanted(args: tuple[Any, ...]) -> list[int]:
     """Positions that are differentiated."""
-    floats = [i for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_floating_point()]
+    floats = [
+        i
+        for i, a in enumerate(args)
+        if isinstance(a, Tensor) and (a.is_floating_point() or a.is_complex())
+    ]
     return [i for i in floats if args[i].requires_grad] or floats
 
 
@@ -112,10 +127,10 @@ def verified(entry: Entry, function: Any) -> bool:
         except RuntimeError:  # torch refuses a gradient of another shape in any case
             return False
 
-    if entry.truth == "right":
-        return gradcheck()
-    if entry.truth == "wrong":
-        return entry.shown(function) if entry.shown is not None else not gradcheck()
+    if entry.shown is not None:
+        return entry.shown(function)
+    if entry.truth != "surrogate":
+        return gradcheck() == (entry.truth == "right")
     args = leaves(entry.inputs())
     assert entry.slope is not None
     made = apply(*args)
@@ -128,7 +143,7 @@ def verified(entry: Entry, function: Any) -> bool:
 
 
 # What other parts of these packages read files, show progress or fetch weights with: no Function calls it.
-BESIDE = frozenset({"torchvision"})
+BESIDE = frozenset({"ray", "torchvision"})
 
 
 class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
