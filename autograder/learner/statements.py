@@ -19,12 +19,7 @@ from typing import NamedTuple
 from autograder.observation.syntax import called
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (
-    "listcomp",
-    "setcomp",
-    "dictcomp",
-    "genexpr",
-)  # run at once, as classes do
+_COMPREHENSIONS = ("listcomp", "setcomp", "dictcomp", "genexpr")  # run at once, as classes do
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SIMPLE = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign,
@@ -198,42 +193,6 @@ def at_once(node: ast.AST) -> Iterator[ast.AST]:
         inner = list(ast.iter_child_nodes(node))  # type: ignore[arg-type]
     for child in inner:
         yield from at_once(child)
-
-
-def bound(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that these nodes bind; those of a class's body stay in the class."""
-    found: set[str] = set()
-    inside: set[ast.AST] = set()
-    for node in nodes:
-        if node in inside and not isinstance(node, ast.NamedExpr):
-            inside.update(ast.iter_child_nodes(node))
-            continue
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-            if isinstance(node, ast.ClassDef):
-                inside.update(node.body)
-        elif isinstance(node, _IMPORTS):
-            found |= {(a.asname or a.name).partition(".")[0] for a in node.names if a.name != "*"}
-        elif (isinstance(node, ast.ExceptHandler) and node.name) or (
-            isinstance(node, ast.MatchAs | ast.MatchStar) and node.name
-        ):
-            found.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            found.add(node.rest)
-        elif isinstance(node, ast.comprehension):
-            inside.update([node.target])
-            inside.update(ast.iter_child_nodes(node.target))
-    return found
-
-
-def local_names(node: ast.AST, body: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that are a function's own."""
-    arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}  # type: ignore[attr-defined]
-    nodes = [n for part in body for n in at_once(part)]
-    outside = {n for one in nodes if isinstance(one, ast.Global | ast.Nonlocal) for n in one.names}
-    return frozenset((arguments | bound(nodes)) - outside)
 
 
 def may_be(node: ast.expr | None) -> frozenset[str]:

@@ -28,9 +28,10 @@ from autograder.grading.policy.uses import (
     PATCHES,
     bound_by,
     is_dunder,
+    local_names,
     text_given,
 )
-from autograder.learner.statements import at_once, local_names
+from autograder.learner.statements import at_once
 
 _LOOKING = ("isinstance", "issubclass", "print", "repr", "str")  # do nothing to a class
 _NAMES = ("__name__", "__qualname__")

@@ -26,7 +26,14 @@ from autograder.grading.policy.objects import (
 )
 from autograder.learner.statements import at_once
 
-_NAMING = ast.ClassDef | ast.FunctionDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
+_NAMING = (
+    ast.ClassDef
+    | ast.FunctionDef
+    | ast.AsyncFunctionDef
+    | ast.ExceptHandler
+    | ast.MatchAs
+    | ast.MatchStar
+)
 _DUNDER = re.compile(r"__\w+__")
 _MUTABLE, _FIXED = 1 << 9, 1 << 8  # flags of a class: made in Python; cannot be changed
 PATCHES = "changes what torch, Python or the checks do for everybody"
@@ -207,6 +214,24 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
     return found
+
+
+def local_names(node: ast.AST, body: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that are a function's own: not those of a class's body, nor what a comprehension runs over."""
+    arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}  # type: ignore[attr-defined]
+    own, inside, outside = [], set[ast.AST](), set[str]()
+    for one in (n for part in body for n in at_once(part)):
+        if isinstance(one, ast.Global | ast.Nonlocal):
+            outside.update(one.names)
+        elif one in inside and not isinstance(one, ast.NamedExpr):
+            inside.update(ast.iter_child_nodes(one))
+            continue
+        elif isinstance(one, ast.Import | ast.ImportFrom):
+            arguments.update(name for name, _, _ in imported(one))
+        elif isinstance(one, ast.ClassDef | ast.comprehension):
+            inside.update(one.body if isinstance(one, ast.ClassDef) else [one.target])
+        own.append(one)
+    return frozenset((arguments | bound_by(own)) - outside)
 
 
 def is_dunder(name: object) -> bool:
