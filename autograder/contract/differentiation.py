@@ -7,6 +7,7 @@ import functools
 import random
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -28,15 +29,27 @@ class Draws:
         random.setstate(self.python)
 
 
+_kept: ContextVar[bool] = ContextVar("kept", default=False)
+
+
 @contextlib.contextmanager
-def same_draws(question: Question) -> Iterator[None]:
-    """Random numbers drawn in the block are the same in all questions about one case: so is the verdict."""
-    before = Draws()
-    draws_of(question.case).again()
+def draws_kept() -> Iterator[None]:
+    """What is drawn after the block is what would have been drawn without it."""
+    before, outer = (None, None) if _kept.get() else (Draws(), _kept.set(True))
     try:
         yield
     finally:
-        before.again()
+        if before is not None and outer is not None:
+            before.again()
+            _kept.reset(outer)
+
+
+@contextlib.contextmanager
+def same_draws(question: Question) -> Iterator[None]:
+    """Random numbers drawn in the block are the same in all questions about one case: so is the verdict."""
+    with draws_kept():
+        draws_of(question.case).again()
+        yield
 
 
 @functools.lru_cache(256)
@@ -90,27 +103,23 @@ def second_order(
     mixed: bool,
     keep_graph: bool = False,
 ) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:
-    """(first, second) derivatives; second holds those for the inputs, then for the upstreams.
+    """(first, second) derivatives; second holds those for the inputs and then (not if ``mixed``) for the upstreams.
 
     The same code measures the learner's Function and the reference. ``keep_graph`` leaves the graph of
-    the outputs usable. In a ``mixed`` loss what arrives from above is a constant, as from sum(): whoever asks
+    the outputs usable; without it the second derivatives are taken twice, which they have to survive. In a ``mixed`` loss what arrives from above is a constant, as from sum(): whoever asks
     grad_output whether a second derivative is wanted hears no.
     """
     roots, grads = paired(outputs, upstream)
+    total, leaves = torch.zeros(()), [*inputs, *grads]
     if mixed:
-        grads = [g.detach() for g in grads]
-    total = sum((_product(o, g) for o, g in zip(roots, grads, strict=True)), torch.zeros(()))
-    if mixed:
-        total = total + sum(((x**3).sum().real for x in inputs), torch.zeros(()))
+        leaves, grads = list(inputs), [g.detach() for g in grads]
+        total = sum(((x**3).sum().real for x in inputs), total)
+    total = sum((_product(o, g) for o, g in zip(roots, grads, strict=True)), total)
     first = torch.autograd.grad(total, list(inputs), create_graph=True, allow_unused=True)
     weighted = zip(first, directions, strict=True)
     contraction = sum((_product(g, d) for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
-    second = torch.autograd.grad(
-        contraction,
-        [*inputs, *(() if mixed else grads)],
-        allow_unused=True,
-        retain_graph=keep_graph,
-    )
+    for kept in (True,) if keep_graph else (True, False):
+        second = torch.autograd.grad(contraction, leaves, allow_unused=True, retain_graph=kept)
     return tuple(map(copied, first)), tuple(map(copied, second))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,6 +48,7 @@ class Asking:
         self._drawn: dict[int, tuple[Any, ...]] = {}
         self._arguments: dict[tuple[int, torch.dtype], tuple[Any, ...]] = {}
         self._upstreams: dict[tuple[Any, ...], tuple[Tensor | None, ...]] = {}
+        self._directions: dict[int, tuple[Tensor, ...]] = {}  # by the tuple of arguments
 
     def sampler(self, label: str, more: int = 0) -> Sampler:
         """A sampler for one purpose: adding a question never changes the inputs of another."""
@@ -173,9 +174,11 @@ class Asking:
     ) -> Question:
         """A question with directions: weights of the gradients, or tangents of the arguments."""
         made = self.question(kind, at, kind, variant, suffix, mixed=mixed)
-        draw = self.sampler(f"directions:{at[0]}")
-        wanted = [made.args[p] for p in made.wants]
-        made.directions = tuple([draw.normal(*a.shape).to(a.dtype) for a in wanted])
+        if (of := id(made.args)) not in self._directions:
+            draw = self.sampler(f"directions:{at[0]}")
+            wanted = [made.args[p] for p in made.wants]
+            self._directions[of] = tuple([draw.normal(*a.shape).to(a.dtype) for a in wanted])
+        made.directions = self._directions[of]
         return made
 
     def second_order_elsewhere(self, at: Numbered) -> Iterator[Question]:
@@ -202,53 +205,6 @@ class Asking:
 
 def is_finite(tensor: Tensor) -> bool:
     return bool(torch.isfinite(tensor).all())
-
-
-def more_rows(
-    draws: Sequence[tuple[Any, ...]], reference: Callable[..., Any]
-) -> tuple[Any, ...] | None:
-    """Several draws of one case, put together along the first dimension: a size that nobody can have prepared for.
-
-    Of the first tensor alone where the reference takes that (x of x @ weight.T), else of as few of the
-    first ones as it takes (two inputs of one shape); None where it takes no such. All else is that of the first draw.
-    """
-    tensors = [i for i, value in enumerate(draws[0]) if isinstance(value, Tensor) and value.dim()]
-    for last in range(len(tensors)):
-        args = list(draws[0])
-        try:
-            for i in tensors[: last + 1]:
-                args[i] = torch.cat([draw[i] for draw in draws])
-            with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                reference(*args)
-        except Exception:  # the reference refuses such shapes, each in its own way
-            continue
-        return tuple(args)
-    return None
-
-
-def scaled(args: Sequence[Any], factor: float) -> tuple[Any, ...]:
-    """The same arguments with other numbers."""
-    return tuple(a * factor if isinstance(a, Tensor) and a.is_floating_point() else a for a in args)
-
-
-def other_sizes(args: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """In words, and the arguments: cut so that all sizes above 1 are one, and so that one of them is 1."""
-    tensors = [a for a in args if isinstance(a, Tensor)]
-    sizes = sorted({size for tensor in tensors for size in tensor.shape if size > 1})
-    if len(sizes) < 2:
-        return
-    yield f"all sizes {sizes[0]}", _cut(args, dict.fromkeys(sizes, sizes[0]))
-    for size in sizes:
-        yield f"1 in place of {size}", _cut(args, {size: 1})
-
-
-def _cut(args: Sequence[Any], sizes: Mapping[int, int]) -> tuple[Any, ...]:
-    """The first elements along each dimension whose size has another one here."""
-
-    def cut(tensor: Tensor) -> Tensor:
-        return tensor[tuple(slice(sizes.get(size, size)) for size in tensor.shape)].clone()
-
-    return tuple(cut(a) if isinstance(a, Tensor) else a for a in args)
 
 
 def rows_of(args: Sequence[Any]) -> int:

@@ -1,9 +1,9 @@
-"""Arguments beside those of a case: other numbers, other options, −inf in one place."""
+"""Arguments beside those of a case: other numbers, other options, other sizes, −inf in one place."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -85,3 +85,62 @@ def _nearby(like: Question) -> tuple[Any, ...]:
 
 def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if isinstance(a, Tensor) else a for a in args)
+
+
+# ---- the same case in other sizes ---------------------------------------------------------------
+
+
+def more_rows(
+    first: Sequence[Any], rows: Callable[[int], Tensor], reference: Callable[..., Any]
+) -> tuple[Any, ...] | None:
+    """The arguments of a case with more rows along the first dimension: a size that nobody can have prepared for.
+
+    Of the first tensor alone where the reference takes that (x of x @ weight.T), else of as few of the
+    first ones as it takes (two inputs of one shape); None where it takes no such. ``rows`` gives them for a place.
+    """
+    args = list(first)
+    for i, value in enumerate(first):
+        if not isinstance(value, Tensor) or not value.dim():
+            continue
+        try:
+            args[i] = rows(i)
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                reference(*args)
+        except Exception:  # the reference refuses such shapes, each in its own way
+            continue
+        return tuple(args)
+    return None
+
+
+def joined(draws: Sequence[Sequence[Any]], place: int) -> Tensor:
+    """The tensors of several draws of one case, one below the other."""
+    return torch.cat([draw[place] for draw in draws])
+
+
+def scaled(args: Sequence[Any], times: int, place: int) -> Tensor:
+    """So many copies of a tensor, one below the other, each with other numbers."""
+    copies = args[place].expand(times, *args[place].shape)
+    if copies.is_floating_point():
+        factors = 1 + torch.arange(times, dtype=torch.float64) / times
+        copies = copies * factors.view(-1, *[1] * (copies.dim() - 1))
+    return copies.flatten(0, 1)
+
+
+def other_sizes(args: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """In words, and the arguments: cut so that all sizes above 1 are one, and so that one of them is 1."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    sizes = sorted({size for tensor in tensors for size in tensor.shape if size > 1})
+    if len(sizes) < 2:
+        return
+    yield f"all sizes {sizes[0]}", _cut(args, dict.fromkeys(sizes, sizes[0]))
+    for size in sizes:
+        yield f"1 in place of {size}", _cut(args, {size: 1})
+
+
+def _cut(args: Sequence[Any], sizes: Mapping[int, int]) -> tuple[Any, ...]:
+    """The first elements along each dimension whose size has another one here."""
+
+    def cut(tensor: Tensor) -> Tensor:
+        return tensor[tuple(slice(sizes.get(size, size)) for size in tensor.shape)].clone()
+
+    return tuple(cut(a) if isinstance(a, Tensor) else a for a in args)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,14 +17,17 @@ from autograder.contract.drawing import (
     TIMES,
     Numbered,
     is_small,
-    more_rows,
     one_of_each_kind,
-    other_sizes,
-    scaled,
     stands_for,
 )
 from autograder.contract.exercise import Exercise
-from autograder.contract.other_arguments import OtherArguments
+from autograder.contract.other_arguments import (
+    OtherArguments,
+    joined,
+    more_rows,
+    other_sizes,
+    scaled,
+)
 from autograder.contract.references import References, cast
 from autograder.observation.observation import Question
 
@@ -78,7 +82,7 @@ class _Planner(OtherArguments):
             yield from self.first_case(main)
             for place, at in enumerate(main):
                 if at[0] in varied:
-                    yield from self.variants(at, place == 0)
+                    yield from self.variants(at, place == 0, at[0] in chosen)
                 elif at[0] in kept:
                     yield self.structure(at, first=False)
                 for device in devices:
@@ -91,7 +95,7 @@ class _Planner(OtherArguments):
             yield from self.second_order_elsewhere(main[0])
             yield from self.grown(main) if self.exercise.any_size else ()
             if not self.exercise.strictness.as_given:
-                yield from self.resized([at for at in main if at[0] in varied])
+                yield from self.resized([at for at in main if at[0] in chosen])
             yield from self.large(main) if self.exercise.budget is not None else ()
             yield from self.smallest(cases, kept)
         batches = [at for at in cases if at[1].role == "batch"]
@@ -154,10 +158,11 @@ class _Planner(OtherArguments):
                 yield self.question("expanded", at, variant="expanded")
                 yield from self.second_order(at, pure=True)
 
-    def variants(self, at: Numbered, first: bool) -> Iterator[Question]:
+    def variants(self, at: Numbered, first: bool, chosen: bool) -> Iterator[Question]:
         """What is kept and which operations run; other strides and dtypes; second derivatives.
 
-        Of the two other dtypes bfloat16 is the one that shows what is made in a fixed dtype.
+        Of the two other dtypes bfloat16 is the one that shows what is made in a fixed dtype. That and a constant
+        grad_output depend on no sizes: cases that stand for all of a kind (``chosen``) are asked.
         """
         exercise = self.exercise
         yield self.structure(at, first)
@@ -166,9 +171,9 @@ class _Planner(OtherArguments):
         if exercise.float32 and (first or not exercise.half):
             yield self.question("float32", at, variant="float32")
             yield from self.second_order_in(at, "float32") if first else ()
-        if exercise.half:
+        if exercise.half and chosen:
             yield self.question("bfloat16", at, variant="bfloat16")
-        yield from self.second_order(at)
+        yield from self.second_order(at, pure=not chosen)
 
     def smallest(self, cases: list[Numbered], asked: set[int]) -> Iterator[Question]:
         """What is kept in the case with fewest output elements: who keeps less of large ones only."""
@@ -196,7 +201,8 @@ class _Planner(OtherArguments):
             few = self.question("grown", (i, case), "grown")
             labels = [f"rows:{i}:{draw}" for draw in range(1, TIMES)]
             more = [cast(self.draw(i, case, label), torch.float64) for label in labels]
-            if (args := more_rows([few.args, *more], self.exercise.reference)) is not None:
+            rows = partial(joined, [few.args, *more])
+            if (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
                 many = replace(few, args=args, case=f"{case.name}, with {TIMES} times as many rows")
                 many.more = {"args": few.args, "upstream": few.upstream}
                 many.upstream = self.upstream(f"rows:{i}", many, torch.float64)
@@ -204,13 +210,13 @@ class _Planner(OtherArguments):
                 return
 
     def large(self, main: list[Numbered]) -> Iterator[Question]:
-        """What is kept of a case with a few thousand numbers: who keeps more of large ones only, or in another form."""
+        """What is kept of a case with about a thousand numbers: who keeps more of large ones only, or in another form."""
         for i, case in main:
             few = replace(self.question("large", (i, case), "large"), upstream=())
             largest = max([a.numel() for a in few.args if isinstance(a, Tensor)], default=0)
             times = LARGE // max(1, largest)
-            draws = [scaled(few.args, 1 + draw / times) for draw in range(times)]
-            if draws and (args := more_rows(draws, self.exercise.reference)) is not None:
+            rows = partial(scaled, few.args, times)
+            if times and (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
                 name = f"{case.name}, with {times} times as many rows"
                 yield replace(few, args=args, case=name, more={"args": few.args})
                 return
@@ -255,16 +261,14 @@ class _Planner(OtherArguments):
     def deep(self, at: Numbered, first: bool) -> Iterator[Question]:
         """Writes between forward and backward; gradcheck and gradgradcheck.
 
-        They cost most, and the reference judges derivatives in every case: what is left to them is what
-        does not survive many calls, in one case. Where second derivatives have no other judge,
-        gradgradcheck is asked in two.
+        The reference judges derivatives in every case: what is left to gradcheck is what does not survive many
+        calls, in one case. Where second derivatives have no other judge, gradgradcheck is asked in two.
         """
-        twice = self.exercise.second_order
         args = self.arguments(*at, torch.float64)
         for target in ("output", *self.wants(args, at[1].wants)):
             yield self.question("mutate", at, "mutate", suffix=f":{target}", target=target)
         if self.exercise.gradcheck and is_small(args):
             if first:
                 yield self.question("gradcheck", at, "gradcheck", order=1)
-            if twice == "checked" or (twice == "right" and first):
+            if self.exercise.second_order == "checked":
                 yield self.question("gradgradcheck", at, "gradcheck", order=2)

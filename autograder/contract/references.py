@@ -67,7 +67,7 @@ class References:
         self.exercise = exercise
         # By the identity of tuples, which stay in the values: no other object can get their id.
         self._forwards: dict[tuple[int, int], list[tuple[Question, Forward]]] = {}
-        self._expected: dict[tuple[int | str, ...], tuple[Question, Expected]] = {}
+        self._expected: dict[tuple[Any, ...], tuple[Question, Expected]] = {}
         self._transformed: dict[int, tuple[Question, dict[str, list[Tensor] | str]]] = {}
 
     def forward(self, question: Question) -> Forward:
@@ -91,11 +91,13 @@ class References:
 
     def expect(self, question: Question) -> Expected:
         """What the function of this name gives for the question, computed when it is first asked for."""
-        run = self.forward(question)
-        alone = question.id if question.kind == "second" else question.layout
-        key = id(run), id(question.upstream), alone
+        run, twice = self.forward(question), question.kind == "second"
+        # Strides change no number; an upstream gradient that is expanded is another one.
+        key: tuple[Any, ...] = id(run), id(question.upstream), question.layout == "expanded"
+        if twice:
+            key = *key, question.wants, id(question.directions), question.more["mixed"]
         if key not in self._expected:
-            whole = replace(question, wants=run.wants) if question.kind != "second" else question
+            whole = question if twice else replace(question, wants=run.wants)
             self._expected[key] = whole, expect(self.exercise, whole, run=run)
         whole, found = self._expected[key]
         if found.gradients is None or whole.wants == question.wants:

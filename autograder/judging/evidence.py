@@ -121,6 +121,7 @@ class Evidence:
         self.questions = {q.id: q for q in questions}
         self.references = references or References(exercise)
         self._pairs: dict[str, Pair] = {}
+        self._chosen: dict[tuple[Any, ...], list[str]] = {}
 
     def pair(self, id: str) -> Pair:
         """The pair of one question that was answered."""
@@ -137,13 +138,14 @@ class Evidence:
 
         like  what a field of the question, or an entry of its ``more``, has to be; of several values (a tuple) one
         """
-        for id, question in self.questions.items():
-            asked = not kinds or question.kind in kinds
-            if asked and id in self.observation.answers and all(
-                question.more.get(name, getattr(question, name, None)) in (value if isinstance(value, tuple) else (value,))
-                for name, value in like.items()
-            ):  # fmt: skip
-                yield self.pair(id)
+        chosen = kinds, *like.items()
+        if chosen not in self._chosen:
+            asked = [q for q in self.questions.values() if not kinds or q.kind in kinds]
+            for name, value in like.items():
+                values = value if isinstance(value, tuple) else (value,)
+                asked = [q for q in asked if q.more.get(name, getattr(q, name, None)) in values]
+            self._chosen[chosen] = [q.id for q in asked if q.id in self.observation.answers]
+        return map(self.pair, self._chosen[chosen])
 
     @cached_property
     def plain(self) -> list[Pair]:

@@ -18,7 +18,6 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.plan import make_plan
 from autograder.contract.promises import PROMISES, Line, State, promise_of
 from autograder.contract.references import References
-from autograder.explaining.explanation import explained
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules import NOT_ASKED, Verdicts, in_order, judge
@@ -100,8 +99,8 @@ def verdict(
         report.findings = [_stopped(evidence, graded)]
         return report
     verdicts = judge(evidence)
-    findings = [explained(f, evidence) for f in verdicts.findings[:1]] + verdicts.findings[1:]
-    findings += [explained(f, evidence) for f in verdicts.advice]
+    findings = _explained(verdicts.findings[:1], evidence) + verdicts.findings[1:]
+    findings += _explained(verdicts.advice, evidence)
     findings = [with_inputs(f, evidence) for f in findings[:1]] + findings[1:]
     report.findings = [said(f, asked.exercise.sentences) for f in findings]
     report.passed = not verdicts.findings and not verdicts.unknown  # advice is none of them
@@ -115,6 +114,14 @@ def verdict(
         report.promises = tuple(replace(line, state="not reached") for line in report.promises)
     report.printed = str(observation.facts.get("printed", ""))
     return report
+
+
+def _explained(findings: list[Finding], evidence: Evidence) -> list[Finding]:
+    if not findings:  # a third of what there is to import
+        return []
+    from autograder.explaining.explanation import explained
+
+    return [explained(f, evidence) for f in findings]
 
 
 def _open(name: str, elements: Tensor) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import itertools
 import linecache
+import operator
 import os
-import random
 import signal
 import tempfile
 import threading
@@ -19,6 +20,7 @@ from typing import Any
 
 import torch
 
+from autograder.contract.differentiation import draws_kept
 from autograder.contract.ending import Interrupted
 from autograder.observation.observation import Failure
 from autograder.running.function_classes import OWN, TORCH, instead_of_backward
@@ -95,18 +97,15 @@ _STATE: tuple[tuple[str, Callable[[], Any], Callable[[Any], Any]], ...] = (
 @contextlib.contextmanager
 def _state_restored(seen: Contained) -> Iterator[None]:
     """Put the state back; notes what a submission had left changed."""
-    before = [read() for _, read, _ in _STATE]
-    drawn, drawn_by_python, directory = torch.get_rng_state(), random.getstate(), _directory()
+    before, directory = [read() for _, read, _ in _STATE], _directory()
     try:
-        yield
+        with draws_kept():
+            yield
     finally:
         for (what, read, put), value in zip(_STATE, before, strict=True):
             if read() != value:
                 put(value)
                 seen.changed.append(what)
-        # The probe itself draws no random numbers, so this only undoes what the learner's code drew.
-        torch.set_rng_state(drawn)
-        random.setstate(drawn_by_python)
         if directory and _directory() != directory:
             with contextlib.suppress(OSError):
                 os.chdir(directory)
@@ -135,7 +134,8 @@ def _restore_names(owner: Any, names: dict[str, Any]) -> list[str]:
     title = {"Tensor": "torch.Tensor", "Function": "torch.autograd.Function"}.get(title, title)
     changed = []
     current = vars(owner)
-    for name in [name for name, value in names.items() if current.get(name) is not value]:
+    others = map(operator.is_not, map(current.get, names), names.values())
+    for name in [*itertools.compress(names, others)]:
         now, value = current.get(name), names[name]
         if not callable(value) or isinstance(value, types.ModuleType):
             continue

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from autograder.running.watching import Watching, note_imaginary
 
@@ -55,28 +55,35 @@ class Results(Watching):
             return func(*given[0], **given[1])
 
         name = func.__name__.partition(".")[0]
-        self.takes(() if name in _AFFINE else tree_leaves((args, kwargs)), again)
+        self.takes(() if name in _AFFINE else _leaves((*args, *kwargs.values())), again)
         return super().run(func, args, kwargs)
 
     def takes(self, given: Iterable[Any], again: Callable[[Tensor], Any]) -> None:
         """What the next operation takes, as it is before that may write to it."""
         tensors, beside = [], []
-        with torch.utils._python_dispatch._disable_current_modes():
-            for each in given if len(self.runs) < _MOST else ():
-                if not isinstance(each, Tensor):
-                    beside.append(each)
-                elif 1 < each.numel() <= _LARGEST and not each.is_meta:
-                    tensors.append(_copy(each))  # places and masks too
-                else:
-                    beside.append(each.item() if has_numbers(each) else type(each))
+        for each in given if len(self.runs) < _MOST else ():
+            if not isinstance(each, Tensor):
+                beside.append(each)
+            elif 1 < each.numel() <= _LARGEST and not each.is_meta:
+                tensors.append(_copy(each))  # places and masks too
+            else:
+                beside.append(each.item() if has_numbers(each) else type(each))
         self._given = tuple(tensors), beside, again
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        with torch.utils._python_dispatch._disable_current_modes():
-            for each in tensors:
-                note_imaginary(self, each)
-                if has_numbers(each) and len(self.runs) < _MOST:
-                    self.runs.append(Run(operation, *self._given, _copy(each)))
+        for each in tensors:
+            note_imaginary(self, each)
+            if has_numbers(each) and len(self.runs) < _MOST:
+                self.runs.append(Run(operation, *self._given, _copy(each)))
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    """What an operation was given; tree_leaves takes as long as the operation."""
+    for each in values:
+        if isinstance(each, list | tuple):
+            yield from _leaves(each)
+        else:
+            yield each
 
 
 def has_numbers(value: Any) -> bool:
@@ -117,9 +124,10 @@ class _Array(numpy.ndarray):
         before = [*map(_as_tensor, plain)]
         made = call(*plain, **more)
         if isinstance(made, numpy.ndarray) and made.dtype in (numpy.float64, numpy.complex128):
-            result = torch.from_numpy(made)
-            self.results.takes(before, lambda point: torch.from_numpy(call(point.numpy())))
-            self.results.saw(ufunc, [result])
+            # No operation of torch runs here, in which the results would not see their own work.
+            with torch.utils._python_dispatch._disable_current_modes():
+                self.results.takes(before, lambda point: torch.from_numpy(call(point.numpy())))
+                self.results.saw(ufunc, [torch.from_numpy(made)])
         return _told(made, self.results) if isinstance(made, numpy.ndarray) else made
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from autograder.contract.differentiation import same_draws
 from autograder.contract.ending import errors_only
@@ -23,7 +24,7 @@ from autograder.observation.observation import (
     Observation,
     Question,
 )
-from autograder.observation.snapshot import Moment
+from autograder.observation.snapshot import Moment, moment
 from autograder.running.containment import contained, failure_from
 from autograder.running.function_classes import passes_inside, patched
 from autograder.running.nonfinite import Element, follow, to_be_followed
@@ -63,9 +64,8 @@ def probe(
 def _ask(ask: Asking) -> Answer:
     submission, question, answer, trace = ask.submission, ask.question, ask.answer, Trace()
     # Recording takes time, and shows among what is measured: only where a rule reads the trace.
-    meta = question.device == "meta"
-    watching = question.kind in ("run", "needs", "function") and not meta
-    holds = question.kind == "run" and question.variant in LOOKED_FOR_WRITES
+    meta, returned = question.device == "meta", None
+    watching = question.kind in ("run", "needs") and not meta
     with _own_numbers(question), contextlib.ExitStack() as watched:
         try:
             if meta:
@@ -73,8 +73,14 @@ def _ask(ask: Asking) -> Answer:
             if watching:
                 ends = last_returns(submission.several_returns)
                 answer.returned_at = watched.enter_context(ends)
-                recording = record(*submission.classes, keep=None, hold=holds, details=False)
-                trace = watched.enter_context(recording)
+                if question.variant in LOOKED_FOR_WRITES or not _can_be_heard(submission.target):
+                    recording = record(
+                        *submission.classes, keep=None, hold=question.kind == "run", details=False,
+                        recorder=submission.recorder,
+                    )  # fmt: skip
+                    trace = watched.enter_context(recording)
+                else:
+                    returned = watched.enter_context(_heard(submission.target))
             inner: list[str] = []
             if question.kind in ("run", "second", "needs", "structure"):
                 inner = watched.enter_context(passes_inside(submission.codes))
@@ -85,7 +91,9 @@ def _ask(ask: Asking) -> Answer:
         except BaseException as error:
             watched.close()
             stage = ask.stage
-            ended = not any(b.error for a in trace.applications for b in a.backwards)
+            ended = returned != [] and not any(
+                b.error for a in trace.applications for b in a.backwards
+            )
             if stage == "backward" and ended and watching:
                 stage = "engine"  # the learner's backward came to its end; torch refused what it returned
             answer.failure = failure_from(error, stage, submission.files)
@@ -93,7 +101,10 @@ def _ask(ask: Asking) -> Answer:
             plain = question.kind in ("run", "function") and not question.variant
             if plain and question.role in ("main", "batch"):
                 look_again(answer.failure, replace(ask, answer=Answer()).put, submission.files)
-    _read_trace(trace, question, answer)
+    if returned is None:
+        _read_trace(trace, question, answer)
+    elif (raw := _only(returned, question)) is not None:
+        answer.raw = tuple(v.detach() if isinstance(v, Tensor) else moment(v) for v in raw)
     if to_be_followed(question, answer):
         answer.data["arithmetic"] = _followed(ask)
     return answer
@@ -154,16 +165,20 @@ def flow(value: Any, question: Question, scenarios: dict[str, Any]) -> Flow:
 def _heard(value: Any) -> Iterator[list[tuple[Any, ...]]]:
     """What the backward of a class returns, each time that it is called inside the block."""
     returned: list[tuple[Any, ...]] = []
-    own = vars(value).get("backward") if isinstance(value, type) else None
+    own = value.backward if _can_be_heard(value) else None
 
     def backward(*given: Any) -> Any:
-        values = own.__func__(*given)  # type: ignore[union-attr]
+        values = own(*given)  # type: ignore[misc]
         returned.append(values if isinstance(values, tuple) else (values,))
         return values
 
-    heard = isinstance(own, staticmethod)
-    with patched([(value, "backward", staticmethod(backward))] if heard else []):
+    with patched([(value, "backward", staticmethod(backward))] if own else []):
         yield returned
+
+
+def _can_be_heard(value: Any) -> bool:
+    """Whether it is a class with a backward of its own, in the usual form."""
+    return isinstance(value, type) and isinstance(vars(value).get("backward"), staticmethod)
 
 
 def _only(returned: list[tuple[Any, ...]], question: Question) -> tuple[Any, ...] | None:

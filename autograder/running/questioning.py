@@ -12,7 +12,7 @@ from torch import Tensor
 
 from autograder.contract.differentiation import as_tuple, copied, gradients_of, second_order
 from autograder.contract.exercise import Sampler
-from autograder.observation.observation import Answer, Question
+from autograder.observation.observation import LOOKED_FOR_WRITES, Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
 from autograder.running import beside_backward
 from autograder.running.function_classes import (
@@ -85,13 +85,13 @@ def _plain(value: Any) -> Any:
 
 def _run(ask: Asking, q: Question, answer: Answer) -> None:
     """Forward and backward as a training step does it; looks whether anything was written to."""
-    args = fresh_arguments(q)
-    before = list(map(moment, args))
+    args, looked = fresh_arguments(q), q.variant in LOOKED_FOR_WRITES
+    before = [moment(a) for a in args if looked]
     outputs = ask.take(ask.submission(*args))
     if not ask.submission.classes:  # a custom op: of a class the trace tells
         answer.data["inputs_changed_in_forward"] = list(changed(before, args))
     upstream = fresh_upstream(q, outputs)
-    marks = list(map(moment, upstream))
+    marks = [moment(g) for g in upstream if looked]
     if upstream:
         answer.gradients = ask.gradients(args, outputs, upstream)
     answer.inputs_changed = tuple(changed(before, args))
@@ -190,7 +190,8 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
 
     classes = ask.submission.classes or tuple(functions())
     seen = look_inside(answer, args, classes, forward, backward)
-    answer.data["elsewhere"] = evaluated_elsewhere(ask.submission, fresh_arguments(q), seen)
+    if q.role == "main":
+        answer.data["elsewhere"] = evaluated_elsewhere(ask.submission, fresh_arguments(q), seen)
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:
@@ -227,7 +228,10 @@ def _refusal(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 def _gradcheck(ask: Asking, q: Question, answer: Answer) -> None:
-    """torch's own gradcheck, or gradgradcheck, on the arguments of the question (float64)."""
+    """torch's own gradcheck, or gradgradcheck, on the arguments of the question (float64).
+
+    gradcheck along random directions: the reference has judged each number. gradgradcheck may be the only judge.
+    """
     checker = torch.autograd.gradcheck if q.more["order"] == 1 else torch.autograd.gradgradcheck
     args = fresh_arguments(q)
     wanted = _wanting(args)
@@ -238,7 +242,7 @@ def _gradcheck(ask: Asking, q: Question, answer: Answer) -> None:
         return out if isinstance(out, Tensor) else tuple(out)
 
     ask.stage = "gradcheck"
-    checker(function, tuple(wanted.values()))
+    checker(function, tuple(wanted.values()), fast_mode=q.more["order"] == 1)
     answer.data["passed"] = True
 
 

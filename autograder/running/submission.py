@@ -21,7 +21,7 @@ from autograder.observation.snapshot import dense, is_unseen
 from autograder.observation.syntax import operator_of
 from autograder.running.containment import contained
 from autograder.running.function_classes import codes_of_methods, files_of
-from autograder.running.trace import record
+from autograder.running.trace import Recorder, record
 from autograder.running.watching import with_several_returns
 
 FUNCTION_CLASS, OTHER_CLASS, INSTANCE, OTHER = "function-class", "class", "instance", "other"
@@ -67,6 +67,7 @@ class Submission:
         self.target = value
         self.files = files_of(value)
         self.several_returns = with_several_returns(value)
+        self.recorder = Recorder()
 
     def __call__(self, *args: Any) -> Any:
         return self.target.apply(*args) if self.is_class else self.target(*args)

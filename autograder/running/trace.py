@@ -71,13 +71,17 @@ __all__ = [
 Steps = Generator[tuple[Application | Backward | None, Lineage | None], Any, None]
 
 
-class _Recorder:
-    """Wraps one set of classes and fills a Trace."""
+class Recorder:
+    """Wraps classes, each method once, and fills one Trace after the other."""
 
-    def __init__(self, trace: Trace, keep: int | None, hold: bool, details: bool, follow: bool):
+    def __init__(self) -> None:
+        self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
+        self._wrapped: dict[tuple[type, str, bool], tuple[Any, Any]] = {}
+
+    def fill(self, trace: Trace, keep: int | None, hold: bool, details: bool, follow: bool) -> None:
+        """What is recorded from now on, and how."""
         self.trace, self.keep, self.hold = trace, keep, hold
         self.details, self.follow = details, follow
-        self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
 
     def shot(self, value: Any) -> Any:
         return (snapshot if self.details else moment)(value, self.keep)
@@ -198,6 +202,24 @@ class _Recorder:
         if lineage is not None:
             call.cuts = lineage.finish(returned)
 
+    def patches(self, cls: Any) -> Iterator[tuple[type, str, Any]]:
+        """The methods of a class as they are recorded (``patched``); what somebody put in their place is wrapped anew."""
+        own_setup = cls.setup_context is not Function.setup_context
+        methods = [("forward", partial(self.forward, cls, own_setup), cls.forward)]
+        if own_setup:
+            methods.append(("setup_context", partial(self.setup_context, cls), cls.setup_context))
+        backward = partial(self.backward, cls)
+        for name, steps, user in (
+            *methods,
+            *((n, backward, user) for _, n, user in backwards_of([cls])),
+        ):
+            known, made = self._wrapped.get((cls, name, own_setup), (None, None))
+            if known is not user:
+                made = self.wrapped(user, steps)
+                made = staticmethod(same_parameters(user, made) if name == "forward" else made)
+                self._wrapped[cls, name, own_setup] = user, made
+            yield cls, name, made
+
     def wrapped(self, user: Callable[..., Any], steps: Callable[..., Steps]) -> Any:
         """A method of the learner's between these steps."""
 
@@ -245,7 +267,7 @@ def _unless_compiled(user: Callable[..., Any], recorded: Callable[..., Any]) -> 
 @contextlib.contextmanager
 def record(
     *classes: type, keep: int | None = 12, hold: bool = False, details: bool = True,
-    engine: bool = False,
+    engine: bool = False, recorder: Recorder | None = None,
 ) -> Iterator[Trace]:  # fmt: skip
     """Record every application of ``classes`` (default: every Function there is) in the block.
 
@@ -253,24 +275,14 @@ def record(
     hold    keep the saved tensors alive, so that writes to them in backward are seen
     details False: without the outputs and the saved tensors, which takes two thirds of the time
     engine  record what autograd's engine does too: order of nodes, gradients, leaves
+    recorder  one that has wrapped the classes already
     """
-    trace = Trace()
-    recorder = _Recorder(trace, keep, hold, details, engine)
+    trace, recorder = Trace(), recorder or Recorder()
+    recorder.fill(trace, keep, hold, details, engine)
     nothing: AbstractContextManager[Any] = contextlib.nullcontext()
-    patches: list[tuple[type, str, Any]] = []
-    cls: Any
-    for cls in dict.fromkeys(classes or functions()):
-        own_setup = cls.setup_context is not Function.setup_context
-        methods = [("forward", partial(recorder.forward, cls, own_setup), cls.forward)]
-        if own_setup:
-            setup = partial(recorder.setup_context, cls)
-            methods.append(("setup_context", setup, cls.setup_context))
-        backward = partial(recorder.backward, cls)
-        methods += [(name, backward, user) for _, name, user in backwards_of([cls])]
-        for name, steps, user in methods:
-            made = recorder.wrapped(user, steps)
-            made = same_parameters(user, made) if name == "forward" else made
-            patches.append((cls, name, staticmethod(made)))
+    patches = [
+        each for cls in dict.fromkeys(classes or functions()) for each in recorder.patches(cls)
+    ]
     watched = Engine(trace, recorder.shot, recorder.guarded).watched() if engine else nothing
     before = _compilations()
     try:

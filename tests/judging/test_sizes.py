@@ -1,11 +1,13 @@
 """More rows, counted work and lookups: what the rules memorised and too-slow rest on."""
 
 import sys
+from functools import partial
 
 import torch
 
 from autograder import evaluate
-from autograder.contract.drawing import TIMES, more_rows, rows_of
+from autograder.contract.drawing import TIMES, rows_of
+from autograder.contract.other_arguments import joined, more_rows
 from autograder.contract.plan import make_plan
 from autograder.exercises import all_exercises
 from autograder.judging.rules.sizes import lookups
@@ -29,18 +31,19 @@ def test_every_function_of_the_course_is_asked_once_with_more_rows():
 
 
 def test_rows_are_added_to_the_first_tensors_or_to_none():
-    def draws(*shapes):
-        return [tuple(torch.full(shape, float(i)) for shape in shapes) for i in range(TIMES)]
+    def more(shapes, reference):
+        draws = [tuple(torch.full(shape, float(i)) for shape in shapes) for i in range(TIMES)]
+        return more_rows(draws[0], partial(joined, draws), reference)
 
-    x, w = more_rows(draws((2, 3), (4, 3)), lambda x, w: x @ w.T)
+    x, w = more([(2, 3), (4, 3)], lambda x, w: x @ w.T)
     assert (x.shape, w.shape) == ((8, 3), (4, 3))
     assert x[:, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    a, b = more_rows(draws((2,), (2,)), torch.dot)
+    a, b = more([(2,), (2,)], torch.dot)
     assert (a.shape, b.shape) == ((8,), (8,))
-    a, b, w = more_rows(draws((2, 3), (2, 3), (3, 3)), lambda a, b, w: (a + b) @ w)
+    a, b, w = more([(2, 3), (2, 3), (3, 3)], lambda a, b, w: (a + b) @ w)
     assert (a.shape, b.shape, w.shape) == ((8, 3), (8, 3), (3, 3))
-    assert more_rows(draws((2, 2)), torch.linalg.inv) is None
-    assert more_rows(draws(()), torch.sin) is None
+    assert more([(2, 2)], torch.linalg.inv) is None
+    assert more([()], torch.sin) is None
 
 
 def test_work_counts_operations_and_the_learners_lines_and_leaves_the_tracer_alone():

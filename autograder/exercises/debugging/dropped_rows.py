@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Cause, Sampler
-from autograder.exercises.layers.dropout import judge_share, run_draws
+from autograder.exercises.layers.dropout import judge_share, run_many_draws
 
 
 def dropped_rows(x: Tensor, p: float, rows: Tensor | None = None) -> Tensor:
@@ -21,7 +21,7 @@ def dropped_rows(x: Tensor, p: float, rows: Tensor | None = None) -> Tensor:
 
 def draws(drop_rows: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
     """Dropout's experiment, which hands on whether it trains: it always does."""
-    return run_draws(lambda x, p, training: drop_rows(x, p), s)
+    return run_many_draws(lambda x, p, training: drop_rows(x, p), s)
 
 
 def judge_share_of_rows(data: dict[str, Any]) -> Cause | None:

@@ -198,6 +198,8 @@ def lookups(source: Source) -> list[Lookup]:
     # kernel[(len(rows),)](…) launches so many programs, and looks nothing up.
     launched = {id(n.func) for n in source.nodes if isinstance(n, ast.Call) and isinstance(getattr(n.func, "slice", None), ast.Tuple)}  # fmt: skip
     for node in source.nodes:
+        if not isinstance(node, _DECIDING):
+            continue
         sizes = _compared(node)
         at_size = id(node) not in launched and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and name_of(node.value) not in _ASKS and any(map(_asks_a_size, _indices(node)))  # fmt: skip
         table = isinstance(node, ast.Dict) and _is_table(node)
@@ -239,6 +241,7 @@ def _compared(node: ast.AST) -> set[Size]:
     return {v for v in plain if isinstance(v, int | tuple) and v not in ORDINARY}
 
 
+_DECIDING = (ast.Compare, ast.match_case, ast.Subscript, ast.Dict, ast.Call)
 _SAMENESS = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _SEVERAL = (dict, set, list, tuple)
 
