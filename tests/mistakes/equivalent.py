@@ -217,6 +217,9 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         ))
         for name in ("RoundSTE", "SignSTE")
     ),
+    Equivalent("SignSTE", "the sign of what is detached", "forward runs without a graph", (
+        "forward: return torch.sign(x.detach()) → return torch.sign(x)",
+    )),
     Equivalent("SignSTE", "a difference of two masks", "1 times grad_output is grad_output", (
         "backward: return 1.0 * grad_output → return grad_output",
     )),
