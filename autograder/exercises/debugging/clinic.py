@@ -201,11 +201,14 @@ _admit(
     budget_words="the weights: a number for each place of the last dimension",
 )
 
+# The sigmoid of −1000 is 0: nothing that was multiplied by it can be won back.
+_CLOSED = Case("a gate of −1000", fixed([[0.5, -2.0, -1000.0, 1000.0]]), role="special")
+
 _admit(
     "A gated linear unit: the first half of the last dimension times the sigmoid of the second.",
     "(x)",
     lambda x: torch.nn.functional.glu(x, -1),
-    _shapes(lambda s, *shape: (1.5 * s.normal(*shape[:-1], 2 * shape[-1]),), _far(second=False), least=1),
+    _shapes(lambda s, *shape: (1.5 * s.normal(*shape[:-1], 2 * shape[-1]),), _far(second=False), _CLOSED, least=1),
     (
         "Print what is saved at the end of forward, and again what backward unpacks. Are these the halves that are meant?",
         "chunk gives views: two names for one memory. Which line writes there after the tensors were handed to save_for_backward?",
