@@ -256,7 +256,8 @@ def _measured(evidence: dict[str, Any], headline: str) -> list[Row]:
         named["grad_output"] = str(evidence["upstream"])
     if "actual" in evidence:
         named["Yours"] = str(evidence["actual"])
-        named["Expected"] = str(evidence.get("expected", ""))
+        if "expected" in evidence:
+            named["Expected"] = str(evidence["expected"])
     rows: list[Row] = []
     not_started = evidence.get("not_started")
     if named or (evidence.get("case") and not not_started):

@@ -13,6 +13,7 @@ from autograder.explaining.causes.results import Reason, Result
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import nearly, off_by, single_inside
+from autograder.observation.observation import Question
 from autograder.running.value_flow import Value, ancestors
 
 # What people type by hand, and what it is a rounded version of.
@@ -85,7 +86,7 @@ def single(ev: Evidence, finding: Finding) -> Reason | None:
 
 def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     """The facts of the first float32 tensor of a run in float64, wherever it is made."""
-    return made_in(ev.flow(pair.question).values, "float32", ev.argument(0)) if ev.flow is not None else None  # fmt: skip
+    return made_in(ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip
 
 
 def _inexact(result: Result, off: float) -> Iterator[tuple[tuple[int, str], str, str]]:
@@ -105,6 +106,11 @@ def _inexact(result: Result, off: float) -> Iterator[tuple[tuple[int, str], str,
 # ---- the first operation that made a tensor of another dtype than the input has ------------------
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def _given(ev: Evidence, question: Question) -> str:
+    """The name of the first argument that is a tensor."""
+    return ev.argument(next((i for i, a in enumerate(question.args) if isinstance(a, Tensor)), 0))
 
 
 def made_in(values: Iterable[Value], dtype: str, x: str) -> dict[str, Any] | None:
@@ -128,7 +134,7 @@ def of_result(ev: Evidence, finding: Finding) -> Reason | None:
     output = finding.position is None
     place = ("output", int(finding.facts.get("place") or 0)) if output else ("gradient", finding.position or 0)  # fmt: skip
     end = ev.flow(finding.pair.question).results.get(place)
-    x = ev.argument(0) if output else "grad_output"
+    x = _given(ev, finding.pair.question) if output else "grad_output"
     made = made_in(ancestors(end), str(facts.get("mine")), x) if end is not None else None
     return None if made is None else Reason(finding.cause, made)
 
@@ -143,6 +149,6 @@ def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:
     given = [str(a.dtype)[6:] for a in question.args if isinstance(a, Tensor) and a.is_floating_point()]  # fmt: skip
     values = ev.flow(question).values
     for odd in _FLOATS if given else ():
-        if odd not in given and (facts := made_in(values, odd, ev.argument(0))) is not None:
+        if odd not in given and (facts := made_in(values, odd, _given(ev, question))) is not None:
             return Reason("stops/two-dtypes", facts | {"odd_dtype": odd, "wanted": given[0]})
     return None
