@@ -96,7 +96,7 @@ outcome("redraw")
 # * **second derivatives** right
 # * **special points**: p = 0, p = 1 and ±1000
 # * **memory**: a byte an element (a bool mask), or the state of the generator (5056 bytes); nothing when not training
-# * **shapes, strides, dtypes** as for every Function
+# * **shapes, strides, dtypes** as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and the right answer is not, yours is right)
 # * **nothing else is touched**: backward knows forward's mask; the seed is the caller's
 # * **your own work**: as for every Function
 
