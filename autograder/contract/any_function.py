@@ -269,7 +269,10 @@ def _gradcheck_accepts(reference: Callable[..., Any], args: tuple[Any, ...]) -> 
 def _names(submission: Any, reference: Callable[..., Any] | None) -> list[str]:
     """Names for the arguments, from forward (without ctx) or from the reference."""
     owner = getattr(submission, "__self__", submission)
-    functions: Sequence[Any] = (getattr(owner, "forward", None), reference, submission)
+    of_class = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+    # torch's apply takes *args; one of its own may have names.
+    applied = owner.apply if of_class else None
+    functions: Sequence[Any] = (applied, getattr(owner, "forward", None), reference, submission)
     for function in filter(None, functions):
         try:
             parameters = inspect.signature(function).parameters.values()

@@ -37,6 +37,8 @@ _ROUNDED = (
     1.5e-3  # of an output, as a few roundings in float16 leave; what scatters more is a quantiser
 )
 _FINE = 1e-7  # how far apart noise is looked for: many roundings, and no curvature
+_WALKED = 1e-4  # and farther than a step in float64 goes
+_ALIKE = 16.0  # how many times as large noise may seem from differences of another order
 
 
 class Slopes(NamedTuple):
@@ -52,12 +54,17 @@ class Slopes(NamedTuple):
     kink: Tensor
     noise: Tensor
 
-    def weighted(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """(slopes, errors), each (k,), of the outputs' sum with these weights (m,); an error may be inf."""
+    def weighted(self, weights: Tensor, share: float = 0.0) -> tuple[Tensor, Tensor]:
+        """(slopes, errors), each (k,), of the outputs' sum with these weights (m,); an error may be inf.
+
+        share  what the function rounds to, as a share of what it adds up, and a way along which it stands still
+               does not show
+        """
         near, far = self.near @ weights, self.far @ weights
         kink = (self.kink.abs() - _SAFETY * self.noise).clamp(min=0) @ weights.abs()
         noise = _SAFETY * ((self.noise * weights) ** 2).sum(1).sqrt()
-        errors = torch.nan_to_num((near - far).abs() + kink + noise, nan=math.inf)
+        rounding = _SAFETY * share * (self.near.abs() @ weights.abs())
+        errors = torch.nan_to_num((near - far).abs() + kink + noise + rounding, nan=math.inf)
         return near + (near - far) / 3, errors
 
     @property
@@ -97,6 +104,10 @@ def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -
     rows = beside(dict(_COARSE).get(dtype, _FINE))
     size = torch.maximum(rows[0].abs(), values(at).abs())
     noise, inside, still = _scatter(rows), dtype, (rows[1:] == rows[:-1]).any(0)
+    if dtype == torch.float64 and bool((found := _jumps(beside(_WALKED))).any()):
+        # A sum in float32 among numbers in float64 jumps now and then; a kink does so on one side alone.
+        found = torch.minimum(found, _jumps(beside(-_WALKED)))
+        noise = torch.where(found > _ALIKE * noise, found, noise)
     # What stands still over a short way, and follows over a longer one, is rounded inside.
     for _, apart in reversed(_COARSE if dtype == torch.float64 and bool(still.any()) else ()):
         rows = beside(apart)
@@ -118,13 +129,23 @@ def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -
 
 def _scatter(rows: Tensor) -> Tensor:
     """The standard deviation of what rounding adds to values at equal distances (8, m)."""
-    noise, table = torch.full_like(rows[0], math.inf), rows
-    for order in range(1, 7):
-        table = table[1:] - table[:-1]
-        if order >= 4:  # below, curvature shows
-            share = math.factorial(order) ** 2 / math.factorial(2 * order)
-            noise = torch.minimum(noise, (share * (table**2).mean(0)).sqrt())
-    return noise
+    return _by_order(rows).amin(0)
+
+
+def _by_order(rows: Tensor) -> Tensor:
+    """The same (3, m) from differences of the orders 4 to 6: below, curvature shows."""
+    found = []
+    for order in (4, 5, 6):
+        share = math.factorial(order) ** 2 / math.factorial(2 * order)
+        found.append((share * (rows.diff(order, dim=0) ** 2).mean(0)).sqrt())
+    return torch.stack(found)
+
+
+def _jumps(rows: Tensor) -> Tensor:
+    """What scatters over a longer way; 0 where it is a curve: its differences shrink from order to order."""
+    found = _by_order(rows)
+    scatters = found.isfinite().all(0) & (found.amax(0) < _ALIKE * found.amin(0))
+    return torch.where(scatters, found.amin(0), 0.0)
 
 
 def _through(at: Tensor) -> Tensor:
@@ -220,3 +241,23 @@ def unit_directions(n: int, most: int) -> Iterator[int]:
         return
     order = torch.randperm(n, generator=torch.Generator().manual_seed(n))
     yield from sorted(order[:most].tolist())
+
+
+def flat_of(tensor: Tensor) -> Tensor:
+    """The real numbers of a tensor in a row, float64: those of a complex one are its parts."""
+    plain = tensor.detach().resolve_conj()
+    plain = torch.view_as_real(plain) if plain.is_complex() else plain
+    return plain.reshape(-1).to(torch.float64)
+
+
+def unflat(flat: Tensor, like: Tensor) -> Tensor:
+    if like.is_complex():
+        return torch.view_as_complex(flat.reshape(*like.shape, 2).contiguous()).to(like.dtype)
+    return flat.reshape(like.shape).to(like.dtype)
+
+
+def errors_like(errors: Tensor, like: Tensor) -> Tensor:
+    """Errors of real numbers in the shape of a tensor: of a complex one the larger of both parts."""
+    return (
+        errors.reshape(*like.shape, 2).amax(-1) if like.is_complex() else errors.reshape(like.shape)
+    )

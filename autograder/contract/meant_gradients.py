@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import precision_of
+from autograder.contract.differences import flat_of, precision_of
 from autograder.contract.differentiation import Draws, as_tuple
-from autograder.contract.measured import Measured, Run, flat_of, is_differentiable
+from autograder.contract.measured import Measured, Run, is_differentiable
 
 STEPS, IDENTITY = "steps", "identity"
 _NODES = 33  # places on a line through the arguments

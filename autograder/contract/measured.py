@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,10 +12,14 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from autograder.contract.differences import (
+    Precision,
     Slopes,
     Stop,
+    errors_like,
+    flat_of,
     precision_of,
     slopes_at,
+    unflat,
     unit_directions,
 )
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of
@@ -44,13 +49,15 @@ class Measured:
     ):  # fmt: skip
         self.call, self.eps, self.stop, self.most = call, eps, stop, most
         self.dtype: torch.dtype | None = None
+        # What it rounds to along one argument, a factor of the others' slopes has too; at most float32's.
+        self.share = 0.0
         # Outputs and slopes, by the arguments and the one that was moved.
         self.known: dict[Any, list[tuple[Tensor, _Placed]]] = {}
+        self.precisions: dict[Any, Precision] = {}
 
     def __call__(self, *args: Any) -> Any:
         run = self.run(args)
-        leaves = [a if is_differentiable(a) else None for a in args]
-        made = _Slopes.apply(run, *leaves)
+        made = _Slopes.apply(run, *(a if is_differentiable(a) else None for a in args))
         return made[0] if run.single else made
 
     def run(self, args: tuple[Any, ...]) -> Run:
@@ -71,12 +78,20 @@ class Measured:
 
     def computes_in(self, args: Sequence[Any], position: int) -> torch.dtype:
         """The dtype that it rounds to inside, whatever dtype its outputs have."""
-        target = args[position]
+        target, key, draws = args[position], _key(position, args), Draws()
 
         def values(flat: Tensor) -> Tensor:
-            return _all_flat(self.moved(args, position, _unflat(flat, target)))
+            self._in_time()
+            draws.again()
+            return _all_flat(self.moved(args, position, unflat(flat, target)))
 
-        return precision_of(values, flat_of(target)).dtype
+        if key not in self.precisions:
+            self.precisions[key] = precision_of(values, flat_of(target))
+        return self.precisions[key].dtype
+
+    def _in_time(self) -> None:
+        if self.stop():
+            raise TimeoutError("nothing new is measured")
 
     @errors_only()
     def gradients(
@@ -103,6 +118,7 @@ class Measured:
 
         Measured on backward, which is right where this is asked: the slopes of its weighted sum.
         """
+        self._in_time()
         above = () if mixed else tuple(g for g in upstream if g is not None)
         leaves = (*(args[i] for i in wants), *above)
 
@@ -126,22 +142,27 @@ class Measured:
         one = torch.ones((), dtype=torch.float64)
         run.fill(one)
         values = list(run.gradients(range(len(leaves)), [one]))
+        self._in_time()
         for place, d in enumerate(directions if mixed else ()):
             if d is not None:
                 values[place] = values[place] + 6 * (leaves[place] * d).conj()
         return tuple(values), tuple(run.errors[place] for place in range(len(leaves)))
 
-    def slopes(self, values: Callable[[Tensor], Tensor], leaf: Tensor, made: Tensor) -> _Placed:
+    def slopes(
+        self, values: Callable[[Tensor], Tensor], leaf: Tensor, made: Tensor, key: Any
+    ) -> _Placed:
         """The slopes of a function of one tensor, given flat, that gives ``made``; nan where it stops."""
 
         def known(flat: Tensor) -> Tensor:
-            try:
-                return values(flat)
-            except Exception:  # beyond its domain: a probability above 1
-                return torch.full_like(made, math.nan)
+            with contextlib.suppress(Exception):  # beyond its domain: a probability above 1
+                if not self.stop():
+                    return values(flat)
+            return torch.full_like(made, math.nan)
 
         at = flat_of(leaf)
-        precision = precision_of(known, at, self.dtype)
+        precision = self.precisions.get(key) or precision_of(known, at, self.dtype)
+        self.precisions[key] = precision
+        self.share = max(self.share, min(precision.share, torch.finfo(torch.float32).eps))
         room = max(4, min(self.most, MOST_NUMBERS // max(1, len(precision.noise))))
         places = list(unit_directions(len(at), room))
         along = torch.zeros(len(places), len(at), dtype=torch.float64)
@@ -156,9 +177,9 @@ class _Placed:
     def __init__(self, slopes: Slopes, places: list[int], count: int):
         self.slopes, self.places, self.count = slopes, places, count
 
-    def weighted_into(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+    def weighted_into(self, weights: Tensor, share: float) -> tuple[Tensor, Tensor]:
         """(slopes, errors) of all n elements: 0 and inf for those that were not moved."""
-        slopes, errors = self.slopes.weighted(weights)
+        slopes, errors = self.slopes.weighted(weights, share)
         whole = torch.zeros(self.count, dtype=torch.float64)
         doubt = torch.full((self.count,), math.inf, dtype=torch.float64)
         whole[self.places], doubt[self.places] = slopes, errors
@@ -198,26 +219,31 @@ class Run:
             for o, g in zip(self.outputs, grads, strict=True)
             if is_differentiable(o)
         ]
-        return [self._gradient(position, _all_flat(given)) for position in wanted]
+        weights, placed = _all_flat(given), list(map(self._placed, wanted))
+        made = []
+        for position, slopes in zip(wanted, placed, strict=True):
+            slope, error = slopes.weighted_into(weights, self.measured.share)
+            self.errors[position] = errors_like(error, self.args[position])
+            made.append(unflat(slope, self.args[position]))
+        return made
 
-    def _gradient(self, position: int, weights: Tensor) -> Tensor:
+    def _placed(self, position: int) -> _Placed:
         target = self.args[position]
 
         def values(flat: Tensor) -> Tensor:
             self.draws.again()
-            return _all_flat(self.measured.moved(self.args, position, _unflat(flat, target)))
+            return _all_flat(self.measured.moved(self.args, position, unflat(flat, target)))
 
-        known = self.measured.known.setdefault((position, *map(_told_apart, self.args)), [])
+        key = _key(position, self.args)
+        known = self.measured.known.setdefault(key, [])
         now = _all_flat(
             self.outputs
         )  # another forward runs, perhaps, where another argument requires grad
         found = next((placed for made, placed in known if close(made, now)), None)
         if found is None:
-            found = self.measured.slopes(values, target, now)
+            found = self.measured.slopes(values, target, now, key)
             known.append((now, found))
-        slope, error = found.weighted_into(weights)
-        self.errors[position] = _errors_like(error, target)
-        return _unflat(slope, target)
+        return found
 
 
 class _Slopes(torch.autograd.Function):
@@ -232,37 +258,13 @@ class _Slopes(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        wanted = _needed(ctx)
+        wanted = [i for i, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
         found = dict(zip(wanted, ctx.run.gradients(wanted, grads), strict=True))
         return None, *map(found.get, range(len(ctx.run.args)))
 
 
-def _needed(ctx: Any) -> list[int]:
-    return [i for i, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
-
-
 def is_differentiable(value: Any) -> bool:
     return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
-
-
-def flat_of(tensor: Tensor) -> Tensor:
-    """The real numbers of a tensor in a row, float64: those of a complex one are its parts."""
-    plain = tensor.detach().resolve_conj()
-    plain = torch.view_as_real(plain) if plain.is_complex() else plain
-    return plain.reshape(-1).to(torch.float64)
-
-
-def _unflat(flat: Tensor, like: Tensor) -> Tensor:
-    if like.is_complex():
-        return torch.view_as_complex(flat.reshape(*like.shape, 2).contiguous()).to(like.dtype)
-    return flat.reshape(like.shape).to(like.dtype)
-
-
-def _errors_like(errors: Tensor, like: Tensor) -> Tensor:
-    """Errors of real numbers in the shape of a tensor: of a complex one the larger of both parts."""
-    return (
-        errors.reshape(*like.shape, 2).amax(-1) if like.is_complex() else errors.reshape(like.shape)
-    )
 
 
 def _all_flat(values: Sequence[Any]) -> Tensor:
@@ -276,6 +278,11 @@ def _told_apart(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.shape, value.dtype, value.detach().cpu().numpy().tobytes()
     return value if isinstance(value, bool | int | float | str | None) else id(value)
+
+
+def _key(position: int, args: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells one measurement from another: which argument is moved, and from where."""
+    return position, *map(_told_apart, args)
 
 
 def _leaf(value: Any) -> Any:

@@ -24,12 +24,14 @@ class Pair:
     Where forward draws at random, the question is that for what this answer drew.
 
     references  where the right answer comes from; None for a question that has no such thing
+    usual       the question about the same arguments whose upstream gradient is random: how large gradients are
     known       what is wrong with it, to the tolerance of a dtype, once somebody asked
     """
 
     question: Question
     answer: Answer
     references: References | None = None
+    usual: Question | None = None
     known: dict[torch.dtype, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +51,23 @@ class Pair:
             self.references.expect(self.question),
             self.references.exercise.strictness,
         )
-        return _allowing(found, self.answer, strictness) if strictness.as_given else found
+        return (
+            _allowing(found, self.answer, strictness, self._sizes())
+            if strictness.as_given
+            else found
+        )
+
+    def _sizes(self) -> dict[int, float]:
+        """How large the gradients that are wanted usually are: those of a sum may all be 0."""
+        if self.usual is None or self.references is None or not self.question.variant:
+            return {}
+        found = self.references.expect(self.usual).gradients or ()
+        places = dict(zip(self.usual.wants, found, strict=False))
+        return {
+            k: _largest(g)
+            for k, i in enumerate(self.question.wants)
+            if (g := places.get(i)) is not None
+        }
 
     @property
     def where(self) -> str:
@@ -128,9 +146,11 @@ class Evidence:
         if id not in self._pairs:
             question = self.questions[id]
             has_reference = question.kind not in ("refusal", "scenario", "gradcheck")
-            self._pairs[id] = Pair(
-                question, self.observation.answers[id], self.references if has_reference else None
-            )
+            usual = next(
+                (q for q in self.questions.values() if q.args is question.args and not q.variant and q.kind == question.kind == "run"), None
+            )  # fmt: skip
+            references = self.references if has_reference else None
+            self._pairs[id] = Pair(question, self.observation.answers[id], references, usual)
         return self._pairs[id]
 
     def pairs(self, *kinds: str, **like: Any) -> Iterator[Pair]:
@@ -161,25 +181,44 @@ class Evidence:
         return self.exercise.argument(position)
 
 
-def _allowing(expected: Expected, answer: Answer, strictness: Strictness) -> Expected:
-    """The right answer with the numbers of an answer in place of those that they may stand for."""
+def _allowing(
+    expected: Expected, answer: Answer, strictness: Strictness, sizes: dict[int, float]
+) -> Expected:
+    """The right answer with the numbers of an answer in place of those that they may stand for.
 
-    def nearest(given: Sequence[Any] | None, right: Sequence[Any], errors: Sequence[Any]) -> tuple[Any, ...]:  # fmt: skip
+    sizes  how large gradients usually are, by their place
+    """
+
+    def nearest(
+        given: Sequence[Any] | None,
+        right: Sequence[Any],
+        errors: Sequence[Any],
+        sizes: dict[int, float],
+    ) -> tuple[Any, ...]:
         given = given or ()
         return tuple(
-            _nearest(given[i] if i < len(given) else None, each, errors[i] if i < len(errors) else None, strictness)
+            _nearest(
+                given[i] if i < len(given) else None, each, errors[i] if i < len(errors) else None, strictness,
+                sizes.get(i, 0.0),
+            )
             for i, each in enumerate(right)
         )  # fmt: skip
 
-    found = replace(expected, outputs=nearest(answer.outputs, expected.outputs, ()))
+    found = replace(expected, outputs=nearest(answer.outputs, expected.outputs, (), {}))
     if expected.gradients is not None:
-        found.gradients = nearest(answer.gradients, expected.gradients, expected.errors)
+        found.gradients = nearest(answer.gradients, expected.gradients, expected.errors, sizes)
     if expected.second is not None:
-        found.second = nearest(answer.second, expected.second, expected.second_errors)
+        found.second = nearest(answer.second, expected.second, expected.second_errors, {})
     return found
 
 
-def _nearest(given: Any, right: Any, error: Tensor | None, strictness: Strictness) -> Any:
+def _largest(numbers: Tensor) -> float:
+    return float(real(numbers).abs().nan_to_num(posinf=0.0).max()) if numbers.numel() else 0.0
+
+
+def _nearest(
+    given: Any, right: Any, error: Tensor | None, strictness: Strictness, usual: float
+) -> Any:
     if not isinstance(right, Tensor) or not (right.is_floating_point() or right.is_complex()):
         return right
     if given is None and error is not None:
@@ -195,8 +234,7 @@ def _nearest(given: Any, right: Any, error: Tensor | None, strictness: Strictnes
         allowed = allowed + error
     if coarse is not None:
         relative, absolute = TOLERANCE[coarse]
-        largest = float(real(right).abs().nan_to_num(posinf=0.0).max()) if right.numel() else 0.0
-        allowed = allowed + relative * size + absolute * largest
+        allowed = allowed + relative * size + absolute * max(_largest(right), usual)
     exact = given.to(right.dtype)
     inside = (exact - right).abs() <= allowed
     if error is not None:  # nobody knows: a place that was not reached, or next to nan

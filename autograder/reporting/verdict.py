@@ -61,7 +61,7 @@ class Asked:
     @cached_property
     def rules(self) -> dict[str, str]:
         """The rules that have something to judge here: public names by key."""
-        return rules_asked(self.exercise, self.questions)
+        return rules_asked(self.exercise, self.questions, self.references)
 
     def report(self, graded: bool = False) -> Report:
         """An empty report on it."""
@@ -175,7 +175,7 @@ def wrong_kind(kind: Kind, exercise: Exercise) -> Finding | None:
     """A finding where the submission is not even the kind of thing that was asked for."""
     if kind.what == INSTANCE:
         cause = "kind/instance"
-    elif not exercise.is_function and kind.what == OWN_APPLY:
+    elif not exercise.is_function and kind.what == OWN_APPLY and not exercise.strictness.as_given:
         cause = "kind/own-apply"
     elif exercise.is_function and kind.what in (FUNCTION_CLASS, OWN_APPLY):
         cause = "kind/class-for-function"
@@ -189,10 +189,12 @@ def wrong_kind(kind: Kind, exercise: Exercise) -> Finding | None:
     return said(fault("not-a-function", cause, name=name, signature=signature, type=kind.type_name))
 
 
-def rules_asked(exercise: Exercise, questions: Sequence[Question]) -> dict[str, str]:
+def rules_asked(
+    exercise: Exercise, questions: Sequence[Question], references: References | None = None
+) -> dict[str, str]:
     """The rules that have something to judge in a plan (not NOT_ASKED): public names by key."""
     blank = Observation({q.id: Answer(data={"passed": True}) for q in questions}, {})
-    evidence = Evidence(exercise, list(questions), blank, Source())
+    evidence = Evidence(exercise, list(questions), blank, Source(), references)
     asked: dict[str, str] = {}
     for rule in in_order(evidence):
         try:

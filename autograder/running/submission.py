@@ -46,27 +46,34 @@ def kind_of(value: Any) -> Kind:
         what = INSTANCE
     elif isinstance(value, type):
         what = FUNCTION_CLASS if issubclass(value, Function) else OTHER_CLASS
-        if what == FUNCTION_CLASS and any(
-            "apply" in vars(c) for c in value.__mro__[: value.__mro__.index(Function)]
-        ):
+        if what == FUNCTION_CLASS and not _applied_by_torch(value):
             what = OWN_APPLY  # through it, torch's own way to forward and backward may not be taken
     else:
         what = OTHER
     return Kind(what, callable(value), type(value).__name__)
 
 
+def _applied_by_torch(value: Any) -> bool:
+    """Whether it is a Function class without an apply of its own."""
+    made = isinstance(value, type) and issubclass(value, Function)
+    return made and getattr(value.apply, "__func__", None) is Function.apply.__func__  # type: ignore[attr-defined]
+
+
 class Submission:
-    """A Function class, or a callable that applies one, made callable in one way."""
+    """A Function class, or a callable that applies one, made callable in one way.
+
+    A class with an apply of its own is such a callable: what it applies, and to what, is for it to say.
+    """
 
     def __init__(self, value: Any):
         self.value = value
-        self.is_class = isinstance(value, type) and issubclass(value, Function)
-        owner = getattr(value, "__self__", None)
-        if not self.is_class and isinstance(owner, type) and issubclass(owner, Function):
-            value, self.is_class = owner, True  # MySigmoid.apply says as much as MySigmoid
-        self.target = value
-        self.files = files_of(value)
-        self.several_returns = with_several_returns(value)
+        owner = value if isinstance(value, type) else getattr(value, "__self__", None)
+        of_class = isinstance(owner, type) and issubclass(owner, Function)
+        self.is_class = _applied_by_torch(owner)
+        written = owner if of_class else value  # MySigmoid.apply says as much as MySigmoid
+        self.target = written.apply if of_class and not self.is_class else written
+        self.files = files_of(written)
+        self.several_returns = with_several_returns(written)
         self.recorder = Recorder()
 
     def __call__(self, *args: Any) -> Any:

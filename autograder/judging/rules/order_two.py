@@ -33,7 +33,7 @@ def second_derivatives(ev: Evidence) -> Verdict:
     verdict: Verdict = None if pairs else NOT_ASKED
     for pair in pairs:
         if ev.exercise.strictness.as_given and pair.expected.second is None:
-            return Undecided("what they are compared with has none")
+            return Undecided("there is nothing that they can be compared with")
         if _declared_absent(ev, pair):
             return Undecided("backward says by once_differentiable that there are none")
         found = _must_refuse(pair) if ev.exercise.second_order == "refused" else _judged(ev, pair)
