@@ -125,6 +125,7 @@ class _Planner(OtherArguments):
         yield combination
         q = self.question("interleave", main[0], "interleave")
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
+        q.more["again"] = self.exercise.strictness.as_given
         yield q
         given = [at for at, one in enumerate(q.upstream) if one is not None]
         for at in given if len(given) > 1 else ():  # the others may come as None

@@ -183,7 +183,9 @@ def tensors_within(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str,
         yield path, value
     elif depth < 6:
         if isinstance(value, dict):
-            items = [(f"{path}[{k!r}]", v) for k, v in value.items()]
+            # A key that is no name, as that of a cache, says nothing to anybody.
+            keys = [f"[{k!r}]" if isinstance(k, int) or str(k).isidentifier() else "[…]" for k in value]  # fmt: skip
+            items = [(path + k, v) for k, v in zip(keys, value.values(), strict=True)]
         elif isinstance(value, list | tuple | set | frozenset):
             items = [(f"{path}[{i}]", v) for i, v in enumerate(value)]
         elif isinstance(value, types.FunctionType):

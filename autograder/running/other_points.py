@@ -43,7 +43,7 @@ def evaluated_elsewhere(forward: Forward, args: Sequence[Any], seen: Sequence[Ru
     if not ran:
         return False
     before = _runs(forward, args)
-    if _short_step([*before, *ran]):
+    if _short_step(before, ran):
         return True
     own = [a.detach() for a in args if has_numbers(a)]
     here = [*own, *(t for run in before for t in (run.result, *run.given))]
@@ -52,32 +52,37 @@ def evaluated_elsewhere(forward: Forward, args: Sequence[Any], seen: Sequence[Ru
     known = _sorted([*here, *(-each for each in here)])
     middles = [*here, *(run.result for run in seen)]
     middles += [-each for each in middles]
-    for points, results, run in _apart(ran):
+    for points, results, runs in _apart(ran):
         rows = _rows(points, results, known)
         if _on_a_line(points[rows], results[rows]):
             return True
-        if len(run.given) == 1 and _around(points[rows], results[rows], run, middles):
+        if len(runs[0].given) == 1 and _around(points[rows], results[rows], runs[0], middles):
             return True
     lengths = {length for each in own for length in each.shape}
     within = (family for run in ran for family in _within(run, sizes, lengths))
     return any(_on_a_line(p[rows], r[rows]) for p, r in within for rows in [_rows(p, r, known)])
 
 
-def _short_step(runs: Sequence[Run]) -> bool:
-    """Whether two points of one operation are a short step apart that is the same, or the same share, in all numbers."""
+def _short_step(before: Sequence[Run], ran: Sequence[Run]) -> bool:
+    """Whether two points of one operation are a short step apart that is the same, or the same share, in all numbers.
+
+    Not two of forward's alone: what iterates there comes nearer and nearer to a point.
+    """
     least, most = _STEPS
-    for points, _, _ in _apart(runs):
+    in_backward = set(map(id, ran))
+    for points, _, runs in _apart([*ran, *before]):
         rows = points[:_COPIES] if points.shape[1] >= _NUMBERS else points[:0]
+        mine = torch.tensor([id(run) in in_backward for run in runs[: len(rows)]], dtype=torch.bool)
         for steps in (rows[None] - rows[:, None], rows[None] / rows[:, None] - 1):
             low, high = steps.aminmax(dim=-1)
             alike = (low > least) & (high < most) & (high - low < _MIDDLE * high + _ROUNDING)
-            if bool(alike.any()):
+            if bool((alike & (mine | mine[:, None])).any()):
                 return True
     return False
 
 
-def _apart(seen: Sequence[Run]) -> Iterator[tuple[Tensor, Tensor, Run]]:
-    """(points, results), a row each, of every operation that ran several times, and one of its runs."""
+def _apart(seen: Sequence[Run]) -> Iterator[tuple[Tensor, Tensor, list[Run]]]:
+    """(points, results), a row each, of every operation that ran several times, and its runs."""
     found: dict[Any, list[Run]] = defaultdict(list)
     for run in seen:
         shapes = *(each.shape for each in run.given), run.result.shape
@@ -85,7 +90,7 @@ def _apart(seen: Sequence[Run]) -> Iterator[tuple[Tensor, Tensor, Run]]:
     for runs in found.values():
         if len(runs) > 1:
             points = [torch.cat([g.flatten() for g in run.given]) for run in runs]
-            yield torch.stack(points), torch.stack([run.result.flatten() for run in runs]), runs[0]
+            yield torch.stack(points), torch.stack([run.result.flatten() for run in runs]), runs
 
 
 def _within(

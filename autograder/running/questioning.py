@@ -10,7 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import as_tuple, copied, gradients_of, second_order
+from autograder.contract.differentiation import (
+    Draws,
+    as_tuple,
+    copied,
+    gradients_of,
+    second_order,
+)
 from autograder.contract.exercise import Sampler
 from autograder.observation.observation import LOOKED_FOR_WRITES, Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
@@ -62,12 +68,14 @@ class Asking:
         return args, self.take(self.submission(*args))
 
     def gradients(
-        self, args: Sequence[Any], outputs: Sequence[Any], upstream: Sequence[Any] | None = None
-    ) -> Gradients:
-        """Copies of the gradients, with the upstream gradients of the question or others."""
+        self, args: Sequence[Any], outputs: Sequence[Any], upstream: Sequence[Any] | None = None,
+        keep: bool = False,
+    ) -> Gradients:  # fmt: skip
+        """Copies of the gradients, with the upstream gradients of the question or others; ``keep``: the graph too."""
         self.stage = "backward"
         given = fresh_upstream(self.question, outputs) if upstream is None else upstream
-        return tuple(map(copied, gradients_of(outputs, given, list(_wanting(args).values()))))
+        leaves = list(_wanting(args).values())
+        return tuple(map(copied, gradients_of(outputs, given, leaves, retain_graph=keep)))
 
 
 def _wanting(args: Sequence[Any]) -> dict[int, Tensor]:
@@ -153,7 +161,7 @@ def _needs(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
-    """Several forwards, then two backwards: nothing may be shared between the calls."""
+    """Several forwards, then two backwards: nothing may be shared between the calls, or between two passes of one."""
     other = fresh_arguments(q, q.more["args"])
     mine, outputs = ask.forward()
     held = list(map(moment, outputs))
@@ -163,8 +171,13 @@ def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
             _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
     answer.data["other_outputs"] = list(map(_plain, other_outputs))
     answer.data["overwritten"] = changed(held, outputs)
-    answer.gradients = ask.gradients(mine, outputs)
+    again, draws = bool(q.more.get("again")), Draws()
+    answer.gradients = ask.gradients(mine, outputs, keep=again)
     answer.data["other"] = list(ask.gradients(other, other_outputs))
+    if again:
+        draws.again()
+        with suppress(Exception):  # who frees what forward kept says no to a second pass
+            answer.data["again"] = list(ask.gradients(mine, outputs))
 
 
 def _mutate(ask: Asking, q: Question, answer: Answer) -> None:

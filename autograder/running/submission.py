@@ -70,7 +70,7 @@ class Submission:
         owner = value if isinstance(value, type) else getattr(value, "__self__", None)
         of_class = isinstance(owner, type) and issubclass(owner, Function)
         self.is_class = _applied_by_torch(owner)
-        written = owner if of_class else value  # MySigmoid.apply says as much as MySigmoid
+        written: Any = owner if of_class else value  # MySigmoid.apply says as much as MySigmoid
         self.target = written.apply if of_class and not self.is_class else written
         self.files = files_of(written)
         self.several_returns = with_several_returns(written)

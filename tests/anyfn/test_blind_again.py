@@ -99,3 +99,65 @@ def test_after_the_time_is_over_no_slope_is_measured(monkeypatch):
         assert (report.outcome, report.passed) == ("incomplete", False)
         late = sum(at > seconds for at in calls)
         assert late <= 3, (seconds, late)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_second_pass_through_the_same_graph_gives_the_same(leaves):
+    def backward(ctx, g):
+        x, scale = (t if leaves else t.detach() for t in ctx.saved_tensors)
+        with torch.enable_grad():
+            x, scale = x.detach().requires_grad_(), scale.requires_grad_()
+            (x * scale).backward(g)
+        return x.grad, scale.grad
+
+    scaled = op("Scaled", lambda ctx, x, s: keep(ctx, x * s, x, s.detach()), backward)
+    report = evaluate(scaled, inputs=(normal(3), normal(3, seed=1)), seed=1, seconds=None)
+    errors = [f.cause for f in report.findings if f.severity == "error"]
+    assert errors == ["context/again"][: int(leaves)], str(report)
+
+
+def test_who_frees_what_forward_kept_is_asked_for_one_pass():
+    def backward(ctx, g):
+        x, ctx.x = ctx.x, None
+        return 2 * g * x
+
+    made = op("Square", lambda ctx, x: (setattr(ctx, "x", x), x * x)[1], backward)
+    report = evaluate(made, inputs=(normal(3),), seed=1, seconds=None)
+    assert not [f for f in report.findings if f.severity == "error"], str(report)
+
+
+@pytest.mark.parametrize("quotient", [False, True])
+def test_a_forward_that_comes_nearer_and_nearer_is_no_difference_quotient(quotient):
+    """The root of y³ + y = x by bisection."""
+
+    def cube(y):
+        return y**3 + y
+
+    def forward(ctx, x):
+        low, high = torch.full_like(x, -4.0), torch.full_like(x, 4.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = cube(middle) < x
+            low, high = torch.where(below, middle, low), torch.where(below, high, middle)
+        return keep(ctx, low, low)
+
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        if quotient:
+            return g / ((cube(y + 1e-5) - cube(y - 1e-5)) / 2e-5)
+        return g / (3 * y**2 + 1)
+
+    report = evaluate(op("Root", forward, backward), inputs=(normal(4),), seed=1, seconds=None)
+    said = [f.rule for f in report.findings]
+    assert ("finite-differences" in said) == quotient, str(report)
+
+
+def test_a_key_that_is_no_name_is_left_out():
+    def forward(ctx, x):
+        ctx.cache = {("cube", b"\x80\x04\x95"): x * x}
+        return x**3
+
+    cube = op("Cube", forward, lambda ctx, g: 3 * g * ctx.cache[("cube", b"\x80\x04\x95")])
+    report = evaluate(cube, inputs=(normal(3),), seed=1, seconds=None)
+    assert "x80" not in str(report), str(report)
+    assert "ctx.cache[…]" in str(report), str(report)

@@ -51,12 +51,20 @@ def allowed_bytes(ev: Evidence, pair: Pair) -> int:
 
 @rule("shared-state", needs=RIGHT, of=to("interleave"))
 def keeps_calls_apart(ev: Evidence, pair: Pair) -> Verdict:
-    """Two calls do not disturb each other."""
+    """Two calls do not disturb each other, and neither do two passes through the graph of one."""
     if pair.answer.data.get("overwritten"):
         return fault("shared-state", "context/overwritten", pair)
-    if pair.answer.failure is None and pair.all_agree and _second_call(ev, pair).all_agree:
+    if (
+        pair.answer.failure is not None
+        or not pair.all_agree
+        or not _second_call(ev, pair).all_agree
+    ):
+        return fault("shared-state", "context/shared", pair)
+    again = pair.answer.data.get("again")
+    if again is None:
         return None
-    return fault("shared-state", "context/shared", pair)
+    second = Pair(pair.question, Answer(pair.answer.outputs, gradients=tuple(again)), ev.references)
+    return None if second.all_agree else fault("shared-state", "context/again", pair)
 
 
 def _second_call(ev: Evidence, pair: Pair) -> Pair:
