@@ -253,6 +253,7 @@ class OwnGradient(Measured):
     ):  # fmt: skip
         super().__init__(own.call, own.eps, own.stop)
         self.right, self.linear, self.measured, self.known = values, linear, measured, own.known
+        self.share, self.precisions = own.share, own.precisions
 
     def run(self, args: tuple[Any, ...]) -> Run:
         return _OwnRun(self, args)
