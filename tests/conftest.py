@@ -22,7 +22,7 @@ NUMBERS = itertools.count()
 DAY = os.environ.setdefault("TEST_DAY", str(datetime.date.today().toordinal()))
 
 # The whole suite takes a part of the gallery a day; whoever names tests, and the report card, all.
-PARTS = 8
+PARTS = 12
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +34,7 @@ def pytest_collection_finish() -> None:
     """What was imported stays: Python's collector need not look at half a million objects again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
 
 
 def of_today(every: Sequence[T], parts: int = PARTS) -> Sequence[T]:

@@ -7,9 +7,10 @@ references to their storages.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -81,7 +82,7 @@ def look_inside(
     Operations of backward are noted and counted only while the learner's own backward runs.
     """
     calls = _Calls()
-    with Storages(calls) as storages, calls:
+    with _young(), Storages(calls) as storages, calls:
         outputs = forward()
     answer.forward_ops = tuple(
         dict.fromkeys([*calls.names, *map(_operation_name, storages.operations)])
@@ -100,6 +101,18 @@ def look_inside(
     return ran.runs
 
 
+@contextlib.contextmanager
+def _young() -> Iterator[None]:
+    """What is made in the block stays young for Python's collector: to look at everything there is takes 0.1 s."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def kept_of_many(
     classes: Iterable[type], call: Callable[..., Any], few: Sequence[Any], many: Sequence[Any]
 ) -> tuple[Kept, ...]:
@@ -110,7 +123,7 @@ def kept_of_many(
     beside: list[dict[str, int]] = []
     for args in (few, many):
         call(*(a.detach() * 0.9 if _is_float(a) else a for a in args))
-        with Storages() as storages:
+        with _young(), Storages() as storages:
             output, more = growth(classes, functools.partial(call, *args))
         outputs = as_tuple(output)
         beside.append({"hidden": more})
@@ -165,13 +178,10 @@ def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list
     kept = kept_by_nodes(args, outputs)
     known = {storage_of(t)[0] for t in (*args, *outputs) if isinstance(t, Tensor)}
     known |= {each.storage for each in kept}
-    for young in (
-        1,
-        2,
-    ):  # garbage in cycles is not kept for backward; all of it takes 0.1 s to find
-        if left := storages.left(known):
-            gc.collect(young)
     left = storages.left(known)
+    if left:
+        gc.collect(1)  # garbage in cycles is not kept for backward: look again before saying so
+        left = storages.left(known)
     for made in left:
         dtype = str(made.dtype).removeprefix("torch.")
         kept.append(Kept("hidden", "intermediate", made.shape, dtype, made.size, made.storage))

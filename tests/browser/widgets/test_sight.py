@@ -6,6 +6,7 @@ from torch.autograd import Function
 
 from tests.browser.widgets.sight import MARGINS, OUTPUT_WIDTHS, TALLEST, faults
 from tests.browser.widgets.test_steps_player import SwishTwice
+from tests.conftest import of_today
 from tests.widgets.functions import Largest, MySigmoid, Scaled
 from tests.widgets.test_attention_map import InTiles
 from widgets.attention import attention_map
@@ -119,7 +120,7 @@ def test_nothing_of_a_ledger_is_cut_broken_or_out_of_its_theme(browser, name, sc
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("screen", OUTPUT_WIDTHS)
-@pytest.mark.parametrize("name", WIDGETS)
+@pytest.mark.parametrize("name", of_today(list(WIDGETS), 2))
 def test_nothing_is_cut_broken_or_out_of_its_theme(play, name, screen, theme):
     page = opened(play, WIDGETS[name](), theme, screen)
     if name == "attention_map in tiles":

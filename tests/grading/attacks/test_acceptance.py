@@ -17,6 +17,7 @@ from autograder.grading.database import open_gradebook
 from autograder.grading.records import Records
 from autograder.grading.scores import Score, read_scores
 from autograder.grading.waiting import note_for_person
+from tests.conftest import of_today
 from tests.grading.batches import LESSON, hand_in, make_course, notebook, using
 from tests.grading.walls import needs_walls
 
@@ -87,7 +88,7 @@ def in_its_output(course: Any, path: Path) -> None:
 WAYS = (in_the_notebook, beside_the_notebook, by_its_code, in_its_output)
 
 
-@pytest.mark.parametrize("forge", WAYS, ids=lambda forge: forge.__name__)
+@pytest.mark.parametrize("forge", of_today(WAYS, 2), ids=lambda forge: forge.__name__)
 def test_a_forged_acceptance_gains_nothing(
     forge: Callable[[Any, Path], None], tmp_path: Path
 ) -> None:

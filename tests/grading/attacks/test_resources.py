@@ -12,6 +12,7 @@ import pytest
 from autograder.grading import marking
 from autograder.grading.box import Box
 from autograder.grading.box import box as box_module
+from tests.conftest import of_today
 from tests.grading.attacks.boxes import run_relaxed, throw_away
 from tests.grading.attacks.confinement import cell
 from tests.grading.attacks.crashes import CRASHES, Crash
@@ -77,7 +78,7 @@ def processes_in(box: Box) -> int:
     return len(inside)
 
 
-@pytest.mark.parametrize("excess", EXCESSES, ids=named)
+@pytest.mark.parametrize("excess", of_today(EXCESSES, 2), ids=named)
 def test_nobody_takes_more_than_there_is(excess: Excess):
     undisturbed()
     quiet = processes_in(the_box())
@@ -106,7 +107,7 @@ def test_what_is_said_is_cut(name: str, source: str, size: int):
     assert_neighbour_unharmed()
 
 
-@pytest.mark.parametrize("crash", CRASHES, ids=named)
+@pytest.mark.parametrize("crash", of_today(CRASHES, 2), ids=named)
 def test_a_crash_costs_its_own_exercise_only(crash: Crash, tmp_path: Path):
     """One process for everything loses everything; here the others are asked again without it.
 
