@@ -1,8 +1,11 @@
 """Numbers that have a name, one element that decides for all, and the arithmetic of what has no value."""
 
 import pytest
+from torch.autograd import Function
 
 from autograder import evaluate
+from autograder.explaining.causes.numbers import origin
+from autograder.observation.source import Source, Span
 from tests.explaining.tiny import CUBE, RELU, told
 from tests.mistakes.gallery import load
 
@@ -100,3 +103,25 @@ def test_what_has_no_value_is_said_as_it_happened(term, said, unsaid):
     assert finding.cause == "value/odd", finding
     assert said in finding.message
     assert unsaid not in finding.message + finding.hint
+
+
+class Handed(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.one = 2.0
+        ctx.other = ctx.one
+        ctx.one = ctx.other
+        ctx.one = ctx.one
+        return x * ctx.one
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.one
+
+
+def test_a_number_that_is_handed_round_is_followed_to_where_it_was_made():
+    source = Source.of(Handed)
+    at = source.methods["backward"].body[0].value
+    span = Span(__file__, at.lineno, at.end_lineno, at.col_offset, at.end_col_offset)
+    (place, left_out) = origin(source, "ctx.one", span, ())
+    assert (place[1], left_out) == ("ctx.one = 2.0", False)

@@ -144,6 +144,8 @@ def origin(source: Source, name: str, at: Span, calls: Sequence[Span]) -> tuple[
     else:
         nodes = [n for n in ast.walk(function) if getattr(n, "lineno", at.line) < at.line]
     sets = [n for n in nodes if isinstance(n, ast.Assign) and any(name == ast.unparse(t) for t in _targets(n))]  # fmt: skip
+    if "." in name and function.name in SAVING:  # what stands below is not set yet
+        sets = [n for n in sets if source.line_of(n)[0] < at.line]
     names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
     if sets:
         value, there = sets[-1].value, replace(at, line=source.line_of(sets[-1])[0] if "." in name else sets[-1].lineno)  # fmt: skip
