@@ -61,9 +61,8 @@ class Watch:
     @property
     def left(self) -> str:
         """What is left that Python's collector does not free: "itself", or the "memory" alone; "" for nothing."""
-        for young in (1, 2):  # all generations take 0.1 s: only where something is left
-            if self._alive():
-                gc.collect(young)
+        if self._alive():
+            gc.collect(1)  # it is young: to look at everything there is takes 0.1 s and more
         alive = self._alive()
         itself = any(tensor() is not None for _, tensor in alive)
         return "itself" if itself else "memory" if alive else ""
