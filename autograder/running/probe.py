@@ -27,13 +27,14 @@ from autograder.observation.observation import (
 from autograder.observation.snapshot import Moment, moment
 from autograder.running.containment import contained, failure_from
 from autograder.running.function_classes import passes_inside, patched
+from autograder.running.meta_tensors import QuickMeta
 from autograder.running.nonfinite import Element, follow, to_be_followed
 from autograder.running.operands import look_again
 from autograder.running.questioning import Asking
 from autograder.running.submission import Submission
 from autograder.running.trace import Trace, record
 from autograder.running.value_flow import Flow, Looking, flow_of
-from autograder.running.watching import QuickMeta, last_returns
+from autograder.running.watching import last_returns
 
 
 def probe(

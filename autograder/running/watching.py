@@ -161,43 +161,6 @@ class Storages(Watching):
         return sum(made.size for made in self.left({storage_of(t)[0] for t in without}))
 
 
-_MOST = 10_000  # operations with their arguments that are remembered
-_known: dict[Any, tuple[Any, ...]] = {}
-
-
-class QuickMeta(PlainMode):
-    """Operations on meta tensors that ran before take microseconds.
-
-    A meta tensor has a shape and no data: running on it shows which tensors a Function makes on a fixed
-    device. Many of torch's meta kernels are written in Python and take a hundred times as long as the
-    operation itself on a small tensor. What they give depends on the kinds and shapes of what they are
-    given alone, so it is remembered; errors, and results that share memory with an argument, are not.
-    """
-
-    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        # By identity: an operation is hashed in Python, which takes as long as the answer.
-        key = (id(func), torch.get_default_dtype(), _kind(args), _kind(kwargs))
-        if (known := _known.get(key)) is not None:
-            shape, stride, dtype = known
-            return torch.empty_strided(shape, stride, dtype=dtype, device="meta")
-        result = func(*args, **kwargs)
-        new = all(each.alias_info is None for each in func._schema.returns)
-        if isinstance(result, Tensor) and result.is_meta and new and len(_known) < _MOST:
-            _known[key] = result.shape, result.stride(), result.dtype
-        return result
-
-
-def _kind(value: Any) -> Any:
-    """What a result may depend on: of a tensor all but its numbers, of anything else what it is."""
-    if isinstance(value, Tensor):
-        return value.shape, value.stride(), value.dtype, value.device
-    if isinstance(value, list | tuple):
-        return tuple(map(_kind, value))
-    if isinstance(value, dict):
-        return tuple((name, _kind(each)) for name, each in value.items())
-    return type(value), value
-
-
 # ---- Python's own lines ----------------------------------------------------------------------
 @contextlib.contextmanager
 def _traced(

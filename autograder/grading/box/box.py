@@ -205,7 +205,7 @@ class Box:
         at = steps[0] if steps else 0
         left = self.limits.answers
         try:
-            kind, data = frames.receive(ours, 1 << 16, time.monotonic() + _GRACE)
+            kind, data = frames.receive(ours, 1 << 16, time.monotonic() + _START)
             if kind != frames.READY:
                 raise CannotStart(f"a wall could not be put up: {data.decode(errors='replace')}")
             for message in job.as_messages(left_out):

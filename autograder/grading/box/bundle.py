@@ -6,6 +6,7 @@ References, cases, hints and rules stay outside. Of an exercise only its experim
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import shutil
@@ -43,8 +44,13 @@ def make_bundle(folder: Path) -> Path:
     for name in TAKEN:
         for file in [PACKAGE / name] if name.endswith(".py") else (PACKAGE / name).rglob("*.py"):
             target = folder / "autograder" / file.relative_to(PACKAGE)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
+            compiled = importlib.util.cache_from_source(target)
+            Path(compiled).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(
+                file, target
+            )  # with its time, so that what Python compiled of it is good here
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copy2(importlib.util.cache_from_source(file), compiled)
     for place in (folder / "autograder").rglob("*/"):
         (place / "__init__.py").touch()
     for package in ("autograder", "widgets"):
