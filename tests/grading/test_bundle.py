@@ -7,6 +7,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def everything(made: Path) -> bytes:
 def test_the_modules_that_know_are_not_there(made: Path) -> None:
     names = {".".join(p.relative_to(made).with_suffix("").parts) for p in made.rglob("*.py")}
     assert "autograder.running.probe" in names
-    contract = {path.name for path in (made / "autograder/contract").iterdir()}
+    contract = {path.name for path in (made / "autograder/contract").glob("*.py")}
     assert contract == {
         "__init__.py",
         "differentiation.py",
@@ -38,7 +39,9 @@ def test_the_modules_that_know_are_not_there(made: Path) -> None:
     }
     rooms = {path.name for path in (made / "autograder").iterdir() if path.is_dir()}
     assert rooms == {"contract", "grading", "observation", "running"}
-    assert {p.suffix for p in made.rglob("*") if p.is_file()} <= {".py", ".pickle", ".bin"}
+    assert {p.suffix for p in made.rglob("*") if p.is_file()} <= {".py", ".pyc", ".pickle", ".bin"}
+    for compiled in made.rglob("*.pyc"):
+        assert Path(source_from_cache(compiled)).exists()
 
 
 def test_no_known_mistake_is_there(made: Path) -> None:

@@ -52,7 +52,8 @@ def make_bundle(folder: Path) -> Path:
             with contextlib.suppress(FileNotFoundError):
                 shutil.copy2(importlib.util.cache_from_source(file), compiled)
     for place in (folder / "autograder").rglob("*/"):
-        (place / "__init__.py").touch()
+        if place.name != "__pycache__":
+            (place / "__init__.py").touch()
     for package in ("autograder", "widgets"):
         (folder / package).mkdir(exist_ok=True)
         (folder / package / "__init__.py").write_text(_INERT)
