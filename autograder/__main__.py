@@ -44,10 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _command(given: list[str]) -> int:
     try:
-        if given[:1] == ["grade"] and not any(word.startswith("--sch") for word in given):
-            from autograder.grading.processes import prepare
-
-            prepare()  # its workers import for seconds, and so do we
         options = _parser(given).parse_args(given)
         return int(_run(options))
     except BrokenPipeError:

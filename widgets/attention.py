@@ -51,19 +51,6 @@ def attention_map(
         ValueError: for shapes that do not fit together or are too large, or for a mask that is not
             boolean.
     """
-    return Explorer(exploration_of_attention(q, k, v, mask, grad_output, tokens, by))
-
-
-def exploration_of_attention(
-    q: Tensor | None = None,
-    k: Tensor | None = None,
-    v: Tensor | None = None,
-    mask: Tensor | None = None,
-    grad_output: Tensor | None = None,
-    tokens: Sequence[str] | None = None,
-    by: Any = None,
-) -> Exploration:
-    """One sweep for each mask; its frames are queries."""
     if q is None and k is None and v is None:
         generator = torch.Generator().manual_seed(7)
         q, k, v = (torch.randn(6, 4, generator=generator) for _ in range(3))
@@ -81,7 +68,7 @@ def exploration_of_attention(
     if by is None:
         sweeps = [_sweep(head, rows, columns) for head in right]
         title = "Attention weights and their gradients, one head"
-        return Exploration(title, "Mask", "Query", tuple(sweeps))
+        return Explorer(Exploration(title, "Mask", "Query", tuple(sweeps)))
     own = OwnAttention(by)
     sweeps = []
     for head in right:
@@ -94,7 +81,7 @@ def exploration_of_attention(
             if own.in_tiles:
                 sweeps.append(sweep_of_tiles(own, head, q, k, v, (rows, columns)))
     title = f"Attention weights and their gradients, one head, by your `{own.name}`"
-    return Exploration(title, "Mask", "Place", tuple(sweeps))
+    return Explorer(Exploration(title, "Mask", "Place", tuple(sweeps)))
 
 
 def _refuse_what_does_not_fit(

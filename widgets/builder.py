@@ -70,13 +70,9 @@ def function_builder(*functions: Any) -> Explorer:
         ValueError: for a name that is none of the course's.
         TypeError: for something that cannot be called.
     """
-    return Explorer(exploration_of(functions or tuple(FUNCTIONS)))
-
-
-def exploration_of(functions: Sequence[Any]) -> Exploration:
-    """One sweep for each function."""
-    sweeps = tuple(_sweep(_known(one)) for one in functions)
-    return Exploration("A function and its gradient, place by place", "Function", "x", sweeps)
+    sweeps = tuple(_sweep(_known(one)) for one in functions or FUNCTIONS)
+    title = "A function and its gradient, place by place"
+    return Explorer(Exploration(title, "Function", "x", sweeps))
 
 
 def run_at(function: Any, x: float) -> Run:

@@ -51,13 +51,6 @@ def jacobian_map(functions: Mapping[str, One] | None = None, x: Tensor | None = 
     Raises:
         ValueError: for an x of another shape, or no functions.
     """
-    return Explorer(exploration_of_jacobians(functions, x))
-
-
-def exploration_of_jacobians(
-    functions: Mapping[str, One] | None = None, x: Tensor | None = None
-) -> Exploration:
-    """One sweep for each point; its frames are entries, row by row."""
     chosen = TORCHS if functions is None else functions
     if not chosen:
         raise refusal("jacobian_map needs at least one function of x.")
@@ -69,9 +62,8 @@ def exploration_of_jacobians(
     sweeps = tuple(
         _sweep(name, point.detach().double().cpu(), chosen) for name, point in points.items()
     )
-    return Exploration(
-        "Jacobians side by side: which input reaches which output?", "x", "Entry", sweeps
-    )
+    title = "Jacobians side by side: which input reaches which output?"
+    return Explorer(Exploration(title, "x", "Entry", sweeps))
 
 
 def jacobian(name: str, function: One, x: Tensor) -> Jacobian:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from autograder.reporting.display import table
 from autograder.running.trace import storage_of, tensors_within
 from widgets.runs import callable_and_name, copies, counting, parameters
 from widgets.wording import size, stopped
@@ -96,18 +97,7 @@ class Ledger:
         said = f"<p>{html.escape(self.summary)}</p>"
         if not self.entries:
             return said
-        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in HEAD)
-        rows = "".join(
-            f'<tr><th scope="row">{html.escape(first)}</th>'
-            + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
-            + "</tr>"
-            for first, *rest in self._rows()
-        )
-        caption = f"What {html.escape(self.name)} keeps for backward"
-        return (
-            f'{STYLE}{said}<table class="bbh-ledger"><caption>{caption}</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        )
+        return said + table(HEAD, self._rows(), f"What {self.name} keeps for backward")
 
 
 @dataclass(frozen=True)
@@ -131,11 +121,6 @@ class Ledgers:
 
 
 HEAD = ("kept by", "as", "is", "shape, dtype", "size", "extra", "until")
-# Narrow enough for half a screen.
-STYLE = (
-    "<style>.jp-RenderedHTMLCommon .bbh-ledger :is(td, th), .bbh-ledger :is(td, th) "
-    "{ padding: 0.2em 0.4em; text-align: left; }</style>"
-)
 BAR = "color-mix(in srgb, #56b4e9 60%, var(--jp-layout-color1, Canvas))"
 
 

@@ -100,16 +100,6 @@ def memory_timeline(
         ValueError: without a block, without x for blocks of one's own, or for a number of segments
             that is not between 1 and the number of blocks.
     """
-    return Explorer(exploration_of_memory(blocks, x, segments, by))
-
-
-def exploration_of_memory(
-    blocks: Sequence[nn.Module] | None = None,
-    x: Tensor | None = None,
-    segments: Sequence[int] | None = None,
-    by: Callable[[nn.Sequential, int, Tensor], Tensor] | None = None,
-) -> Exploration:
-    """One sweep; its frames are numbers of segments."""
     if blocks is None:
         blocks, x = _default_blocks(), torch.ones(256, 64) if x is None else x
     blocks = list(blocks)
@@ -134,7 +124,8 @@ def exploration_of_memory(
         said = f"{name} {stopped(error, name)}"
         error.__traceback__ = None  # it would keep tensors alive
     sweep = _unfinished(count, measured[0], said) if said else _sweep(count, measured)
-    return Exploration("Bytes alive over a forward and a backward", "Network", "Segments", (sweep,))
+    title = "Bytes alive over a forward and a backward"
+    return Explorer(Exploration(title, "Network", "Segments", (sweep,)))
 
 
 def measure(

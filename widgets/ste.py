@@ -55,13 +55,8 @@ STEPS = (
 
 def ste_explorer() -> Explorer:
     """Slide x over sign, round and quantise: the forward step, its surrogates, three gradients."""
-    return Explorer(exploration_of_steps())
-
-
-def exploration_of_steps() -> Exploration:
-    """One sweep for each step function."""
     title = "A step forward, three gradients backward"
-    return Exploration(title, "Step function", "x", tuple(map(_sweep, STEPS)))
+    return Explorer(Exploration(title, "Step function", "x", tuple(map(_sweep, STEPS))))
 
 
 def gradients(step: StepFunction, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -219,7 +219,7 @@ def as_html(walk: Walk, encoded: str, width: int) -> str:
     items = "".join(
         f"<li><strong>{html.escape(step.phase)}.</strong> {display.as_html(step.text)}"
         + "".join(f"<br>⚠ {display.as_html(warning)}" for warning in step.warnings)
-        + "".join(map(_table_html, step.tables))
+        + "".join(display.table(t.head, t.rows, t.caption) for t in step.tables)
         + "</li>"
         for step in walk.steps
     )
@@ -244,18 +244,6 @@ def _numbered(steps: Sequence[Step]) -> list[str]:
             lines += ["       " + " | ".join(row) for row in (table.head, *table.rows)]
         lines += [f"     ⚠ {plain(warning)}" for warning in step.warnings]
     return lines
-
-
-def _table_html(table: Table) -> str:
-    head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in table.head)
-    rows = "".join(
-        f'<tr><th scope="row">{html.escape(first)}</th>'
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in rest)
-        + "</tr>"
-        for first, *rest in table.rows
-    )
-    caption = html.escape(table.caption)
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _compact(step: Step) -> Any:

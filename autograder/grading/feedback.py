@@ -23,14 +23,13 @@ from nbformat import NotebookNode
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
 
+from autograder.grading.batch import made_of
 from autograder.grading.course import folder_of
 from autograder.grading.database import reading
 from autograder.grading.feedback_page import STATIC, Page, page_of
-from autograder.grading.flow import made_of
-from autograder.grading.kept_files import replace_file, share
+from autograder.grading.kept_files import OF_EXCHANGE, replace_file, share
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
-from autograder.grading.limits import bounded
-from autograder.grading.processes import local_pool
+from autograder.grading.processes import bounded, local_pool
 from autograder.grading.sanitising import course_of
 from autograder.grading.scores import read_comments, read_lessons, read_scores, read_students
 from autograder.grading.words import counted, printable
@@ -161,7 +160,7 @@ def write_pages(
     mode = 0o664 if course.groupshared else 0o644
     failed: list[tuple[Page, str]] = []
     terminal = sys.stderr.isatty() and len(wanted) > 1
-    done = made_of(_made, wanted, lambda page: (page,), lambda n: local_pool(min(jobs, n), "fork"))
+    done = made_of(_made, wanted, lambda page: (page,), lambda n: local_pool(min(jobs, n)))
     for number, (page, _, made) in enumerate(done, 1):
         if terminal:
             print(f"\r\x1b[K{number}/{len(wanted)}", end="", file=sys.stderr, flush=True)
@@ -170,7 +169,7 @@ def write_pages(
             continue
         page.path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(page.path, made, mode)
-        for name in ("timestamp.txt", "submission_secret.txt"):  # what nbgrader's exchange asks for
+        for name in OF_EXCHANGE:
             if (page.graded.parent / name).is_file():
                 own = (page.graded.parent / name).read_bytes()
                 replace_file(page.path.with_name(name), own, mode)

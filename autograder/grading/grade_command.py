@@ -13,13 +13,12 @@ from typing import Any, TextIO
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.batch import Order, Tally, grade_all
+from autograder.grading.batch import Order, Place, Tally, grade_all
 from autograder.grading.box import Limits, Walls
 from autograder.grading.class_overview import WAITS, Overview, Standing
 from autograder.grading.class_overview import in_words as standing_in_words
 from autograder.grading.course import prepare
 from autograder.grading.database import NONE_YET, is_there
-from autograder.grading.flow import Place
 from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
 from autograder.grading.marking import How
 from autograder.grading.processes import refuse_without_gpu

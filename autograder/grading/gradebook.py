@@ -79,7 +79,7 @@ class Writer:
     def write(self, result: Result, submitted: Path, accepted: Acceptance | None = None) -> Result:
         """Put one result into the gradebook and autograded/, and remember that it was graded.
 
-        submitted  the folder that was handed in, from which data files are taken
+        submitted  the folder that was handed in, which says when
         accepted   by whom it is accepted just now; else what was accepted before still holds
         Gives what was entered: with the points of an accepted submission. Raises CannotWrite where
         that does not work; then nothing has changed. Raises ValueError for names that no folder can have.

@@ -13,8 +13,8 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.course import how_to_prepare
 from autograder.grading.kept_files import NotPlain, read_plain
-from autograder.grading.limits import TooMuch, bounded
 from autograder.grading.one_submission import Submission
+from autograder.grading.processes import TooMuch, bounded
 from autograder.grading.words import listed, shown, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_files
 from autograder.learner.submitted_notebook import LARGEST

@@ -10,15 +10,14 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Exercise
 from autograder.contract.references import References
 from autograder.exercises import find
 from autograder.grading.box import Check, Lost
@@ -36,48 +35,32 @@ from autograder.running.program import Piece
 from autograder.running.submission import Kind
 
 
-@dataclass(frozen=True)
-class Examination:
-    """Everything asked of one exercise with one seed; made once for a whole class.
+@lru_cache(maxsize=512)
+def examination(
+    exercise: str, seed: int, devices: tuple[str, ...] = ("cpu",), hidden: bool = True
+) -> Asked:
+    """Everything asked of one exercise, made once for a whole class.
 
     Both graded cells of an exercise are judged by one set of questions, that of the hidden check: the
     promises are the same, and a submission is asked once.
+
+    seed    the batch's; each exercise has its own from it
+    hidden  for a report on the hidden cell, or on the other one
     """
-
-    exercise: Exercise
-    seed: int
-    devices: tuple[str, ...]
-
-    @cached_property
-    def complete(self) -> Asked:
-        return Asked.of(self.exercise, self.seed, True, self.devices)
-
-    def asked(self, hidden: bool) -> Asked:
-        """What is asked, for a report on the hidden cell or on the other one."""
-        return self.complete if hidden else self._visible
-
-    @cached_property
-    def _visible(self) -> Asked:
-        # One for the whole class, not one a report: which rules it asks is found out once.
-        return replace(self.complete, hidden=False)
-
-    @cached_property
-    def packed(self) -> bytes:
-        """The questions as bytes."""
-        return to_bytes(list(self.complete.questions))
-
-
-@lru_cache(maxsize=256)
-def examination(exercise: str, seed: int, devices: tuple[str, ...] = ("cpu",)) -> Examination:
-    """The examination for one exercise. ``seed`` is the batch's; each exercise has its own from it."""
+    if not hidden:
+        return replace(examination(exercise, seed, devices), hidden=False)
     digest = hashlib.blake2b(f"{seed}/{exercise}".encode(), digest_size=8).digest()
-    own = int.from_bytes(digest, "little") % 2**62
-    return Examination(find(exercise), own, devices)
+    return Asked.of(find(exercise), int.from_bytes(digest, "little") % 2**62, True, devices)
 
 
-def question(name: str, asked: Examination, pieces: tuple[Piece, ...]) -> Check:
+_packed: WeakKeyDictionary[References, bytes] = WeakKeyDictionary()
+
+
+def question(name: str, asked: Asked, pieces: tuple[Piece, ...]) -> Check:
     """The step of a job that puts the questions to what a submission's pieces define."""
-    return Check(name, asked.exercise.name, asked.packed, pieces)
+    if asked.references not in _packed:
+        _packed[asked.references] = to_bytes(list(asked.questions))
+    return Check(name, asked.exercise.name, _packed[asked.references], pieces)
 
 
 def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str = "") -> Report:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
-
-from autograder.grading.course import log
-from autograder.grading.sanitising import HARMLESS_FILES
 
 
 class NotPlain(Exception):
@@ -146,18 +141,18 @@ def _remove(path: Path) -> None:
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
-MOST_FILES = 1000
-LONGEST_TIMESTAMP = 100  # bytes; a date is shorter
+OF_EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader asks for beside a notebook
+LONGEST = 100  # bytes of one of them
 
 
 def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: Autograde) -> None:
-    """Write the graded notebook, the lesson's own files and the learner's data into a new `folder`.
+    """Write the graded notebook and the lesson's own files into a new `folder`.
 
-    Like `nbgrader autograde`, but of what was handed in only plain data files come along: no
-    links, no devices, nothing that a browser or Python would run.
+    Like `nbgrader autograde`, but of what was handed in beside the notebook only what its exchange asks
+    for comes along: nobody reads the rest there, and a person finds it where it was handed in.
 
     submitted  the folder that was handed in; it may hold anything
-    converter  nbgrader's own, for what is configured of it: permissions, files to leave alone
+    converter  nbgrader's own, for what is configured of it: permissions, files to leave out
     """
     course: CourseDirectory = converter.coursedir
     mode = int(str(converter.permissions), 8)
@@ -165,14 +160,20 @@ def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: A
     folder.mkdir()
     write_new(folder / f"{lesson}.ipynb", text.rstrip(b"\n") + b"\n", mode)
     source = Path(course.format_path(course.source_directory, ".", lesson))
-    learners = set(converter.exclude_overwriting.get(lesson, []))
-    for path in _files(source, course.ignore):
-        if str(path) not in learners:
-            _copy((source / path).resolve(), folder / path, mode)
-    _copy_submitted(submitted, folder, course, mode)
-    for inner, _, _ in os.walk(folder, topdown=False):
-        share(Path(inner), course)
-        sync_folder(Path(inner))
+    ignored = shutil.ignore_patterns("*.ipynb", *course.ignore)
+    for inside, folders, names in os.walk(source):
+        skipped = ignored(inside, [*folders, *names])
+        folders[:] = set(folders) - skipped
+        place = folder / Path(inside).relative_to(source)
+        for name in set(names) - skipped:
+            place.mkdir(parents=True, exist_ok=True)
+            write_new(place / name, Path(inside, name).read_bytes(), mode)
+    for name in OF_EXCHANGE:
+        with contextlib.suppress(FileNotFoundError, FileExistsError, NotPlain):
+            write_new(folder / name, read_plain(submitted / name, LONGEST), mode)
+    for inside, _, _ in os.walk(folder, topdown=False):
+        share(Path(inside), course)
+        sync_folder(Path(inside))
 
 
 def read_timestamp(submitted: Path) -> datetime | None:
@@ -181,53 +182,13 @@ def read_timestamp(submitted: Path) -> datetime | None:
     Raises ValueError where there is one that cannot be understood.
     """
     try:
-        text = read_plain(submitted / "timestamp.txt", LONGEST_TIMESTAMP).decode("utf-8").strip()
+        text = read_plain(submitted / "timestamp.txt", LONGEST).decode("utf-8").strip()
         when = parse_utc(text) if text else None
     except FileNotFoundError:
         return None
     except (NotPlain, ValueError, OverflowError) as error:
         raise ValueError(f"timestamp.txt cannot be understood ({error})") from error
     return when
-
-
-def _copy_submitted(submitted: Path, folder: Path, course: CourseDirectory, mode: int) -> None:
-    """Copy a learner's data. What is in the way of it stays."""
-    room = course.max_dir_size * 1000
-    for number, path in enumerate(_files(submitted, course.ignore)):
-        if number >= MOST_FILES or room < 0:
-            log.warning("%s holds too much: some of it was left out", submitted)
-            return
-        if path.suffix.lower() not in HARMLESS_FILES:
-            if not (folder / path).exists():  # the lesson's own module is there already
-                log.warning("Leaving out %r, which is no data", str(submitted / path))
-            continue
-        try:
-            room -= _copy(submitted / path, folder / path, mode, course.max_file_size * 1000)
-        except (FileExistsError, NotADirectoryError):
-            continue  # the lesson's own file has this name
-        except NotPlain as error:
-            log.warning("Leaving out a submitted file: %s", error)
-
-
-def _files(folder: Path, ignore: Sequence[str]) -> Iterator[Path]:
-    """The files in a folder, as paths from there; without notebooks and what nbgrader ignores."""
-    for inside, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not _ignored(name, ignore))
-        for name in sorted(names):
-            if not _ignored(name, [*ignore, "*.ipynb"]):
-                yield Path(inside, name).relative_to(folder)
-
-
-def _ignored(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _copy(source: Path, target: Path, mode: int, most: int | None = None) -> int:
-    """Copy one file that is not there yet; gives its size in bytes."""
-    content = read_plain(source, most)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_new(target, content, mode)
-    return len(content)
 
 
 def share(folder: Path, course: CourseDirectory) -> None:

@@ -16,13 +16,14 @@ from nbformat import NotebookNode
 from autograder.contract.promises import promise_of
 from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
 from autograder.grading.box.job import NOT_REACHED
-from autograder.grading.judge import Examination, examination, judge, missing, opened, question
+from autograder.grading.judge import examination, judge, missing, opened, question
 from autograder.grading.policy.concerns import read_slices
 from autograder.grading.result import Mark, part_of
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
 from autograder.learner.slice import Asked, asked_of
 from autograder.learner.submitted_notebook import output_of
 from autograder.reporting.report import Report
+from autograder.reporting.verdict import Asked as Questions
 
 NOT_GRADED = "NotGraded"
 CUT = Lost("time")
@@ -104,10 +105,8 @@ def mark(notebook: NotebookNode, lesson: Lesson, run: Callable[[Job], Outcome], 
             share = float(_show_test(cell, outcome.said.get(index), outcome.lost.get(index)))
         elif one is not None:
             given = outcome.answers.get(index) or outcome.lost.get(index)
-            examined = examination(graded.exercise, seed, devices)
-            report = judge(
-                examined.asked(graded.hidden), given, one.slice.source, one.slice.stopped
-            )
+            examined = examination(graded.exercise, seed, devices, graded.hidden)
+            report = judge(examined, given, one.slice.source, one.slice.stopped)
             _show_report(cell, report, one.slice in held)
             share = kept_share(examined, given, report) if how.by_promise else float(report.passed)
         waits = one is not None and one.slice in held
@@ -201,7 +200,7 @@ def failed_check(report: dict[str, Any]) -> NotebookNode:
 GROUND = frozenset({"values", "gradients", "work"})
 
 
-def kept_share(asked: Examination, given: bytes | Lost | None, report: Report) -> float:
+def kept_share(asked: Questions, given: bytes | Lost | None, report: Report) -> float:
     """The share of a check's points, from 0 to 1: of all promises of the exercise, those that are kept.
 
     given  what came out of the box, as it was judged for the report
@@ -213,9 +212,9 @@ def kept_share(asked: Examination, given: bytes | Lost | None, report: Report) -
         return 1.0
     if not isinstance(given, bytes) or not report.promises:
         return 0.0
-    if missing(asked.complete, opened(given), passed=False):
+    if missing(asked, opened(given), passed=False):
         return 0.0
-    promised = {promise_of(rule) for rule in asked.complete.rules.values()}
+    promised = {promise_of(rule) for rule in asked.rules.values()}
     promised |= {line.key for line in report.promises}
     kept = {line.key for line in report.promises if line.state == "kept"}
     return round(len(kept) / len(promised), 4) if GROUND & promised <= kept else 0.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import ctypes
+import gc
 import hashlib
 import logging
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -15,18 +15,13 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing import forkserver, resource_tracker
-from multiprocessing.context import BaseContext
-from multiprocessing.process import current_process
 from pathlib import Path
 from typing import Any
 
 import autograder
-from autograder.grading.box.outer_wall import make_folder, sweep
+from autograder.grading.box.inside.walls import address_space
+from autograder.grading.box.outer_wall import sweep
 from autograder.grading.words import Trouble
-
-_PR_SET_PDEATHSIG = 1
-_PRELOADED = ["autograder.grading.worker"]
 
 
 def processors() -> int:
@@ -34,57 +29,35 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def prepare() -> None:
-    """Begin to import what workers need, in a process of its own: meanwhile other things are read."""
-    _use_folder_of_our_own()
-    multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOADED)
-    resource_tracker.ensure_running()  # it unblocks signals where it has to be started
-    with _ctrl_c_is_ours():
-        forkserver.ensure_running()
-
-
-def _use_folder_of_our_own() -> None:
-    """Let multiprocessing keep its sockets where what a killed process leaves is taken away."""
-    settings: dict[str, object] = vars(current_process()).get("_config", {})
-    if not settings.get("tempdir"):
-        folder = make_folder(for_sockets=True)
-        settings["tempdir"] = str(folder.path)
-        atexit.register(folder.remove)
-
-
 @contextmanager
-def local_pool(workers: int, begun: str = "forkserver") -> Iterator[tuple[Executor, int]]:
+def local_pool(workers: int) -> Iterator[tuple[Executor, int]]:
     """Worker processes on this machine, and how many. They end with us, however we end.
 
-    begun  "fork": as copies of this process; else from one that has imported what grading needs
+    They are copies of this process: what it has imported they share, and nobody's collector looks at it again.
     """
-    if begun == "forkserver":
-        prepare()
-    context: BaseContext = multiprocessing.get_context(begun)
     workers = max(1, workers)
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
+    gc.freeze()
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), initializer=_begin)
     try:
-        # A worker that starts while we stop would look for locks that are gone, and say so. Where
-        # none can be started, the first task hears of it.
-        with _ctrl_c_is_ours(), suppress(BrokenProcessPool, OSError, EOFError):
-            for _ in range(workers):
-                pool.submit(int)
+        # Where none can be started, the first task hears of it.
+        with _signals_wait(), suppress(BrokenProcessPool, OSError):
+            pool.submit(int)
         yield pool, workers
     finally:
         # An interrupted batch does not wait for what its workers are at.
-        processes = list((getattr(pool, "_processes", None) or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
             process.kill()
-        for process in processes:
-            process.join()
+        pool.shutdown(cancel_futures=True)
         sweep()  # what their boxes were built in
 
 
+_ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
 @contextmanager
-def _ctrl_c_is_ours() -> Iterator[None]:
-    """What is started within does not hear of Ctrl-C, not even while it starts."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def _signals_wait() -> Iterator[None]:
+    """What is started within hears of none until it says what to do with it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield
     finally:
@@ -92,11 +65,10 @@ def _ctrl_c_is_ours() -> Iterator[None]:
 
 
 def _begin() -> None:
-    """A worker ends with the grader and with the process it was forked from, and leaves Ctrl-C to us."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # boxes interrupt cells with it
-    if os.uname().sysname == "Linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    """A worker ends with the grader, and leaves Ctrl-C to it."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)  # boxes interrupt cells
     threading.Thread(target=_end_with_grader, daemon=True).start()
 
 
@@ -191,8 +163,9 @@ def refuse_without_gpu(device: str, scheduler: str = "") -> None:
     if scheduler:
         with _connect(scheduler) as client:
             there = True in client.run(_has_gpu, on_error="return").values()
-    else:
-        there = _has_gpu()
+    else:  # a process that has used the GPU could not be forked
+        with local_pool(1) as (executor, _):
+            there = executor.submit(_has_gpu).result()
     if not there:
         where = f"no worker of {scheduler} has a" if scheduler else "this machine has no"
         raise ValueError(
@@ -205,3 +178,69 @@ def _has_gpu() -> bool:
     from autograder.learner.environment import find_device
 
     return len(find_device().names) > 1
+
+
+# ---- what each may take of time and memory: bounds for what meets a submission's text outside of the box
+
+MIB = 2**20
+SECONDS, MEMORY = 60.0, 3072 * MIB  # far above what the largest honest notebook takes
+
+
+class TooMuch(BaseException):
+    """What is done with a submission takes too long or too much memory.
+
+    No Exception: whatever is caught on the way, this goes through.
+    """
+
+
+class Bound:
+    """The time and memory of one submission's text. Use `bounded`."""
+
+    def __init__(self, seconds: float, memory: int | None):
+        self._seconds, self._memory = seconds, memory
+        self._hears = threading.current_thread() is threading.main_thread()
+        self._before = resource.getrlimit(resource.RLIMIT_AS)
+
+    def start(self) -> None:
+        """Count from here. What does not hear of the end of its time ends with its process."""
+        signal.setitimer(signal.ITIMER_PROF, 2 * self._seconds)
+        if self._hears:
+            signal.signal(signal.SIGALRM, self._stop)
+            signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
+        if self._memory is not None and sys.platform == "linux":
+            soft, hard = self._before
+            most = address_space() + self._memory
+            if soft == resource.RLIM_INFINITY or soft > most:
+                resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+    def end(self) -> None:
+        """Count no more."""
+        if self._hears:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_AS, self._before)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Meanwhile nothing of it happens here: the box has limits of its own."""
+        self.end()
+        try:
+            yield
+        finally:
+            self.start()
+
+    def _stop(self, *_: object) -> None:
+        raise TooMuch(f"more than {self._seconds:g} s")
+
+
+@contextmanager
+def bounded(seconds: float = SECONDS, memory: int | None = MEMORY) -> Iterator[Bound]:
+    """Raises TooMuch, with how much it was in words, for what takes more than that."""
+    bound = Bound(seconds, memory)
+    bound.start()
+    try:
+        yield bound
+    except MemoryError as error:
+        raise TooMuch(f"more than {(memory or 0) // MIB} MiB of memory") from error
+    finally:
+        bound.end()

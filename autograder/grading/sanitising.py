@@ -121,8 +121,6 @@ def _shortened(text: Any, longest: int = LONGEST_TEXT) -> str:
 
 GRADE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_MARKDOWN = 50_000  # characters of a Markdown cell; a longer one is shown as typed
-# What a browser and Python take as mere data; timestamp.txt is nbgrader's own.
-HARMLESS_FILES = {".txt", ".csv", ".png", ".jpg", ".jpeg"}
 
 
 class SanitisePage(CoursePreprocessor):

@@ -37,7 +37,7 @@ def _check_notebook(options: argparse.Namespace) -> int:
 
 def _check_file(options: argparse.Namespace) -> int:
     from autograder.learner.file_check import BESIDE, targets
-    from autograder.reporting.formats import formatted
+    from autograder.reporting.display import formatted
 
     given = vars(options)
     names, terms = ({word: given[word] for word in words} for words in (BESIDE, _TERMS))

@@ -21,7 +21,7 @@ from packaging.specifiers import SpecifierSet
 
 from autograder.learner.progress import set_default_devices
 from autograder.learner.progress_file import HOME_VARIABLE, home
-from autograder.reporting.display import Paragraph, as_html, show, table
+from autograder.reporting.display import Paragraph, show, table
 
 DISTRIBUTION = "backward-by-hand"
 NO_GPU_NEEDED = "The course needs no GPU."
@@ -128,11 +128,8 @@ class Environment:
         return "\n".join([*lines, "", *self.sentences])
 
     def _repr_html_(self) -> str:
-        rows: list[tuple[str, ...]] = [
-            (name, found, as_html(state)) for name, found, state in self.shown
-        ]
         below = "".join(Paragraph(sentence)._repr_html_() for sentence in self.sentences)
-        return table(("Needed", "Found", "State"), rows) + below
+        return table(("Needed", "Found", "State"), self.shown) + below
 
 
 def check_environment() -> None:

@@ -1,11 +1,16 @@
-"""Shows something that has both a text and an HTML form, in a notebook or in a terminal; the little markup of sentences."""
+"""Shows what has both a text and an HTML form, in a notebook or in a terminal; reports also for machines: JSON lines, annotations, JUnit."""
 
 from __future__ import annotations
 
 import html
 import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from autograder.contract.friendly_error import running_shell
 
@@ -21,7 +26,7 @@ def as_html(text: str) -> str:
     )
 
 
-CELL = 'style="text-align:left;vertical-align:top;padding:0.3em 0.8em"'
+CELL = 'style="text-align:left;vertical-align:top;padding:0.2em 0.5em"'
 
 
 class View(Protocol):
@@ -60,16 +65,188 @@ def show(view: View) -> None:
     display({"text/plain": str(view), "text/html": view._repr_html_()}, raw=True)
 
 
-def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """An HTML table whose first column names its rows. Cells are HTML already."""
-    head = "".join(f'<th scope="col" {CELL}>{name}</th>' for name in heads)
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """An HTML table whose first column names its rows."""
+    head = "".join(f'<th scope="col" {CELL}>{as_html(name)}</th>' for name in heads)
     body = "".join(
-        f'<tr><th scope="row" {CELL}>{first}</th>'
-        + "".join(f"<td {CELL}>{cell}</td>" for cell in rest)
+        f'<tr><th scope="row" {CELL}>{as_html(first)}</th>'
+        + "".join(f"<td {CELL}>{as_html(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in rows
     )
+    above = f"<caption>{as_html(caption)}</caption>" if caption else ""
     return (
-        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
+        f'<table style="border-collapse:collapse">{above}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
+    )
+
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from autograder.reporting.report import Report, Row
+
+# ---- text: in a terminal, and beside the HTML in a notebook --------------------------------------
+
+_STATIC = Path(__file__).parent / "static"
+_WIDTH = 96
+_COLUMN = 14  # where the text of a row begins
+_TOGETHER = "\N{NO-BREAK SPACE}"
+
+
+def report_as_text(report: Report) -> str:
+    """The headline, the promises, then the rows."""
+    lines = textwrap.wrap(f"{report.mark} {report.headline}", _WIDTH, subsequent_indent="  ")
+    lines += _promises(report)
+    for row in report.rows():
+        lines += _row(row)
+    return "\n".join(lines)
+
+
+def _promises(report: Report) -> Iterator[str]:
+    found, not_reached = report.promises_found()
+    chips = [f"{line.mark} {line.title}".replace(" ", _TOGETHER) for line in found]
+    behind = [title.replace(" ", _TOGETHER) for title in not_reached]
+    for start, text in (("  ", "  ".join(chips)), ("  – not reached: ", " · ".join(behind))):
+        wrapped = textwrap.wrap(text, _WIDTH, initial_indent=start, subsequent_indent=" " * 4)
+        yield from (line.replace(_TOGETHER, " ") for line in wrapped)
+
+
+def _row(row: Row) -> Iterator[str]:
+    yield from textwrap.wrap(
+        row.text, _WIDTH, initial_indent=f"  {row.label + ':':<{_COLUMN - 2}}",
+        subsequent_indent=" " * _COLUMN, max_lines=3, placeholder=" …",
+    )  # fmt: skip
+    names = max((len(line.name) for line in row.numbers), default=0)
+    shapes = max((len(line.shape) for line in row.numbers), default=0)
+    for name, shape, text in row.numbers:
+        of_shape = f"{shape:<{shapes}}  " if shapes else ""
+        yield f"{' ' * _COLUMN}{name:<{names}}  {of_shape}{text}"
+
+
+# ---- numbers under one another, so that columns line up ------------------------------------------
+
+LONGEST = 96  # characters of one tensor
+_LIST = re.compile(r"\[(?P<items>[^\]]*)\](?: \(shape (?P<shape>[^)]*)\))?", re.DOTALL)
+
+
+class Numbers(NamedTuple):
+    """A line of a table: whose numbers they are, their shape where it does not show, the numbers."""
+
+    name: str
+    shape: str
+    text: str
+
+
+def aligned(named: Mapping[str, str]) -> tuple[Numbers, ...]:
+    """The values by name, in words ("[0.25, -1.5, …] (shape 3×4)"), with columns that line up."""
+    lists = {name: _LIST.fullmatch(" ".join(text.split())) for name, text in named.items()}
+    items = {name: found["items"].split(", ") for name, found in lists.items() if found}
+    wide = [max(map(len, column)) for column in zip_longest(*items.values(), fillvalue="")]
+    shown = []
+    for name, found in lists.items():
+        if found is None:
+            shown.append(Numbers(name, "", " ".join(named[name].split())))
+            continue
+        columns = [n.rjust(width) for n, width in zip(items[name], wide, strict=False)]
+        sizes = (found["shape"] or "").split("×")
+        shape = f"({', '.join(sizes)}{',' * (len(sizes) == 1)})" if sizes[0] else ""
+        shown.append(Numbers(name, shape, f"[{', '.join(columns)}]"))
+    return tuple(n._replace(text=_cut(n.text)) for n in shown)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+# ---- HTML ----------------------------------------------------------------------------------------
+
+
+def report_as_html(report: Report) -> str:
+    """static/report.html.j2 of a report, as HTML."""
+    state = "passed" if report.passed else "not-started" if report.not_started else "failed"
+    found, behind = report.promises_found()
+    return _template().render(
+        report=report, state=state, style=stylesheet(), rows=report.rows(), found=found,
+        behind=[title.replace(" ", _TOGETHER) for title in behind],
+    )  # fmt: skip
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment  # torch brings it; whoever checks in a terminal never needs it
+
+    text = (_STATIC / "report.html.j2").read_text("utf-8")
+    return Environment(autoescape=True).from_string(text)
+
+
+@cache
+def stylesheet() -> str:
+    """The reports' CSS (also shipped to graded feedback, where inline styles are removed)."""
+    return (_STATIC / "report.css").read_text("utf-8")
+
+
+# ---- for machines --------------------------------------------------------------------------------
+
+FORMATS = ("text", "json", "github", "junit")
+_LEVELS = {"error": "error", "advice": "warning", "note": "notice"}
+
+
+def formatted(reports: Sequence[Report], form: str, file: str) -> str:
+    """The reports on Functions of one file in one of FORMATS."""
+    if form == "json":
+        return "\n".join(report.to_json().replace("\n", " ") for report in reports)
+    if form == "github":
+        return "\n".join(line for report in reports for line in _annotations(report, file))
+    if form == "junit":
+        return _junit(reports, file)
+    return "\n\n".join(map(str, reports))
+
+
+def _annotations(report: Report, file: str) -> list[str]:
+    """One line a finding, as GitHub Actions reads them; the headline where there is none."""
+    made = [
+        _annotation(_LEVELS[f.severity], file, f.evidence.get("line"), f"{report.exercise}: {f.rule}", f"{f.message} {f.hint}")
+        for f in report.findings
+    ]  # fmt: skip
+    if report.outcome == "incomplete":
+        made.append(
+            _annotation("error", file, None, f"{report.exercise}: incomplete", report.headline)
+        )
+    return made or [f"{report.mark} {report.headline}"]
+
+
+def _annotation(level: str, file: str, line: object, title: str, text: str) -> str:
+    place = f"file={_property(file)}" + (f",line={line}" if line else "")
+    return f"::{level} {place},title={_property(title)}::{_data(text.strip())}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _junit(reports: Sequence[Report], file: str) -> str:
+    from xml.etree import ElementTree  # whoever checks in a notebook never needs it
+
+    suite = ElementTree.Element(
+        "testsuite", name=file, tests=str(len(reports)),
+        failures=str(sum(r.outcome == "failed" for r in reports)),
+        errors=str(sum(r.outcome == "incomplete" for r in reports)),
+    )  # fmt: skip
+    for report in reports:
+        case = ElementTree.SubElement(suite, "testcase", classname=file, name=report.exercise)
+        kind = {"failed": "failure", "incomplete": "error"}.get(report.outcome)
+        if kind is not None:
+            rule = report.findings[0].rule if report.outcome == "failed" else "incomplete"
+            told = ElementTree.SubElement(case, kind, message=report.headline, type=rule)
+            told.text = str(report)
+        elif report.remarks:
+            ElementTree.SubElement(case, "system-out").text = str(report)
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(
+        suite, encoding="unicode"
     )

@@ -1,6 +1,6 @@
 """What the learner reads: the promises, one root cause with what was measured, one next step.
 
-How it looks is said in ``formats``.
+How it looks is said in ``display``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autograder.contract.promises import Line
 from autograder.exercises import find
 from autograder.explaining.pages import TITLES
 from autograder.judging.finding import Finding
-from autograder.reporting.formats import Numbers, aligned, as_html, as_text
+from autograder.reporting.display import Numbers, aligned, report_as_html, report_as_text
 from autograder.reporting.walk_place import place_of_finding
 
 
@@ -190,10 +190,10 @@ class Report:
         return "" if exercise.is_function else place_of_finding(first.rule, first.evidence, own)
 
     def __str__(self) -> str:
-        return as_text(self)
+        return report_as_text(self)
 
     def _repr_html_(self) -> str:
-        return as_html(self)
+        return report_as_html(self)
 
     def to_json(self) -> str:
         """The report as JSON; in graded hidden reports without evidence and seed."""

@@ -242,7 +242,7 @@ class Grading:
 
     @property
     def temporary(self) -> Path:
-        """Its folder for temporary files: a short path, since sockets are in there."""
+        """Its folder for temporary files."""
         return Path(tempfile.gettempdir(), f"grade-{self.mark}")
 
     def left_in_temporary(self) -> list[str]:
@@ -295,7 +295,7 @@ def processes_with(mark: str) -> dict[int, str]:
             found[int(place.name)] = kind_of(words.split(b"\0"))
             parents[int(place.name)] = int(status[1])
     for pid, kind in list(found.items()):
-        if kind == "forkserver" and found.get(parents[pid]) in ("forkserver", "worker"):
+        if kind == "grader" and parents[pid] in found:
             found[pid] = "worker"
         elif kind == "warm" and found.get(parents[pid]) in ("warm", "submission"):
             found[pid] = "submission"
@@ -309,10 +309,6 @@ def kind_of(words: list[bytes]) -> str:
         return "bwrap"
     if b"box.inside.warm" in line:
         return "warm"
-    if b"multiprocessing.forkserver" in line:
-        return "forkserver"
-    if b"resource_tracker" in line:
-        return "tracker"
     if b"autograder grade" in line:
         return "grader"
     return "other"

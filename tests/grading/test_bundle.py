@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from autograder.exercises import all_exercises
-from autograder.grading.box import bundle
+from autograder.grading.box import outer_wall
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return bundle.make_bundle(tmp_path_factory.mktemp("bundle"))
+    return outer_wall.make_bundle(tmp_path_factory.mktemp("bundle"))
 
 
 def everything(made: Path) -> bytes:

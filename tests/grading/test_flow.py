@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
-from autograder.grading import flow
+from autograder.grading import batch
+from autograder.grading.batch import MOST_ATTEMPTS, Place, Task
 from autograder.grading.box import CannotStart
 from autograder.grading.box.outer_wall import make_folder
-from autograder.grading.flow import MOST_ATTEMPTS, Place, Task
 from autograder.grading.handed_in import HandedIn
-from autograder.grading.limits import bounded
 from autograder.grading.one_submission import How, Submission
-from autograder.grading.processes import local_pool
+from autograder.grading.processes import bounded, local_pool
 from autograder.grading.result import Result
 from autograder.learner.lesson import LessonFiles
 from tests.grading.batches import LESSON, SQUARE, notebook
@@ -41,14 +40,14 @@ def results(folder: Path, handed_in: dict[str, str]) -> dict[str, Result]:
         (folder / student).mkdir()
         (folder / student / f"{LESSON}.ipynb").write_text(text)
         tasks.append(Task(HandedIn(student, LESSON, folder / student), FILES, How(1)))
-    given = [result for _, result in flow.results(tasks, Place(workers=2))]
+    given = [result for _, result in batch.results(tasks, Place(workers=2))]
     assert len(given) == len(handed_in)
     return {result.student: result for result in given}
 
 
 @pytest.fixture(autouse=True)
 def instead_of_grading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "grade", grade_or_die)
+    monkeypatch.setattr(batch, "grade", grade_or_die)
 
 
 @pytest.mark.slow
@@ -93,7 +92,7 @@ def do(name: str) -> str | tuple[str]:
 
 def test_what_hangs_dies_or_fails_is_named_and_the_rest_is_done() -> None:
     names = ["a", "dies", "b", "hangs", "c", "fails", "d"]
-    made = flow.made_of(do, names, lambda name: (name,), lambda n: local_pool(2, "fork"))
+    made = batch.made_of(do, names, lambda name: (name,), lambda n: local_pool(2))
     found = {name: what for name, _, what in made}
     assert {name: found[name] for name in "abcd"} == {name: (name,) for name in "abcd"}
     assert found["dies"] == "the process that did it ended each time"

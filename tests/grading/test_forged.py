@@ -35,7 +35,7 @@ MORE = (*EXERCISES, "FirstOrderOnly", "gradient_penalty", "checkpoint_sequential
 def _observed(exercise: str, right: bool) -> Observation:
     answer = next(a for a in answers() if a.exercise == exercise and a.right == right)
     value = answer.load()
-    asked = examination(exercise, SEED).complete
+    asked = examination(exercise, SEED)
     seen = probe(value, list(asked.questions), {s.name: s for s in find(exercise).scenarios})
     seen.facts["kind"] = asdict(kind_of(value))
     return seen
@@ -54,7 +54,7 @@ def some(questions: Iterable[Any]) -> list[Any]:
 
 def passes(exercise: str, given: Observation | bytes) -> bool:
     data = given if isinstance(given, bytes) else to_bytes(given)
-    return judge(examination(exercise, SEED).complete, data, Source()).passed
+    return judge(examination(exercise, SEED), data, Source()).passed
 
 
 def changed(value: Any, change: Callable[[Tensor], Any]) -> Any:
@@ -91,7 +91,7 @@ def test_every_answer_is_needed(exercise: str):
 @pytest.mark.parametrize("exercise", MORE)
 def test_an_empty_answer_passes_nothing(exercise: str):
     assert not passes(exercise, Observation(facts=observed(exercise).facts))
-    questions = examination(exercise, SEED).complete.questions
+    questions = examination(exercise, SEED).questions
     everywhere = observed(exercise)
     everywhere.answers = {q.id: Answer() for q in questions}
     assert not passes(exercise, everywhere)
@@ -109,7 +109,7 @@ def test_nan_passes_nothing(exercise: str):
     everywhere = observed(exercise)
     everywhere.answers = {id: changed(a, nan) for id, a in everywhere.answers.items()}
     assert not passes(exercise, everywhere)
-    for question in some(examination(exercise, SEED).complete.questions):
+    for question in some(examination(exercise, SEED).questions):
         if question.kind in ("run", "function", "second", "needs", "interleave"):
             forged = observed(exercise)
             answer = forged.answers[question.id]
@@ -140,7 +140,7 @@ def test_nan_passes_nothing(exercise: str):
 def test_tensors_of_another_kind_pass_nothing(exercise: str, change: Callable[[Tensor], Any]):
     asked = (
         question
-        for question in examination(exercise, SEED).complete.questions
+        for question in examination(exercise, SEED).questions
         if question.kind in ("run", "function")
         and question.variant == ""
         and question.role != "empty"
@@ -154,7 +154,7 @@ def test_tensors_of_another_kind_pass_nothing(exercise: str, change: Callable[[T
 
 @pytest.mark.parametrize("exercise", ["MySigmoid", "Clip", "hvp", "Softmax", "Checkpoint"])
 def test_more_or_fewer_values_pass_nothing(exercise: str):
-    for question in some(examination(exercise, SEED).complete.questions):
+    for question in some(examination(exercise, SEED).questions):
         if question.kind not in ("run", "function") or question.variant == "meta":
             continue
         for give in (lambda t: (*t, *t), lambda t: t[:-1]):
@@ -180,7 +180,7 @@ def with_experiments() -> list[str]:
 @pytest.mark.parametrize("exercise", with_experiments())
 def test_the_reference_can_do_every_experiment(exercise: str):
     """Otherwise the inputs of a forged experiment would be believed."""
-    asked = examination(exercise, SEED).complete
+    asked = examination(exercise, SEED)
     scenarios = {q.id for q in asked.questions if q.kind == "scenario"}
     assert scenarios <= set(experiments(asked))
 
@@ -266,7 +266,7 @@ def alike(one: list[Any], other: list[Any]) -> bool:
 @pytest.mark.parametrize("exercise", with_experiments())
 def test_what_an_experiment_brings_itself_is_declared(exercise: str):
     """What no wrong answer changes was not measured: were it believed, anybody could choose it."""
-    asked = examination(exercise, SEED).complete
+    asked = examination(exercise, SEED)
     scenarios = {s.name: s for s in find(exercise).scenarios}
     own = {f"scenario:{s.name}": s.given for s in scenarios.values()}
     right = {id: by_name(data, own[id]) for id, data in experiments(asked).items()}
@@ -442,6 +442,6 @@ def test_facts_of_another_type_are_unreadable(facts: dict[str, Any]):
 
 def test_every_plan_and_every_observation_can_be_read():
     for name in all_exercises():
-        asked = examination(name, SEED).complete
+        asked = examination(name, SEED)
         back = from_bytes(to_bytes(list(asked.questions)), expect=list[Question])
         assert [q.id for q in back] == [q.id for q in asked.questions]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from autograder.grading import limits, one_submission
-from autograder.grading.limits import TooMuch, bounded
+from autograder.grading import one_submission, processes
 from autograder.grading.one_submission import How, Submission, grade
+from autograder.grading.processes import TooMuch, bounded
 from autograder.learner.lesson import LessonFiles
 from tests.grading.batches import LESSON, SQUARE, notebook
 
@@ -20,7 +20,7 @@ def test_time_and_memory_are_bounded_and_then_free_again() -> None:
         never_ends()
     with pytest.raises(TooMuch, match=r"0\.5 s"), bounded(0.5):
         re.fullmatch(r"(a|a)+", "a" * 60 + "!")
-    with pytest.raises(TooMuch, match="64 MiB"), bounded(memory=64 * limits.MIB):
+    with pytest.raises(TooMuch, match="64 MiB"), bounded(memory=64 * processes.MIB):
         bytearray(2**30)
     assert len(bytearray(2**30)) == 2**30
     with bounded(0.2) as bound, bound.paused():

@@ -46,7 +46,7 @@ def test_box_and_notebook_agree(answer: Answer, monkeypatch: pytest.MonkeyPatch)
     pieces = (Piece("setup", IMPORTS), Piece("answer", answer.source))
     outcome = box().run(Job((question("check", asked, pieces),)))
     given = outcome.answers.get(0) or outcome.lost.get(0)
-    there = judge(asked.complete, given, definition(answer.exercise, answer.source) or Source())
+    there = judge(asked, given, definition(answer.exercise, answer.source) or Source())
     assert there.passed == here.passed, f"{there}\n{here}"
     assert [f.rule for f in there.findings] == [f.rule for f in here.findings]
     assert [f.message for f in there.findings] == [f.message for f in here.findings]
@@ -56,13 +56,13 @@ def test_box_and_notebook_agree(answer: Answer, monkeypatch: pytest.MonkeyPatch)
 def test_what_was_never_judged_says_why_in_hidden_feedback_too() -> None:
     """No rule's title fits: the process ended, or the loop did not."""
     asked = examination("Square", SEED)
-    died = judge(asked.complete, Lost("died", "SIGSEGV"), Source())
+    died = judge(asked, Lost("died", "SIGSEGV"), Source())
     assert "SIGSEGV" in died.headline
     loop = "class Square(Function):\n    @staticmethod\n    def forward(ctx, x):\n        while True:\n            pass\n"
     limits = Limits(cell_seconds=1.0)
     with Box(limits) as short:
         pieces = (Piece("setup", IMPORTS), Piece("loop", loop))
         given = short.run(Job((question("check", asked, pieces),))).answers[0]
-    stopped = judge(asked.complete, given, Source())
+    stopped = judge(asked, given, Source())
     assert stopped.findings[0].cause == "stopped/in-time"
     assert "forward" in stopped.headline

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from autograder.grading.limits import TooMuch, bounded
+from autograder.grading.processes import TooMuch, bounded
 from autograder.grading.safe_text import said_as_html
 from autograder.learner.submitted_notebook import by_text, read_notebook
 

@@ -53,13 +53,13 @@ GREEDY = SQUARE.replace("save_for_backward(x)", "save_for_backward(x, x * x)").r
 def share(exercise: str, seen: Observation | bytes | None) -> float:
     asked = examination(exercise, SEED)
     given = to_bytes(seen) if isinstance(seen, Observation) else seen
-    return kept_share(asked, given, judge(asked.complete, given, Source()))
+    return kept_share(asked, given, judge(asked, given, Source()))
 
 
 def first(exercise: str, rule: str) -> Observation:
     """What the first answer of the gallery gives that deserves a rule (or is "right")."""
     answer = next(a for a in of(exercise) if (a.rules[0] if a.rules else "right") == rule)
-    value, asked = answer.load(), examination(exercise, SEED).complete
+    value, asked = answer.load(), examination(exercise, SEED)
     seen = probe(value, list(asked.questions), {s.name: s for s in find(exercise).scenarios})
     seen.facts["kind"] = asdict(kind_of(value))
     return seen

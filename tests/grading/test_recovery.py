@@ -104,7 +104,7 @@ def test_killed_anywhere_and_run_again(
 ) -> None:
     chance = random.Random(number)
     course = copy(original, tmp_path)
-    others = ["warm", "bwrap", "worker", "forkserver", "submission", "worker"]
+    others = ["warm", "bwrap", "worker", "worker", "submission", "worker"]
     chance.shuffle(others)
     plans = [[*others[:2], "grader"], [*others[2:4], "grader"], others[4:]]
     graded: set[str] = set()

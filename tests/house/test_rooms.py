@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from autograder.grading.box import bundle
+from autograder.grading.box import outer_wall
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUSE = ROOT / "autograder"
@@ -113,7 +113,7 @@ def test_no_file_name_stands_twice() -> None:
 
 
 def test_what_goes_into_the_grading_box_imports_nothing_else_of_the_course() -> None:
-    taken = [name.removesuffix(".py").replace("/", ".") for name in bundle.TAKEN]
+    taken = [name.removesuffix(".py").replace("/", ".") for name in outer_wall.TAKEN]
     inside = {path: tree for path, tree in modules().items() if _is_below(name_of(path), taken)}
     # Also within a function: whatever runs there must be there.
     imports = {

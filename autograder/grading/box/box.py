@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 
-from autograder.grading.box import bundle, outer_wall
+from autograder.grading.box import outer_wall
 from autograder.grading.box.inside import frames
 from autograder.grading.box.inside.warm import ENDED
 from autograder.grading.box.job import NOT_REACHED, Job, Limits, Lost, Outcome, Run, Said, Walls
@@ -95,7 +95,7 @@ class Box:
             self._folder = outer_wall.make_folder()
             made = self._folder.path / "bundle"
             made.mkdir()
-            return bundle.make_bundle(made)
+            return outer_wall.make_bundle(made)
         except OSError as error:
             self.close()
             raise CannotStart(
@@ -106,7 +106,7 @@ class Box:
         settings = {
             "control": control, "bundle": "/bundle" if self.walls.outer else str(made),
             "work": outer_wall.WORK if self.walls.outer else str(made.parent / "work"),
-            "tmp": self.walls.outer and outer_wall.tmp_is_free(), "inert": bundle.inert_names(), "device": self._device,
+            "tmp": self.walls.outer and outer_wall.tmp_is_free(), "inert": outer_wall.inert_names(), "device": self._device,
             "limits": asdict(self.limits), "walls": asdict(self.walls),
         }  # fmt: skip
         # -P: a file that a submission writes is not what an import finds.

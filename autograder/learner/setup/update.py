@@ -14,10 +14,14 @@ import tempfile
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from notebook_merge import merge_notebooks, read_notebook, write_notebook
+import nbformat
+
 from problem import SetupProblem, report
 from repository import Clone, GitError, open_clone
+
+Metadata = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parents[3]
 MOST_FILES_SHOWN = 12
@@ -73,11 +77,61 @@ def join(clone: Clone, backup: Path, path: str, now: datetime) -> str:
 def _joined_cells(
     before: bytes, yours: bytes, course: bytes
 ) -> tuple[bytes | None, tuple[str, ...]]:
-    old, mine, new = map(read_notebook, (before, yours, course))
-    if old is None or mine is None or new is None:
+    """All three cell by cell, as Jupyter would save it, and the ids of cells where the learner's version won.
+
+    git merges lines, which can mix two versions inside one cell or break the notebook's JSON. Here a
+    cell is one thing: what the learner changed stays the learner's, everything else is the course's.
+    """
+    versions = [_notebook(one) for one in (before, yours, course)]
+    if not all(versions):
         return None, ()
-    merge = merge_notebooks(old, mine, new)
-    return write_notebook(merge.notebook), merge.both_changed
+    old, mine, here = ({cell["id"]: cell for cell in v["cells"]} for v in versions)
+    cells, both_changed = [], []
+    for name, cell in here.items():
+        was, own = old.get(name), mine.get(name)
+        news = _text(cell) != _text(was)
+        if own is not None:
+            changed = _text(own) != _text(was)
+            if changed and news and _text(own) != _text(cell):
+                both_changed.append(name)
+            metadata = _joined((was or {}).get("metadata", {}), own["metadata"], cell["metadata"])
+            cells.append({**(own if changed or not news else cell), "metadata": metadata})
+        elif was is None or news:  # what the learner deleted stays deleted
+            cells.append(cell)
+    order: list[str] = []
+    for name, cell in mine.items():
+        # Cells that only the learner has: added, or changed before the course dropped them.
+        if name not in here and _text(cell) != _text(old.get(name)):
+            places = {known["id"]: place for place, known in enumerate(cells)}
+            nearest = next((places[each] for each in reversed(order) if each in places), -1)
+            cells.insert(nearest + 1, cell)
+        order.append(name)
+    whole = _joined(*(version.get("metadata", {}) for version in versions))
+    made = nbformat.from_dict({**versions[-1], "metadata": whole, "cells": cells})
+    written = nbformat.writes(made) + "\n"
+    return written.encode("utf-8", errors="surrogatepass"), tuple(both_changed)
+
+
+def _notebook(content: bytes) -> Any:
+    """The notebook in a file; None if it is not a notebook whose cells can be told apart."""
+    try:
+        notebook = nbformat.reads(content.decode(), as_version=4)
+        ids = {cell.id: _text(cell) for cell in notebook.cells}
+    except (ValueError, AttributeError, TypeError):
+        return None
+    return notebook if len(ids) == len(notebook.cells) else None
+
+
+def _text(cell: Any) -> tuple[str, str] | None:
+    """What a person would call the cell: its kind and its text."""
+    return None if cell is None else (cell.cell_type, cell.source)
+
+
+def _joined(base: Metadata, learner: Metadata, course: Metadata) -> Metadata:
+    """The learner's metadata, with what the course changed, added or took away."""
+    news = {key: value for key, value in course.items() if value != base.get(key)}
+    both = {**learner, **news}
+    return {key: value for key, value in both.items() if key in course or key not in base}
 
 
 def _joined_lines(before: bytes, yours: bytes, course: bytes) -> bytes | None:

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.batch import Order, grade_all
+from autograder.grading.batch import Order, Place, grade_all
 from autograder.grading.course import open_course
-from autograder.grading.flow import Place
 from autograder.grading.marking import How
 from autograder.grading.result import Result
 from tests.grading.attacks.confinement import cell
