@@ -11,21 +11,20 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.batch import score_of
 from autograder.grading.box import Walls
 from autograder.grading.class_overview import WAITS, Standing, standings
 from autograder.grading.course import folder_of
 from autograder.grading.database import reading
 from autograder.grading.execute import how_to_grade
 from autograder.grading.gradebook import Writer, alone
-from autograder.grading.handed_in import find, lesson_files
+from autograder.grading.handed_in import lesson_files
 from autograder.grading.marking import How
 from autograder.grading.one_submission import close_boxes, grade
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.records import Acceptance, Records, now
 from autograder.grading.result import Mark
 from autograder.grading.waiting import lines_of, was_read, with_verdicts
-from autograder.grading.words import CannotWrite, Trouble, counted, filled, printable, the_names
+from autograder.grading.words import Trouble, counted, filled, printable, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson
 
 EXIT_DONE, EXIT_FAILED = 0, 1
@@ -206,14 +205,12 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     refuse_without_gpu(options.device)
     files = lesson_files(course, options.lesson)
     wanted = _wanted(files, options.exercise)
-    found = find(course, options.lesson, options.student)
-    if not found:
-        raise NoLesson(f"{options.student} handed nothing in for {options.lesson}.")
-    record = Records(Path(course.root)).read(options.student, options.lesson)
+    one = _standing(course, options.student, options.lesson)
+    assert one.handed_in is not None
+    record = one.record
     walls = Walls.none() if options.unsafe else Walls()
     how = How(device=options.device, walls=walls, tests=options.run_tests)
-    how = how_to_grade(course, files.name, how)
-    result = grade(found[0].read(), files, how)
+    result = grade(one.handed_in.read(), files, how_to_grade(course, files.name, how))
     close_boxes()
     marks = [mark for mark in result.marks if mark.grade_id in wanted]
     if record is None:
@@ -224,13 +221,8 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     recorded = {mark.grade_id: mark.points for mark in record.result.marks} if record else {}
     pairs = [(mark, recorded.get(mark.grade_id)) for mark in marks if record]
     different = [(mark, before) for mark, before in pairs if before != mark.points]
-    try:
-        with reading(course) as connection:
-            score = score_of(connection, options.student, options.lesson)
-    except CannotWrite as error:  # the comparison stands without it
-        print(f"autograder: {error}", file=sys.stderr)
-        score = None
-    kept = [one for one in (score.cells if score else ()) if one.by_hand and one.name in wanted]
+    cells = one.score.cells if one.score else ()
+    kept = [cell for cell in cells if cell.by_hand and cell.name in wanted]
     reasons = result.reasons if any(mark.points is None for mark in marks) else ()
     facts = {"marks": marks, "reasons": reasons, "record": record, "different": different}
     print(filled("replay.txt.j2", kept=kept, **facts), end="")

@@ -56,7 +56,6 @@ class Statement:
     calls    functions that it calls by name, with the names that their arguments may share
     through  whether it is a function that changes what it is given
     declared names that functions in it declare global
-    stars    modules whose public names it binds
     opaque   why names may come of it that cannot be read; "" where none can
     """
 
@@ -72,7 +71,6 @@ class Statement:
     calls: tuple[tuple[str, frozenset[str]], ...]
     through: bool
     declared: frozenset[str]
-    stars: tuple[str, ...]
     opaque: str
 
     @property
@@ -96,8 +94,9 @@ def _statement(node: ast.stmt, place: int) -> Statement:
     names = names_of([node])
     here = list(at_once(node))
     imports = (n for n in here if isinstance(n, ast.ImportFrom))
-    stars = tuple(str(n.module) for n in imports if n.names[0].name == "*")  # it stands alone
-    public = (name for module in stars for name in public_names(module) or ())
+    stars = [
+        public_names(str(n.module)) for n in imports if n.names[0].name == "*"
+    ]  # it stands alone
     touched = frozenset().union(*map(may_be, _methods_called(node)))
     calls = [
         (n.func.id, frozenset().union(*map(may_be, _arguments(n))))
@@ -105,13 +104,12 @@ def _statement(node: ast.stmt, place: int) -> Statement:
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
     ]
     opaque = next((ast.unparse(n)[:80] for n in here if _is_opaque(n)), "")
-    if not opaque and any(public_names(module) is None for module in stars):
+    if not opaque and None in stars:
         opaque = "*"
     return Statement(
-        node, place, names.binds.union(public), isinstance(node, _SIMPLE), names.now, names.later,
+        node, place, names.binds.union(*filter(None, stars)), isinstance(node, _SIMPLE), names.now, names.later,
         frozenset(_changed(here)), touched, tuple(_aliases(here)), tuple(calls),
-        isinstance(node, ast.FunctionDef) and _changes_arguments(node), names.declared, stars,
-        opaque,
+        isinstance(node, ast.FunctionDef) and _changes_arguments(node), names.declared, opaque,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen
 
 from autograder.grading.box import outer_wall
-from autograder.grading.box.inside import frames
+from autograder.grading.box.inside import cells
 from autograder.grading.box.inside.warm import ENDED
 from autograder.grading.box.job import NOT_REACHED, Job, Limits, Lost, Outcome, Run, Said, Walls
 from autograder.grading.words import Trouble
@@ -83,8 +83,8 @@ class Box:
         # A box nobody holds any more ends, whatever became of whoever held it.
         self._end = weakref.finalize(self, _end, self._process, self._control, self._folder)
         try:
-            frames.receive(self._control, 1 << 20, time.monotonic() + _START)
-        except (frames.Closed, frames.Late):
+            cells.receive(self._control, 1 << 20, time.monotonic() + _START)
+        except (cells.Closed, cells.Late):
             return log.read_text(errors="replace").strip()[-2000:]
         return None
 
@@ -205,31 +205,31 @@ class Box:
         at = steps[0] if steps else 0
         left = self.limits.answers
         try:
-            kind, data = frames.receive(ours, 1 << 16, time.monotonic() + _START)
-            if kind != frames.READY:
+            kind, data = cells.receive(ours, 1 << 16, time.monotonic() + _START)
+            if kind != cells.READY:
                 raise CannotStart(f"a wall could not be put up: {data.decode(errors='replace')}")
             for message in job.as_messages(left_out):
-                frames.send(ours, b"m", message)
+                cells.send(ours, b"m", message)
             until = deadline
             while True:
-                kind, data = frames.receive(ours, left, min(until, deadline) + _GRACE)
+                kind, data = cells.receive(ours, left, min(until, deadline) + _GRACE)
                 left -= len(data)
-                if kind == frames.END:
+                if kind == cells.END:
                     return None
-                if kind == frames.STARTS:
+                if kind == cells.STARTS:
                     at = steps.pop(0)
                     until = time.monotonic() + self.limits.cell_seconds
-                elif kind == frames.SAID:
+                elif kind == cells.SAID:
                     outcome.said[at] = Said.read(data, self.limits.text)
-                elif kind == frames.ANSWER:
+                elif kind == cells.ANSWER:
                     outcome.answers[at] = data
                 else:
                     return at, Lost("died", "it sent what is no message")
-        except frames.Late:
+        except cells.Late:
             return at, Lost("time")
-        except frames.TooLong as error:
+        except cells.TooLong as error:
             return at, Lost("output", str(error))
-        except (frames.Closed, OSError, ValueError, IndexError):
+        except (cells.Closed, OSError, ValueError, IndexError):
             return at, Lost("died")
 
     def _ended(self, at: int, kill: bool) -> str:
@@ -246,13 +246,13 @@ class Box:
                     told = True
                     self._control.sendall(b"k")
             try:
-                kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
-            except frames.Late:  # it had said that it was done, and stays
+                kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+            except cells.Late:  # it had said that it was done, and stays
                 if told:
                     raise
                 self._control.sendall(b"k")
-                kind, data = frames.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
-        except (frames.Closed, frames.Late, OSError):
+                kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+        except (cells.Closed, cells.Late, OSError):
             self.close()  # the next job gets a new one
             if not kill:
                 return ""  # everything had been said before

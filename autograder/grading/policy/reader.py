@@ -216,7 +216,7 @@ class Reader(Forms):
         self._selves.append(first if method or first in ("ctx", "self") else "")
         nodes = [n for part in body for n in at_once(part)]
         imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        names = local_names(node, body)
+        names = local_names(node)
         given = {name for one in imports for name, _, _ in imported(one)}
         if not given <= names:
             self._remark(imports[0], "imports for other functions than its own")

@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Sequence
+from symtable import symtable
 from typing import Any
 
 from autograder.grading.policy.language import ASKED, NOT_READ, SET
@@ -216,22 +217,12 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
     return found
 
 
-def local_names(node: ast.AST, body: Iterable[ast.AST]) -> frozenset[str]:
+def local_names(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """The names that are a function's own: not those of a class's body, nor what a comprehension runs over."""
-    arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}  # type: ignore[attr-defined]
-    own, inside, outside = [], set[ast.AST](), set[str]()
-    for one in (n for part in body for n in at_once(part)):
-        if isinstance(one, ast.Global | ast.Nonlocal):
-            outside.update(one.names)
-        elif one in inside and not isinstance(one, ast.NamedExpr):
-            inside.update(ast.iter_child_nodes(one))
-            continue
-        elif isinstance(one, ast.Import | ast.ImportFrom):
-            arguments.update(name for name, _, _ in imported(one))
-        elif isinstance(one, ast.ClassDef | ast.comprehension):
-            inside.update(one.body if isinstance(one, ast.ClassDef) else [one.target])
-        own.append(one)
-    return frozenset((arguments | bound_by(own)) - outside)
+    table = symtable(ast.unparse(node), "function", "exec")
+    while table.get_type() != "function":
+        table = table.get_children()[-1]  # behind what its decorators and defaults have
+    return frozenset(one.get_name() for one in table.get_symbols() if one.is_local())
 
 
 def is_dunder(name: object) -> bool:

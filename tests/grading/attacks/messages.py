@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _TALKS = """\
 import os, socket, time
-from autograder.grading.box.inside import frames
+from autograder.grading.box.inside import cells as frames
 
 for number in range(3, 200):
     try:

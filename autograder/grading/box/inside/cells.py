@@ -12,6 +12,7 @@ import random
 import signal
 import socket
 import sys
+import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, astuple
 from types import SimpleNamespace
@@ -19,13 +20,75 @@ from typing import Any
 
 import torch
 
-from autograder.grading.box.inside import frames
 from autograder.observation.observation import Observation, Question
 from autograder.observation.packing import from_bytes, to_bytes
 from autograder.running.function_classes import derivatives_taken
 from autograder.running.probe import probe
 from autograder.running.program import Piece, Stop, new_space, run
 from autograder.running.submission import INSTANCE, kind_of
+
+# Messages on a socket: one byte for the kind, eight for the length, then the bytes.
+
+HEADER = 9
+# What a submission's process says before it has read anything of the submission …
+READY, NO_WALL = b"r", b"w"
+# … and after that. Everything else is no message.
+STARTS, SAID, ANSWER, END = b"s", b"o", b"a", b"e"
+
+
+class Closed(EOFError):
+    """The other side is gone before its message was complete."""
+
+
+class TooLong(ValueError):
+    """A message, or all messages together, above the limit."""
+
+
+class Late(TimeoutError):
+    """Nothing came in time."""
+
+
+def send(to: socket.socket, kind: bytes, data: bytes = b"") -> None:
+    """Send one message."""
+    to.sendall(kind + len(data).to_bytes(8, "little") + data)
+
+
+def receive(
+    source: socket.socket, limit: int, deadline: float | None = None
+) -> tuple[bytes, bytes]:
+    """The next message; ``deadline`` is a time.monotonic(). Raises Closed, TooLong or Late.
+
+    The length is looked at before anything is allocated.
+    """
+    head = _exactly(source, HEADER, deadline)
+    size = int.from_bytes(head[1:], "little")
+    if size > limit:
+        raise TooLong(f"a message of {size} bytes, where {limit} are left")
+    return head[:1], _exactly(source, size, deadline)
+
+
+def _exactly(source: socket.socket, size: int, deadline: float | None) -> bytes:
+    parts, missing = [], size
+    while missing:
+        if deadline is not None:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Late
+            source.settimeout(left)
+        try:
+            part = source.recv(min(missing, 1 << 20))
+        except TimeoutError:
+            raise Late from None
+        except ConnectionError:
+            raise Closed from None
+        if not part:
+            raise Closed
+        parts.append(part)
+        missing -= len(part)
+    return b"".join(parts)
+
+
+# ---- the submission ---------------------------------------------------------------------------
 
 _MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
 
@@ -56,19 +119,19 @@ class Submission:
         table = json.loads(self._message())
         packs = [self._message() for step in table if "exercise" in step]
         for step in table:
-            frames.send(self._to, frames.STARTS, str(step["index"]).encode())
+            send(self._to, STARTS, str(step["index"]).encode())
             torch.manual_seed(0)
             random.seed(0)
             pieces = [Piece(cell, text, picked) for cell, text, picked in step["pieces"]]
             if "exercise" in step:
-                kind, data = frames.ANSWER, self._answer(pieces, step["exercise"], packs.pop(0))
+                kind, data = ANSWER, self._answer(pieces, step["exercise"], packs.pop(0))
             else:
-                kind, data = frames.SAID, json.dumps(self._said(pieces)).encode()
-            frames.send(self._to, kind, data)
-        frames.send(self._to, frames.END)
+                kind, data = SAID, json.dumps(self._said(pieces)).encode()
+            send(self._to, kind, data)
+        send(self._to, END)
 
     def _message(self) -> bytes:
-        return frames.receive(self._to, _MESSAGES)[1]
+        return receive(self._to, _MESSAGES)[1]
 
     def _run(self, pieces: list[Piece], space: dict[str, Any]) -> tuple[str, list[Stop]]:
         """What the pieces printed, and how those stopped that did not come to their end."""

@@ -31,9 +31,9 @@ def main(settings: dict[str, Any]) -> None:
     settings |= {"user": os.getuid(), "group": os.getgid()}  # unknown in a new namespace
     folder = Path(settings["bundle"])
     experiments = warm_up(folder, settings)
-    from autograder.grading.box.inside import frames
+    from autograder.grading.box.inside import cells
 
-    frames.send(control, b"r", b"ready")
+    cells.send(control, b"r", b"ready")
     gc.freeze()
     gc.enable()
     for jobs in itertools.count():
@@ -48,12 +48,12 @@ def main(settings: dict[str, Any]) -> None:
             pid = _fork(settings)
         except OSError as error:
             os.close(descriptors[0])
-            frames.send(control, b"f", f"no namespace of its own: {error.strerror}".encode())
+            cells.send(control, b"f", f"no namespace of its own: {error.strerror}".encode())
             continue
         if pid == 0:
             _be_a_submission(descriptors[0], settings, experiments)
         os.close(descriptors[0])
-        frames.send(control, b"d", ENDED.pack(*_wait(pid, control)))
+        cells.send(control, b"d", ENDED.pack(*_wait(pid, control)))
 
 
 def _fork(settings: dict[str, Any]) -> int:
@@ -83,15 +83,15 @@ def _be_a_submission(job: int, settings: dict[str, Any], experiments: dict[str, 
     """Everything a child does; never returns."""
     status = 1
     try:
-        from autograder.grading.box.inside import cells, frames
+        from autograder.grading.box.inside import cells
 
         to = socket.socket(fileno=job)
         try:
             _put_up_walls(job, settings)
         except Exception as error:  # then nothing of the submission is read at all
-            frames.send(to, frames.NO_WALL, f"{type(error).__name__}: {error}".encode())
+            cells.send(to, cells.NO_WALL, f"{type(error).__name__}: {error}".encode())
             os._exit(2)
-        frames.send(to, frames.READY)
+        cells.send(to, cells.READY)
         cells.Submission(to, settings["limits"], experiments).run()
         status = 0
     finally:
