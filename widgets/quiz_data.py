@@ -1,20 +1,20 @@
-"""What a quiz is: questions with choices, each with its explanation. One module a quiz in quizzes/.
+"""What a quiz is: questions with choices, each with its explanation. They stand in questions/, a file a lesson.
 
-A prediction is such a question too, asked before a demonstration: one module a lesson in predictions/.
+A prediction is such a question too, asked before a demonstration. A lesson's `suspects` are two answers,
+out of an exercise's known mistakes, of which one is wrong (see suspects.py).
 
 In every text, `…` marks code and *…* emphasis. Formulas are written in plain Unicode
 (∂L/∂x, x², σ′), so that a quiz needs no typesetting from anywhere.
 """
 
 import difflib
-import importlib
-import pkgutil
+import tomllib
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from autograder.contract.friendly_error import refusal
-from widgets import predictions, quizzes
 
 
 @dataclass(frozen=True)
@@ -49,34 +49,33 @@ class Question:
                 raise ValueError(f"the question {self.prompt!r} {problem}")
 
 
-def quiz_ids() -> list[str]:
-    """The names of all quizzes."""
-    return sorted(module.name for module in pkgutil.iter_modules(quizzes.__path__))
+@cache
+def lessons() -> dict[str, dict[str, Any]]:
+    """What stands in questions/, by the lesson's name without its number."""
+    files = sorted((Path(__file__).parent / "questions").glob("*.toml"))
+    return {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
 def load_questions(quiz_id: str) -> tuple[Question, ...]:
     """The questions of a quiz; ValueError with the closest names where there is no such quiz."""
-    known = quiz_ids()
-    if quiz_id not in known:
-        close = difflib.get_close_matches(quiz_id, known, n=3, cutoff=0.4) or known
-        raise refusal(f"There is no quiz called {quiz_id!r}. Closest names: {', '.join(close)}.")
-    questions: tuple[Question, ...] = importlib.import_module(
-        f"widgets.quizzes.{quiz_id}"
-    ).QUESTIONS
-    return questions
+    return tuple(map(_question, lessons()[_known("quiz", quiz_id, list(lessons()))]["quiz"]))
 
 
 def predictions_of(lesson: str) -> dict[str, Question]:
     """What a lesson asks before it shows, by name; which of its two suspects is wrong among it."""
-    module = prediction_modules()[lesson]
-    bug = {bug_of(lesson): module.SUSPECTS.question()} if hasattr(module, "SUSPECTS") else {}
-    return {**module.PREDICTIONS, **bug}
+    texts = lessons()[lesson]
+    asked = {name: _question(given) for name, given in texts.get("predictions", {}).items()}
+    if "suspects" in texts:
+        asked[bug_of(lesson)] = suspects_of(lesson).question()
+    return asked
 
 
 def suspects_of(lesson: str) -> Any:
     """The two answers that a lesson ends with; ValueError where there is no such lesson."""
+    from widgets.suspects import Suspects  # whoever asks only a quiz loads no exercise
+
     lesson_of(bug_of(lesson))
-    return prediction_modules()[lesson].SUSPECTS
+    return Suspects(**lessons()[lesson]["suspects"])
 
 
 def bug_of(lesson: str) -> str:
@@ -87,13 +86,10 @@ def bug_of(lesson: str) -> str:
 def lesson_of(name: str) -> str:
     """The lesson that asks for this prediction; ValueError with the closest names where none does."""
     known: dict[str, str] = {}
-    for lesson, module in prediction_modules().items():
-        bug = [bug_of(lesson)] if hasattr(module, "SUSPECTS") else []
-        known |= dict.fromkeys([*module.PREDICTIONS, *bug], lesson)
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or sorted(known)
-        raise refusal(f"There is no prediction called {name!r}. Closest names: {', '.join(close)}.")
-    return known[name]
+    for lesson, texts in lessons().items():
+        bug = [bug_of(lesson)] if "suspects" in texts else []
+        known |= dict.fromkeys([*texts.get("predictions", ()), *bug], lesson)
+    return known[_known("prediction", name, sorted(known))]
 
 
 def load_prediction(name: str) -> Question:
@@ -106,8 +102,17 @@ def kept_as(name: str) -> str:
     return f"{lesson_of(name)}: predictions"
 
 
-@cache
-def prediction_modules() -> dict[str, Any]:
-    """The modules in predictions/, called as the quizzes of their lessons."""
-    names = sorted(module.name for module in pkgutil.iter_modules(predictions.__path__))
-    return {name: importlib.import_module(f"widgets.predictions.{name}") for name in names}
+def _question(given: dict[str, Any]) -> Question:
+    choices = (
+        Choice(one.get("right") or one["wrong"], "right" in one, one["why"])
+        for one in given["choices"]
+    )
+    return Question(given["prompt"], tuple(choices), given.get("code", ""))
+
+
+def _known(what: str, name: str, names: list[str]) -> str:
+    """The name, if it is one of these; ValueError with the closest ones otherwise."""
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.4) or names
+    raise refusal(f"There is no {what} called {name!r}. Closest names: {', '.join(close)}.")

@@ -7,6 +7,7 @@ Everything comes from the exercise's known mistakes and right answers
 import html
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +37,7 @@ class Suspects:
     exercise: str
     wrong: str
     right: str
-    others: tuple[str, ...]
+    others: Sequence[str]
     first: bool = False
 
     def answers(self) -> dict[str, Answer]:

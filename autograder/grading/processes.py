@@ -36,12 +36,13 @@ def local_pool(workers: int) -> Iterator[tuple[Executor, int]]:
     They are copies of this process: what it has imported they share, and nobody's collector looks at it again.
     """
     workers = max(1, workers)
-    gc.freeze()
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("fork"), initializer=_begin)
     try:
         # Where none can be started, the first task hears of it.
         with _signals_wait(), suppress(BrokenProcessPool, OSError):
+            gc.freeze()
             pool.submit(int)
+        gc.unfreeze()
         yield pool, workers
     finally:
         # An interrupted batch does not wait for what its workers are at.

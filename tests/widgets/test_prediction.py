@@ -11,18 +11,19 @@ from widgets import outcome, predict, quiz_data
 from widgets.quiz import NOT_ANSWERED
 from widgets.quiz_data import kept_as, predictions_of
 
-LESSONS = sorted(quiz_data.prediction_modules())
+LESSONS = [name for name, texts in quiz_data.lessons().items() if "predictions" in texts]
 NAMES = [name for lesson in LESSONS for name in predictions_of(lesson)]
 
 
 @pytest.fixture
 def asked(monkeypatch):
     """A prediction called "how-many", of a lesson called demo."""
-
-    class Demo:
-        PREDICTIONS = {"how-many": HOW_MANY}
-
-    monkeypatch.setattr(quiz_data, "prediction_modules", lambda: {"demo": Demo})
+    choices = [
+        {"right" if one.correct else "wrong": one.text, "why": one.explanation}
+        for one in HOW_MANY.choices
+    ]
+    texts = {"predictions": {"how-many": {"prompt": HOW_MANY.prompt, "choices": choices}}}
+    monkeypatch.setattr(quiz_data, "lessons", lambda: {"demo": texts})
     return "how-many"
 
 
@@ -95,4 +96,4 @@ def test_names_and_prompts_are_not_used_twice():
 
 
 def test_predictions_are_kept_apart_from_the_quiz():
-    assert not {kept_as(name) for name in NAMES} & set(quiz_data.quiz_ids())
+    assert not {kept_as(name) for name in NAMES} & set(quiz_data.lessons())

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tests.widgets.questions import HOW_MANY
-from widgets.quiz_data import Choice, Question, load_questions, quiz_ids
+from widgets.quiz_data import Choice, Question, lessons, load_questions
 
 RIGHT, WRONG = Choice("So", True, "Because."), Choice("Not so", False, "For this reason.")
 
@@ -37,7 +37,7 @@ def test_an_unknown_quiz_names_the_closest():
         load_questions("templat")
 
 
-@pytest.mark.parametrize("quiz_id", quiz_ids())
+@pytest.mark.parametrize("quiz_id", lessons())
 def test_every_quiz_of_the_course_can_be_asked(quiz_id):
     questions = load_questions(quiz_id)
     prompts = [question.prompt for question in questions]
@@ -45,7 +45,7 @@ def test_every_quiz_of_the_course_can_be_asked(quiz_id):
     assert len(set(prompts)) == len(prompts)  # answers are remembered by the text of the question
 
 
-@pytest.mark.parametrize("quiz_id", quiz_ids())
+@pytest.mark.parametrize("quiz_id", lessons())
 def test_the_right_choice_is_not_always_in_the_same_place(quiz_id):
     questions = load_questions(quiz_id)
     places = {[choice.correct for choice in q.choices].index(True) for q in questions}

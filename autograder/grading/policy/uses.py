@@ -7,6 +7,7 @@ import builtins
 import re
 from collections.abc import Iterable, Sequence
 from symtable import symtable
+from textwrap import indent
 from typing import Any
 
 from autograder.grading.policy.language import ASKED, NOT_READ, SET
@@ -219,9 +220,13 @@ def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
 
 def local_names(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """The names that are a function's own: not those of a class's body, nor what a comprehension runs over."""
-    table = symtable(ast.unparse(node), "function", "exec")
+    outer = {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
+    text = f"def around({', '.join(outer)}):\n{indent(ast.unparse(node), ' ')}"
+    table = (
+        symtable(text, "function", "exec").get_children()[0].get_children()[-1]
+    )  # behind its defaults
     while table.get_type() != "function":
-        table = table.get_children()[-1]  # behind what its decorators and defaults have
+        table = table.get_children()[-1]
     return frozenset(one.get_name() for one in table.get_symbols() if one.is_local())
 
 

@@ -1,1 +1,0 @@
-"""The quizzes of the course, one module each, named after its lesson without the number."""
