@@ -26,10 +26,9 @@ from autograder.grading.class_overview import GRADED, WAITS, Standing, standings
 from autograder.grading.execute import how_to_grade
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import HandedIn, lesson_files
-from autograder.grading.marking import How
+from autograder.grading.marking import How, Result
 from autograder.grading.one_submission import grade, not_graded
 from autograder.grading.processes import TooMuch, cluster, local_pool, lost
-from autograder.grading.result import Result
 from autograder.grading.scores import Score, read_scores
 from autograder.grading.words import NameTrouble
 from autograder.learner.lesson import LessonFiles, NoLesson

@@ -23,9 +23,9 @@ from autograder.grading.handed_in import (
     lessons_handed_in,
 )
 from autograder.grading.kept_files import read_timestamp
+from autograder.grading.marking import part_of
 from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Record, Records, Seeds
-from autograder.grading.result import part_of
 from autograder.grading.scores import Score, in_days, read_scores, read_students
 from autograder.grading.words import filled
 

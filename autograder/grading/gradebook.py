@@ -32,8 +32,8 @@ from autograder.grading import database as rows
 from autograder.grading.course import course_version, folder_of, how_to_prepare, log
 from autograder.grading.database import open_gradebook, patiently
 from autograder.grading.kept_files import Replacement, fill, read_timestamp
+from autograder.grading.marking import Result
 from autograder.grading.records import Acceptance, Records, new_record
-from autograder.grading.result import Result
 from autograder.grading.waiting import not_read, with_verdicts
 from autograder.grading.words import Busy, CannotWrite, NameTrouble, trouble_with
 

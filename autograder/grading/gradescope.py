@@ -24,10 +24,9 @@ from autograder.grading.box import Walls, trouble
 from autograder.grading.execute import how_to_grade
 from autograder.grading.handed_in import HandedIn, lesson_files, notebooks_in
 from autograder.grading.kept_files import NotPlain, read_plain, replace_file
-from autograder.grading.marking import How
+from autograder.grading.marking import How, Mark, Result
 from autograder.grading.one_submission import Submission, close_boxes, grade
 from autograder.grading.records import Record, new_record
-from autograder.grading.result import Mark, Result
 from autograder.grading.scores import CellScore, Score
 from autograder.grading.words import Trouble, filled
 from autograder.learner.lesson import LessonFiles

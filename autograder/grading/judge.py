@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
+from autograder.contract.promises import promise_of
 from autograder.contract.references import References
 from autograder.exercises import find
 from autograder.grading.box import Check, Lost
@@ -257,3 +258,29 @@ def _less(data: Any, trusted: Any, where: str, free: tuple[str, ...]) -> Iterato
             return
         for i, (inner, value) in enumerate(zip(data, trusted, strict=False)):
             yield from _less(inner, value, f"{where}[{i}]", free)
+
+
+# ---- what an answer earns that keeps some of its promises, where an instructor wants that --------
+
+# Of an answer that is wrong, or somebody else's, the rest is worth nothing.
+GROUND = frozenset({"values", "gradients", "work"})
+
+
+def kept_share(asked: Asked, given: bytes | Lost | None, report: Report) -> float:
+    """The share of a check's points, from 0 to 1: of all promises of the exercise, those that are kept.
+
+    given  what came out of the box, as it was judged for the report
+
+    Nothing where values, gradients or the learner's own work are not what was promised, and nothing for
+    answers in which something is missing: of those nobody knows what they keep.
+    """
+    if report.passed:
+        return 1.0
+    if not isinstance(given, bytes) or not report.promises:
+        return 0.0
+    if missing(asked, opened(given), passed=False):
+        return 0.0
+    promised = {promise_of(rule) for rule in asked.rules.values()}
+    promised |= {line.key for line in report.promises}
+    kept = {line.key for line in report.promises if line.state == "kept"}
+    return round(len(kept) / len(promised), 4) if GROUND & promised <= kept else 0.0

@@ -18,8 +18,8 @@ from urllib.parse import quote
 
 from autograder.grading.course import checked_name
 from autograder.grading.kept_files import Replacement, aside, replace_file, write_new
+from autograder.grading.marking import Result
 from autograder.grading.policy.concerns import names_a_line
-from autograder.grading.result import Result
 from autograder.grading.words import CannotWrite, trouble_with
 from autograder.observation.plain import from_plain
 

@@ -18,11 +18,10 @@ from autograder.grading.database import reading
 from autograder.grading.execute import how_to_grade
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import lesson_files
-from autograder.grading.marking import How
+from autograder.grading.marking import How, Mark
 from autograder.grading.one_submission import close_boxes, grade
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.records import Acceptance, Records, now
-from autograder.grading.result import Mark
 from autograder.grading.waiting import lines_of, was_read, with_verdicts
 from autograder.grading.words import Trouble, counted, filled, printable, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson

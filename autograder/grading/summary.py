@@ -24,7 +24,7 @@ from autograder.grading.class_overview import GRADED, WAITS, Standing, by_reason
 from autograder.grading.database import reading
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.kept_files import replace_file
-from autograder.grading.result import Mark
+from autograder.grading.marking import Mark
 from autograder.grading.safe_text import safe_html, said_as_html
 from autograder.grading.scores import read_students
 from autograder.grading.similar import Alike, alike, read_answers, seen_by_all

@@ -11,9 +11,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbformat.v4.nbjson import JSONWriter
 
-from autograder.grading.marking import NOT_GRADED, failed_check, show_that_it_waits
+from autograder.grading.marking import NOT_GRADED, Mark, Result, failed_check, show_that_it_waits
 from autograder.grading.policy.concerns import names_a_line
-from autograder.grading.result import Mark, Result
 from autograder.grading.safe_text import said_as_markdown
 from autograder.grading.sanitising import sanitise
 from autograder.learner.lesson import grade_id_of, roles_of

@@ -34,9 +34,9 @@ from sqlalchemy import create_engine, text
 from autograder.grading.course import open_course
 from autograder.grading.gradebook import Writer
 from autograder.grading.handed_in import find, lesson_files
+from autograder.grading.marking import Mark, Result
 from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Record, Records, Seeds
-from autograder.grading.result import Mark, Result
 
 LESSON = "01_doubling"
 DUE = datetime(2026, 3, 1, 12)

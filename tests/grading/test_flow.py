@@ -17,9 +17,9 @@ from autograder.grading.batch import MOST_ATTEMPTS, Place, Task
 from autograder.grading.box import CannotStart
 from autograder.grading.box.outer_wall import make_folder
 from autograder.grading.handed_in import HandedIn
+from autograder.grading.marking import Result
 from autograder.grading.one_submission import How, Submission
 from autograder.grading.processes import bounded, local_pool
-from autograder.grading.result import Result
 from autograder.learner.lesson import LessonFiles
 from tests.grading.batches import LESSON, SQUARE, notebook
 

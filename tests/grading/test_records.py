@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from autograder.grading.marking import Mark, Result
 from autograder.grading.records import Records, Seeds, new_record
-from autograder.grading.result import Mark, Result
 from autograder.grading.words import CannotWrite
 from tests.grading.gradebooks import all_records
 

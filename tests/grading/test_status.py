@@ -24,8 +24,8 @@ from autograder.grading.class_overview import (
     standings,
 )
 from autograder.grading.database import open_gradebook
+from autograder.grading.marking import Result
 from autograder.grading.records import Record, Records, Seeds
-from autograder.grading.result import Result
 from autograder.grading.scores import CellScore, Score
 from tests.grading.gradebooks import CONFIG, DUE, LESSON, grade_as, hand_in, make_course
 

@@ -17,8 +17,8 @@ from autograder.__main__ import main
 from autograder.explaining.pages import TITLES
 from autograder.grading.class_overview import GRADED, Standing, standings
 from autograder.grading.database import open_gradebook
+from autograder.grading.marking import Mark, Result
 from autograder.grading.records import Record
-from autograder.grading.result import Mark, Result
 from autograder.grading.scores import Score
 from autograder.grading.summary import histogram, page, summarise, write_summary
 from tests.grading.gradebooks import LESSON, grade_as, hand_in, source_notebook

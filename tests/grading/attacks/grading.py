@@ -8,8 +8,8 @@ from typing import Any
 
 from autograder.grading import one_submission as work
 from autograder.grading.box import Box, Job, Limits, Outcome, Run, Walls
+from autograder.grading.marking import Result
 from autograder.grading.one_submission import How, Submission, grade
-from autograder.grading.result import Result
 from tests.grading.attacks.lesson import FULL, RIGHT, as_file, handed_in, lesson_files
 
 SEED = 20_261_121

@@ -15,8 +15,7 @@ from nbgrader.api import Gradebook
 
 from autograder.grading.batch import Order, Place, grade_all
 from autograder.grading.course import open_course
-from autograder.grading.marking import How
-from autograder.grading.result import Result
+from autograder.grading.marking import How, Result
 from tests.grading.attacks.confinement import cell
 from tests.grading.attacks.crashes import CRASHES
 from tests.grading.attacks.grading import LIMITS
