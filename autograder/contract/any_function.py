@@ -24,11 +24,13 @@ from autograder.observation.snapshot import Unseen, boxed, opened
 
 # Rules (by function name) that say nothing where forward is its own reference.
 VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_value"})
-# What is worth saying, and makes no number wrong.
+# What is worth saying, and makes no number wrong: rules, and causes of rules.
 ADVICE = frozenset({
-    "ignores-needs-input-grad", "saves-on-ctx", "double-backward-missing", "loses-precision",
-    "gradient-unsummed", "gradient-dtype", "finite-differences", "uses-autograd", "writes/buffer",
+    "ignores-needs-input-grad", "saves-on-ctx", "second/stops", "second/none", "loses-precision",
+    "gradient-unsummed", "gradient-dtype", "uses-autograd", "writes/buffer",
 })  # fmt: skip
+# How a derivative is computed, nobody has to care who uses it.
+_NOT_JUDGED = frozenset({"finite-differences"})
 _HINT = "There are no hints for a Function that is not from the course; explain(rule) says more."
 
 
@@ -61,9 +63,9 @@ class Terms:
     @property
     def strictness(self) -> Strictness:
         advice = frozenset() if self.strict else ADVICE
-        advice -= {"double-backward-missing"} if self.second_order else frozenset()
+        advice -= {"second/stops", "second/none"} if self.second_order else frozenset()
         return Strictness(
-            advice, self.ignore, self.atol + self.nondet_tol, self.rtol, as_given=True
+            advice, self.ignore | _NOT_JUDGED, self.atol + self.nondet_tol, self.rtol, as_given=True
         )
 
 

@@ -24,8 +24,10 @@ _NODES = 33  # places on a line through the arguments
 _FEWER = 9  # where thousands of numbers are seen at each of them
 _TINY = 1e-7  # a move that no smooth function takes unnoticed
 _FLAT = 0.6  # of all that an output moves on a line: more of it in jumps, and it is flat in between
-_JUMP = 0.2  # of a move over a stretch that is left when the stretch is halved to nothing
+_JUMPED = 0.1  # of what it moves: less in jumps is beside the point
 _ALIKE = 0.5  # the cosine of what backward adds to the derivative and what forward's jumps add
+_WITHIN, _BEYOND = 0.8, 2.0  # how far a line goes, as a share of an argument's numbers
+_LEAST_JUMP = 1e-3  # of the largest number; a solver that stops a step earlier jumps by less
 _BETWEEN = 20  # lines between an argument's own numbers that are tried
 _MOST, _LEAST = 64, 8  # elements that are moved far: of a large tensor fewer,
 _EFFORT = 10**7  # so that about as many numbers are computed for it
@@ -41,7 +43,7 @@ class Nature:
 
     def __init__(self, measured: Measured, args: Sequence[Any]):
         self.measured, self.args = _Repeated(measured), args
-        self._moves: dict[int, float | None] = {}
+        self._ways: dict[int, _Line | None] = {}
 
     def excuses(
         self, upstream: Sequence[Tensor | None], off: Mapping[int, tuple[Tensor, Tensor]]
@@ -67,18 +69,18 @@ class Nature:
         self, position: int, upstream: Sequence[Tensor | None], given: Tensor, slopes: Tensor
     ) -> bool:
         """Whether forward jumps along an argument, and backward's gradient leads where the jumps do."""
-        if position not in self._moves:
-            line = _line(self.measured, self.args, position)
-            self._moves[position] = 0.0 if line.is_flat() else _ALIKE if line.jumps() else None
-        if (enough := self._moves[position]) is None:
+        if position not in self._ways:
+            lines = (_line(self.measured, self.args, position, r) for r in _reaches(self.args[position]))  # fmt: skip
+            self._ways[position] = next((line for line in lines if line.steps is not None), None)
+        if (line := self._ways[position]) is None or line.steps is None:
             return False
         more = flat_of(given) - flat_of(slopes)
         most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, more.numel()))), more.numel())
         chosen = more.abs().topk(most).indices.tolist()
-        far = torch.stack([_far_slope(self.measured, self.args, position, upstream, i) for i in chosen])  # fmt: skip
+        far = torch.stack([_far_slope(line, upstream, i) for i in chosen])
         jumped, more = far - flat_of(slopes)[chosen], more[chosen]
         sizes = float(jumped.norm() * more.norm())
-        return (float((jumped * more).sum()) / sizes if sizes > 0 else 0.0) >= enough
+        return (float((jumped * more).sum()) / sizes if sizes > 0 else 0.0) >= line.steps
 
 
 def _handed_on(measured: Measured, args: Sequence[Any]) -> dict[int, int] | None:
@@ -88,8 +90,8 @@ def _handed_on(measured: Measured, args: Sequence[Any]) -> dict[int, int] | None
     """
     floats = [p for p, a in enumerate(args) if is_differentiable(a)]
     found: dict[int, int] = {}
-    for scale, shift in ((-1.7, 0.3), (12.0, -0.1), (1.0, 0.0)):
-        moved = [_moved(a, scale, shift + 0.2 * p) if p in floats else a for p, a in enumerate(args)]  # fmt: skip
+    for scale, shift in ((-1.7, 0.2), (12.0, 0.2), (1.0, 0.0)):
+        moved = [scale * a + p * shift if p in floats else a for p, a in enumerate(args)]
         for given in (moved, [a if p in floats else _other(a) for p, a in enumerate(moved)]):
             try:
                 made = as_tuple(measured.values(given))
@@ -128,23 +130,17 @@ class _Repeated(Measured):
         return super().values(args)
 
 
-def _far_slope(
-    measured: Measured,
-    args: Sequence[Any],
-    position: int,
-    upstream: Sequence[Tensor | None],
-    i: int,
-) -> Tensor:
-    """The slope of the weighted outputs along one element, over the size of the tensor, both ways."""
-    at = args[position].detach()
-    size = max(float(at.abs().nan_to_num(posinf=1.0).max()), 1e-3)
+def _far_slope(line: _Line, upstream: Sequence[Tensor | None], i: int) -> Tensor:
+    """The slope of the weighted outputs along one element, over the size of the tensor or its own, both ways."""
+    measured, args, at = line.measured, line.args, line.args[line.position].detach()
+    size = float(at.view(-1)[i].abs()) if line.reach < 1 else _size(at)
     start, total = as_tuple(measured.values(args)), torch.zeros((), dtype=torch.float64)
-    for reach in (0.5 * size, 2.0 * size):
+    for reach in (0.5 * size, line.reach * size):
         for sign in (-1.0, 1.0):
             moved = at.clone()
             moved.view(-1)[i] += sign * reach
             try:
-                made = measured.moved(args, position, moved)
+                made = measured.moved(args, line.position, moved)
             except Exception:  # a probability ends at 0 and at 1
                 continue
             for output, before, g in zip(made, start, upstream, strict=False):
@@ -154,19 +150,28 @@ def _far_slope(
     return total
 
 
-def _line(measured: Measured, args: Sequence[Any], position: int) -> _Line:
-    """A long line on which forward runs: past its own numbers, else between them (probabilities end at 1)."""
+def _size(at: Tensor) -> float:
+    return max(float(at.abs().nan_to_num(posinf=1.0).max()), 1e-3)
+
+
+def _reaches(at: Tensor) -> tuple[float, ...]:
+    """How far to go, as shares of the size: where all numbers have one sign, as scales have, first within it."""
+    one_sign = not at.is_complex() and bool((at > 0).all() | (at < 0).all())
+    return (_WITHIN, _BEYOND) if one_sign else (_BEYOND,)
+
+
+def _line(measured: Measured, args: Sequence[Any], position: int, reach: float) -> _Line:
+    """A line on which forward runs: past its own numbers, else between them (probabilities end at 1)."""
     at = args[position].detach()
     # No seed that somebody draws inputs with: their own direction leads through 0.
     generator = torch.Generator().manual_seed(7919 + position)
     line = torch.randn(at.shape, generator=generator, dtype=torch.float64).to(at.dtype)
-    size = max(float(at.abs().nan_to_num(posinf=1.0).max()), 1e-3)
+    far = line / max(float(line.abs().max()), 1e-9) * (at if reach < 1 else _size(at))
     with contextlib.suppress(Exception):
-        far = line * (2.0 * size / max(float(line.abs().max()), 1e-9))
-        return _Line(measured, args, position, at, far)
+        return _Line(measured, args, position, at, reach * far, reach)
     for _ in range(_BETWEEN):
         other = at.reshape(-1)[torch.randperm(at.numel(), generator=generator)].reshape(at.shape)
-        made = _Line(measured, args, position, (at + other) / 2, (other - at) / 2)
+        made = _Line(measured, args, position, (at + other) / 2, (other - at) / 2, reach)
         if bool((made.rows != made.rows[0]).any()):
             break  # nothing is learned where nothing moves
     return made
@@ -176,10 +181,11 @@ class _Line:
     """Forward along a line through one argument, at places from -1 to 1."""
 
     def __init__(
-        self, measured: Measured, args: Sequence[Any], position: int, at: Tensor, line: Tensor
-    ):
+        self, measured: Measured, args: Sequence[Any], position: int, at: Tensor, line: Tensor,
+        reach: float,
+    ):  # fmt: skip
         self.measured, self.args, self.position = measured, args, position
-        self.at, self.line = at, line
+        self.at, self.line, self.reach = at, line, reach
         self.places = [o.numel() for o in self.outputs(0.0)]
         count = _NODES if sum(self.places) < _SEEN // 2 else _FEWER
         self.nodes = torch.linspace(-1.0, 1.0, count, dtype=torch.float64).tolist()
@@ -188,48 +194,52 @@ class _Line:
     def outputs(self, t: float) -> list[Tensor]:
         """Each output in a row; of a large one some thousand numbers, spread over it."""
         made = self.measured.moved(self.args, self.position, self.at + t * self.line)
-        rows = [flat_of(o) for o in made if is_differentiable(o)]
+        rows = map(flat_of, filter(is_differentiable, made))
         return [row[:: max(1, len(row) // _SEEN)] for row in rows]
 
     def values(self, t: float) -> Tensor:
         return torch.cat(self.outputs(t))
 
-    def is_flat(self) -> bool:
-        """Whether some output moves on the line, and mostly in jumps."""
-        apart = 2.0 / (len(self.nodes) - 1)
+    @cached_property
+    def steps(self) -> float | None:
+        """How alike backward's gradient and the jumps on the line have to be; None: there are none to speak of.
+
+        What an output moves, and its slopes do not, it does in jumps, or on curves too short for the places.
+        """
         exact = precision_of(lambda t: self.values(float(t)), torch.zeros(1, dtype=torch.float64))
         tiny = max(_TINY, 100 * exact.share)  # a move beyond all rounding
         near = torch.stack([self.values(t + tiny) for t in self.nodes])
-        steps = (self.rows[1:] - self.rows[:-1]).abs()
-        slopes = (near - self.rows).abs() / tiny
+        moves, apart = self.rows.diff(dim=0), self.nodes[1] - self.nodes[0]
+        slopes = apart * (near - self.rows) / tiny
         # A jump that lies between the two by chance is no slope.
-        slopes = torch.where(slopes * apart > 100 * steps.amax(0), 0.0, slopes)[1:] * apart
-        totals = [part.sum() for part in steps.split(self.places, 1)]
-        smooth = [part.sum() for part in slopes.split(self.places, 1)]
-        return any(t > 0 and 1 - s / t >= _FLAT for t, s in zip(totals, smooth, strict=True))
+        slopes = torch.where(slopes.abs() > 100 * moves.abs().amax(0), 0.0, slopes)
+        off = moves - (slopes[1:] + slopes[:-1]) / 2
+        parts = [each.abs().split(self.places, 1) for each in (moves, slopes[1:], off)]
+        shares = [tuple(float(part.sum()) for part in each) for each in zip(*parts, strict=True)]
+        if any(moved > 0 and 1 - smooth / moved >= _FLAT for moved, smooth, _ in shares):
+            return 0.0
+        if not any(more > _JUMPED * max(moved, smooth) > 0 for moved, smooth, more in shares):
+            return None
+        most_off = off.abs().amax(0).topk(min(4, off.shape[1])).indices.tolist()
+        least = max(_LEAST_JUMP, 100 * exact.share) * float(self.rows.nan_to_num(posinf=0.0).abs().max())  # fmt: skip
+        jumps = (self._jumps(e, off[:, e], slopes[:, e] / apart, least) for e in most_off)
+        return _ALIKE if any(jumps) else None
 
-    def jumps(self) -> bool:
-        """Whether some output jumps: halved again and again, a stretch keeps its move."""
-        steps = (self.rows[1:] - self.rows[:-1]).abs()
-        for element in steps.amax(0).topk(min(4, steps.shape[1])).indices.tolist():
-            row = int(steps[:, element].argmax())
-            left, right = self.nodes[row], self.nodes[row + 1]
-            low, high = (float(self.rows[r, element]) for r in (row, row + 1))
-            whole = abs(high - low)
-            while right - left > _TINY and abs(high - low) > _JUMP * whole:
-                middle = (left + right) / 2
-                value = float(self.values(middle)[element])
-                if abs(value - low) > abs(high - value):
-                    right, high = middle, value
-                else:
-                    left, low = middle, value
-            if whole > 0 and abs(high - low) > _JUMP * whole:
-                return True
-        return False
-
-
-def _moved(value: Any, scale: float, shift: float) -> Any:
-    return scale * value + shift if scale != 1.0 else value
+    def _jumps(self, element: int, off: Tensor, slopes: Tensor, least: float) -> bool:
+        """Whether an output jumps: halved to nothing, a stretch keeps what its slope does not explain."""
+        row = int(off.abs().argmax())
+        left, right, slope = self.nodes[row], self.nodes[row + 1], float(slopes[row])
+        low, high = (float(self.rows[r, element]) for r in (row, row + 1))
+        kept = 0.0
+        while right - left > _TINY:
+            middle = (left + right) / 2
+            value = float(self.values(middle)[element])
+            half, kept = slope * (middle - left), abs(high - low)
+            if abs(value - low - half) > abs(high - value - half):
+                right, high = middle, value
+            else:
+                left, low = middle, value
+        return abs(high - low) > max(0.75 * kept, least)
 
 
 def _other(value: Any) -> Any:

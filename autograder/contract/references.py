@@ -73,10 +73,11 @@ class References:
     def forward(self, question: Question) -> Forward:
         """The run of the reference on the arguments of a question; its graph may be used again."""
         known = self._forwards.setdefault((id(question.args), id(question.more.get("drawn"))), [])
-        # A submission's own forward may ask who requires grad.
+        # A submission's own forward may ask who requires grad, and draws other numbers in a case of another name.
         own = getattr(self.exercise.reference, "own", False)
-        for _, run in known:
-            if question.wants == run.wants or (set(question.wants) <= set(run.wants) and not own):
+        for asked, run in known:
+            alike = question.wants == run.wants and question.case == asked.case
+            if alike if own else set(question.wants) <= set(run.wants):
                 return run
         run = run_reference(self.exercise, question)
         known.append((question, run))

@@ -6,7 +6,8 @@ import copy
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,13 +15,17 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
-from autograder.contract.differentiation import as_tuple, same_draws
 from autograder.contract.exercise import Exercise
-from autograder.contract.meant_gradients import IDENTITY, STEPS, Nature, OwnGradient
 from autograder.contract.measured import Measured, is_differentiable
-from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding, fault
-from autograder.judging.rules.problems import gradient_problem
+from autograder.learner.excused_gradients import (
+    approximate,
+    gradients_meant,
+    iterates,
+    judged_as_approximate,
+    judged_as_surrogate,
+    wrong_gradients,
+)
 from autograder.learner.one_check import OneCheck
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked
@@ -31,30 +36,38 @@ from autograder.running.submission import (
     adapted,
     all_dense,
     cloned,
-    fresh_arguments,
     survey,
 )
 
 # What may go wrong only because the check computes in float64.
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
 
+
 # Numbers that are no derivative, and may be as their author wants them: linear in the upstream gradient.
 _MAY_BE_MEANT = {f"gradient-{what}" for what in ("value", "scale", "sign", "zero", "missing")}
 
 
 class Clock:
-    """How many seconds are left for new questions. ``over`` remembers that it said so."""
+    """How many seconds are left for new questions. ``over`` remembers that it said so.
+
+    Seconds in which others had the processor do not count: on a busy machine there is the same report.
+    """
 
     def __init__(self, seconds: float | None):
-        self.seconds, self.begun, self.said = seconds, time.monotonic(), False
-
-    @property
-    def spent(self) -> float:
-        return time.monotonic() - self.begun
+        self.seconds, self.begun, self.said = seconds, time.monotonic() - _waited(), False
 
     def over(self) -> bool:
-        self.said = self.said or (self.seconds is not None and self.spent >= self.seconds)
+        if self.seconds is not None and time.monotonic() - self.begun >= self.seconds:
+            self.said = self.said or time.monotonic() - _waited() - self.begun >= self.seconds
         return self.said
+
+
+def _waited() -> float:
+    """For how many seconds this thread could have run, and others did; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def report_on(
@@ -132,17 +145,24 @@ def _report(
         dtype = _computes_in(own, arguments) if not clock.over() else torch.float64
         if dtype != torch.float64:
             observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
-        meant = Meant() if terms.surrogate is not None else gradients_meant(one, own)
+        wrong = () if terms.surrogate is not None else wrong_gradients(one)
+        meant, share = gradients_meant(wrong, asked, own), approximate(wrong, terms)
+        notes = []
         if meant.kind:
-            one.asked = _judged_as_surrogate(asked, own, terms, meant)
+            one.asked = judged_as_surrogate(asked, own, terms, meant)
+            along = [exercise.argument(i) for i in sorted(meant.along)] if meant.measured else ()
+            notes = [
+                replace(fault("surrogate", f"surrogate/{meant.kind}", along=along), severity="note")
+            ]
+        elif share is not None and not clock.over() and iterates(target, arguments.sets[0]):
+            one.asked = judged_as_approximate(asked)
+            note = fault("loses-precision", "range/approximate", share=f"{share:.0e}")
+            notes = [replace(note, severity="advice")] if wrong else []
         believed = VALUES if terms.reference is None else frozenset()
         report = one.verdict(believed)
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
-        if meant.kind:
-            along = [exercise.argument(i) for i in sorted(meant.along)] if meant.measured else ()
-            note = said(fault("surrogate", f"surrogate/{meant.kind}", along=along))
-            report.findings.append(replace(note, severity="note"))
+        report.findings += map(said, notes)
         if terms.reference is None and terms.surrogate is None:
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])
         if clock.said and report.outcome != "failed":
@@ -156,78 +176,6 @@ def _perhaps_meant(finding: Finding) -> Finding:
     of_backward = finding.pair is not None and finding.pair.question.kind == "run"
     perhaps = of_backward and finding.rule in _MAY_BE_MEANT
     return with_step(finding, "surrogate/perhaps") if perhaps else finding
-
-
-@dataclass(frozen=True)
-class Meant:
-    """Which gradients are no derivatives, and may be meant so.
-
-    kind      STEPS, IDENTITY, or "" for none
-    along     positions of the arguments that have such gradients
-    measured  of those that have wrong ones, which nothing excuses
-    """
-
-    kind: str = ""
-    along: frozenset[int] = frozenset()
-    measured: frozenset[int] = frozenset()
-
-
-def gradients_meant(one: OneCheck, own: Measured) -> Meant:
-    """What backward gives and how forward moves tell of gradients that are no derivatives."""
-    asked, reference = one.asked, one.asked.exercise.reference
-    evidence = Evidence(
-        asked.exercise, list(asked.questions), one.observation, one.source, asked.references
-    )
-    values = own if isinstance(reference, Measured) else Measured(reference)
-    excused: dict[int, str] = {}
-    left: set[int] = set()
-    natures: dict[int, Nature] = {}
-    for pair in evidence.plain:
-        if pair.answer.failure is not None or pair.answer.gradients is None:
-            return Meant()
-        off = {}
-        for i in pair.question.wants:
-            given, right = pair.reached(i), pair.right(i)
-            wrong = gradient_problem(evidence, pair, i)
-            if right is not None and isinstance(given, Tensor) and wrong is not None:
-                off[i] = given, right
-        if off.keys() - {p for p, kind in excused.items() if kind == STEPS}:
-            with same_draws(pair.question):
-                args = fresh_arguments(pair.question)
-                nature = natures.setdefault(id(pair.question.args), Nature(values, args))
-                found = nature.excuses(pair.question.upstream, off)
-                derived = values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in found)  # fmt: skip
-            if not derived:
-                return Meant()  # the reference says which gradient is meant
-            excused |= found
-            left |= off.keys() - found.keys()
-    along = frozenset(excused)
-    if STEPS in excused.values():
-        return Meant(STEPS, along, frozenset(left - along))
-    return Meant(IDENTITY, along) if excused and not left else Meant()
-
-
-def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -> bool:
-    """Whether the reference's gradient is the derivative of its own values."""
-    args = list(pair.question.args)
-    args[position] = args[position].detach().clone().requires_grad_(True)
-    made = as_tuple(values(*args))
-    pairs = [(o, g) for o, g in zip(made, pair.question.upstream, strict=False) if g is not None]
-    roots, grads = zip(*pairs, strict=True)
-    (found,) = torch.autograd.grad(roots, args[position], grads)
-    error = roots[0].grad_fn.run.errors[position]
-    return bool(((found - right).abs() <= error + 1e-6 * right.abs() + 1e-8).all())
-
-
-def _judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:
-    linear = meant.kind != IDENTITY
-    reference = OwnGradient(own, terms.reference, linear, meant.measured)
-    exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
-    questions = asked.questions
-    if not terms.second_order:  # what a surrogate's derivative is, nobody has said
-        exercise = replace(exercise, second_order="not-judged")
-        questions = tuple(q for q in questions if q.kind != "second")
-    return Asked(exercise, questions, asked.hidden, asked.seed, asked.devices)
 
 
 def _computes_in(own: Measured, arguments: Given) -> torch.dtype:

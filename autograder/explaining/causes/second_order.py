@@ -185,6 +185,7 @@ def not_refused(ev: Evidence, finding: Finding) -> Reason | None:
 _WRONG = (by_grad_output, cut, constant, other_function, view)
 CAUSES = {
     "second/missing": _WRONG,
+    "second/none": _WRONG,
     "second/wrong": _WRONG,
     "second/stops": (cut, why_it_stopped),
     "second/gradgradcheck": (single,),

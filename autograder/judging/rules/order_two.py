@@ -46,7 +46,9 @@ def second_derivatives(ev: Evidence) -> Verdict:
 
 def _declared_absent(ev: Evidence, pair: Pair) -> bool:
     """Whether backward is once differentiable on purpose, where nobody asks for more."""
-    asked_for = ev.exercise.strictness.severity("double-backward-missing", "") == "error"
+    asked_for = (
+        ev.exercise.strictness.severity("double-backward-missing", "second/stops") == "error"
+    )
     return "without_decorator" in pair.answer.data and not asked_for
 
 
@@ -72,6 +74,13 @@ def _judged(ev: Evidence, pair: Pair) -> Finding | None:
     if pair.question.role == "special" and got is not None:
         return _found(ev, pair, "second/kink", wrong)
     cause = "second/missing" if got is None and not may_refuse else "second/wrong"
+    inputs = (pair.answer.second or ())[: len(pair.question.wants)]
+    if (
+        cause == "second/missing"
+        and ev.exercise.strictness.as_given
+        and not any(map(_moves, inputs))
+    ):
+        cause = "second/none"  # it was never meant; where a part of it comes, the rest is missed
     none = "missing, and no error is raised" if may_refuse else "missing"
     return _found(ev, pair, cause, wrong, state=none if got is None else "wrong", may_refuse=may_refuse)  # fmt: skip
 
@@ -83,7 +92,8 @@ def _found(
     """A finding with what is common to all: which derivative, in which case, and the line to look at."""
     wants, place = pair.question.wants, wrong[0] if wrong else 0
     name = ev.argument(wants[place]) if place < len(wants) else "grad_output"
-    rule = "double-backward-missing" if cause in ("second/stops", "second/missing") else "double-backward-value"  # fmt: skip
+    missing = cause in ("second/stops", "second/missing", "second/none")
+    rule = "double-backward-missing" if missing else "double-backward-value"
     _, frozen, position = pair.question.id.rpartition(":frozen:")
     lead = f"with {ev.argument(int(position))} frozen, " if frozen else ""
     lead = _LEADS.get(pair.question.variant, lead)
@@ -94,7 +104,7 @@ def _found(
         line = None  # what is kept has a history: it is lost in backward
     else:
         line = ev.source.saves()
-    shown = both(wrong[1], wrong[2]) if wrong and cause != "second/missing" else {}
+    shown = both(wrong[1], wrong[2]) if wrong and not missing else {}
     return fault(
         rule, cause, pair, evidence={**shown, **at(line or ev.source.returned("backward", {})), **(evidence or {})},
         symptom=cause != "second/to-repair", argument=name, lead=lead, mixed=bool(pair.question.more.get("mixed")),
@@ -153,6 +163,10 @@ def _same_where_finite(got: Any, right: Tensor, dtype: torch.dtype) -> bool:
     if not isinstance(got, Tensor) or got.shape != right.shape or bool(finite.all()):
         return close(got, right, dtype)
     return close(got[finite], right[finite], dtype)
+
+
+def _moves(second: Tensor | None) -> bool:
+    return second is not None and bool(second.any())
 
 
 def _as_released(ev: Evidence) -> bool:

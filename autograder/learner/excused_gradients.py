@@ -1,0 +1,163 @@
+"""Gradients that are no derivatives of forward, and may be all right: surrogates, and what is approximate."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.any_function import Terms
+from autograder.contract.differentiation import as_tuple, same_draws
+from autograder.contract.ending import errors_only
+from autograder.contract.exercise import Exercise
+from autograder.contract.meant_gradients import IDENTITY, STEPS, Nature, OwnGradient
+from autograder.contract.measured import Measured
+from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.rules.problems import gradient_problem
+from autograder.learner.one_check import OneCheck
+from autograder.observation.snapshot import opened
+from autograder.reporting.verdict import Asked
+from autograder.running.submission import Submission, fresh_arguments
+from autograder.running.watching import counted
+
+_AGAIN = 8  # times
+_ALIKE = 0.1  # as a share of the larger one
+_ATOL, _RTOL = 1e-4, 1e-3  # what is approximate: of the largest number, and of each
+
+
+@dataclass(frozen=True)
+class Meant:
+    """Which gradients are no derivatives, and may be meant so.
+
+    kind      STEPS, IDENTITY, or "" for none
+    along     positions of the arguments that have such gradients
+    measured  of those that have wrong ones, which nothing excuses
+    """
+
+    kind: str = ""
+    along: frozenset[int] = frozenset()
+    measured: frozenset[int] = frozenset()
+
+
+Wrong = Sequence[tuple[Pair, dict[int, tuple[Tensor, Tensor]]]]
+
+
+def wrong_gradients(one: OneCheck) -> Wrong:
+    """Of each plain case in which some are: (what backward gives, what is right) by position. () where backward stops."""
+    asked, found = one.asked, []
+    evidence = Evidence(
+        asked.exercise, list(asked.questions), one.observation, one.source, asked.references
+    )
+    for pair in evidence.plain:
+        if pair.answer.failure is not None or pair.answer.gradients is None:
+            return ()
+        off = {}
+        for i in pair.question.wants:
+            given, right = pair.reached(i), pair.right(i)
+            wrong = gradient_problem(evidence, pair, i)
+            if right is not None and isinstance(given, Tensor) and wrong is not None:
+                off[i] = given, right
+        found.append((pair, off))
+    return [(pair, off) for pair, off in found if off]
+
+
+def gradients_meant(wrong: Wrong, asked: Asked, own: Measured) -> Meant:
+    """What backward gives and how forward moves tell of gradients that are no derivatives."""
+    reference = asked.exercise.reference
+    values = own if isinstance(reference, Measured) else Measured(reference)
+    excused: dict[int, str] = {}
+    left: set[int] = set()
+    natures: dict[int, Nature] = {}
+    for pair, off in wrong:
+        if off.keys() - {p for p, kind in excused.items() if kind == STEPS}:
+            with same_draws(pair.question):
+                args = fresh_arguments(pair.question)
+                nature = natures.setdefault(id(pair.question.args), Nature(values, args))
+                found = nature.excuses(pair.question.upstream, off)
+                derived = values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in found)  # fmt: skip
+            if not derived:
+                return Meant()  # the reference says which gradient is meant
+            excused |= found
+            left |= off.keys() - found.keys()
+    along = frozenset(excused)
+    if STEPS in excused.values():
+        return Meant(STEPS, along, frozenset(left - along))
+    return Meant(IDENTITY, along) if excused and not left else Meant()
+
+
+def approximate(wrong: Wrong, terms: Terms) -> float | None:
+    """What gradients are off by, as a share of the largest number, where all are off a little, nearly everywhere.
+
+    A mistake is larger, one factor, or in one place.
+    """
+    if terms.reference or terms.surrogate or terms.strict or terms.atol or terms.rtol:
+        return None
+    shares, off_at_all = [0.0], [torch.ones(1)]
+    for pair, off in wrong:
+        for i, (got, right) in off.items():
+            error = pair.expected.errors and pair.expected.errors[pair.question.wants.index(i)]
+            alike = got.shape == right.shape and not right.is_complex()
+            if (
+                not isinstance(error, Tensor)
+                or not alike
+                or not bool(right.any())
+                or not bool(got.isfinite().all())
+            ):
+                return None
+            apart, size = (got - right).abs(), right.abs()
+            low, high = ((got - right) / right)[size > 0].aminmax()
+            one_factor = high - low < _ALIKE * max(high, -low)
+            if one_factor or bool((apart > _RTOL * size + _ATOL * size.max()).any()):
+                return None
+            off_at_all.append((apart > error).flatten().float())
+            shares.append(float(apart.max() / size.max()))
+    return max(shares) if float(torch.cat(off_at_all).mean()) >= 0.5 else None
+
+
+def iterates(submission: Any, args: Sequence[Any]) -> bool:
+    """Whether forward does one thing again and again: as a solver that stops when it is exact enough, or in time steps."""
+    called = Submission(submission)
+    with (
+        contextlib.suppress(Exception),
+        errors_only(),
+        torch.no_grad(),
+        counted(called.files) as work,
+    ):
+        called(*map(opened, args))
+    return max([*work.ran.operations.values(), *work.places.values()], default=0) >= _AGAIN
+
+
+def judged_as_approximate(asked: Asked) -> Asked:
+    """The same with tolerances for what is approximate; what was measured is known."""
+    exercise, references = asked.exercise, copy.copy(asked.references)
+    allowed = replace(exercise.strictness, rtol=_RTOL, atol=_ATOL)
+    references.exercise = exercise = replace(exercise, strictness=allowed)
+    return replace(asked, exercise=exercise, references=references)
+
+
+def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -> bool:
+    """Whether the reference's gradient is the derivative of its own values."""
+    args = list(pair.question.args)
+    args[position] = args[position].detach().clone().requires_grad_(True)
+    made = as_tuple(values(*args))
+    pairs = [(o, g) for o, g in zip(made, pair.question.upstream, strict=False) if g is not None]
+    roots, grads = zip(*pairs, strict=True)
+    (found,) = torch.autograd.grad(roots, args[position], grads)
+    error = roots[0].grad_fn.run.errors[position]
+    return bool(((found - right).abs() <= error + 1e-6 * right.abs() + 1e-8).all())
+
+
+def judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:
+    linear = meant.kind != IDENTITY
+    reference = OwnGradient(own, terms.reference, linear, meant.measured)
+    exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
+    questions = asked.questions
+    if not terms.second_order:  # what a surrogate's derivative is, nobody has said
+        exercise = replace(exercise, second_order="not-judged")
+        questions = tuple(q for q in questions if q.kind != "second")
+    return Asked(exercise, questions, asked.hidden, asked.seed, asked.devices)
