@@ -74,6 +74,5 @@ def run_why(options: argparse.Namespace) -> int:
     """Print why a report says what it says."""
     from autograder.learner.terminal_check import why
 
-    for line in why(options.notebook, options.exercise, options.seed):
-        print(line)
+    print(why(options.notebook, options.exercise, options.seed).rstrip())
     return EXIT_PASSED

@@ -20,7 +20,7 @@ import autograder
 from autograder.exercises import find
 from autograder.explaining import explanation
 from autograder.judging.evidence import Evidence
-from autograder.judging.finding import Finding, fault
+from autograder.judging.finding import fault
 from autograder.judging.rules import judge
 from autograder.learner.checking import evaluate
 from autograder.learner.file_check import importable
@@ -176,58 +176,32 @@ def _as_notebook(lesson: Path) -> str:
 
 # ---- why a report says what it says: which question, rule and cause spoke ------------------------
 
-_LONGEST = 160  # characters of a value
 
-
-def why(path: Path, exercise: str, seed: int = 0) -> Iterator[str]:
-    """Lines: what was asked, which rule found what, which cause explained it, and the report.
+def why(path: Path, exercise: str, seed: int = 0) -> str:
+    """What was asked, which rule found what, which cause explained it, and the report.
 
     Raises NotANotebook where the notebook has no such exercise, ValueError for a name that is none.
     """
+    from jinja2 import Template  # torch brings it
+
     asked = Asked.of(find(exercise), seed, hidden=True)
     troubles: list[str] = []
     space = next((space for _, space in exercises_in(path, troubles, exercise)), None)
-    yield from (f"! {trouble}" for trouble in troubles)
-    if space is None:
-        raise NotANotebook(f"{path} has no check of {exercise}.")
-    if exercise not in space:
-        raise NotANotebook(f"{path}: no cell defines {exercise}, or it stopped before.")
+    if space is None or exercise not in space:
+        lack = f"{path}: no cell defines {exercise}, or it stopped before."
+        said = f"{path} has no check of {exercise}." if space is None else lack
+        raise NotANotebook("\n".join([said, *troubles]))
     one = OneCheck(asked, space[exercise], space[exercise])
-    yield f"{exercise} (seed {seed}): {len(asked.questions)} questions"
-    if (refused := one.refused) is not None:
-        yield from _of("refused before any question", refused.findings[0])
-        return
+    page = Template(Path(__file__).with_name("why.txt.j2").read_text("utf-8"), trim_blocks=True)
+    facts = {"troubles": troubles, "asked": asked, "refused": one.refused}
+    if one.refused:
+        return page.render(facts)
     with contained(capture=False), torch.enable_grad():
         evidence = Evidence(
             asked.exercise, list(asked.questions), one.observation, one.source, asked.references
         )
         verdicts = judge(evidence)
-        yield f"{len(verdicts.held)} rules hold; not judged: " + (
-            ", ".join(rule.key for rule, _ in verdicts.undecided) or "none"
-        )
-        for number, finding in enumerate(verdicts.findings, 1):
-            yield from _of(f"finding {number}", finding)
-        if not verdicts.findings:
-            return
-        told = list(explanation.explanations(verdicts.findings[0], evidence))
-        for ask, found in told:
-            yield from _of(f"explained by {ask.__module__}.{ask.__name__}", found)
-        if not told:
-            yield "explained by nothing"
-        report = one.verdict()
-    yield from ("", str(report))
-
-
-def _of(title: str, finding: Finding) -> Iterator[str]:
-    """A finding as it travels between the rooms: a cause code with typed facts."""
-    symptom = ", a symptom" if finding.symptom else ""
-    yield f"{title}:"
-    yield f"  rule {finding.rule}, cause {finding.cause or '(words of its own)'}{symptom}"
-    if finding.pair is not None:
-        question = finding.pair.question
-        yield f"  question {question.id} ({question.kind}): {question.case}"
-    if finding.position is not None:
-        yield f"  argument {finding.position}"
-    for name, value in (*finding.facts.items(), *finding.evidence.items()):
-        text = repr(value)
-        yield f"  {name} = {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
+        first = verdicts.findings[:1]
+        told = [pair for f in first for pair in explanation.explanations(f, evidence)]
+        report = one.verdict() if first else ""
+        return page.render(facts, verdicts=verdicts, told=told, report=report)
