@@ -197,9 +197,10 @@ def _flows(ev: Evidence, question: Question) -> list[Flow]:
         right = known_answers(ev.exercise, right=True)[:_MOST]
         answers = map(loaded, right)
         with contained():
+            flows = [flow(answer, question, scenarios) for answer in answers if answer is not None]
+            # Their tensors are not kept: they stay as long as the questions do.
             known[question.id] = [
-                _of_reference(ev, question),
-                *(flow(answer, question, scenarios) for answer in answers if answer is not None),
+                Flow(f.results, f.values) for f in (_of_reference(ev, question), *flows)
             ]
     return known[question.id]
 

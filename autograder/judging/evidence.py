@@ -118,8 +118,7 @@ class Evidence:
     """All pairs of one evaluation.
 
     references  where right answers to these questions may be remembered already
-    follow      asks what happened on the way to one wrong element; None where nothing can run again
-    flow        asks how the answer to a question came about, operation by operation; None likewise
+    flow        asks how the answer to a question came about, operation by operation; None where nothing can run again
     answered    asks what is answered with other numbers in the place of one operation's; None likewise
     """
 
@@ -130,11 +129,10 @@ class Evidence:
         observation: Observation,
         source: Source,
         references: References | None = None,
-        follow: Callable[..., list[dict[str, Any]]] | None = None,
         flow: Callable[[Question], Any] | None = None,
         answered: Callable[..., Answer] | None = None,
     ):
-        self.follow, self.flow, self.answered = follow, flow, answered
+        self.flow, self.answered = flow, answered
         self.exercise, self.observation, self.source = exercise, observation, source
         self.questions = {q.id: q for q in questions}
         self.references = references or References(exercise)

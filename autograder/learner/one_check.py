@@ -11,7 +11,7 @@ from autograder.observation.observation import Observation
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
-from autograder.running.probe import answered, flow, follow_one, probe
+from autograder.running.probe import answered, flow, probe
 from autograder.running.submission import kind_of
 
 
@@ -57,7 +57,6 @@ class OneCheck:
         runs, experiments = self.runs, self._experiments
         return verdict(
             self.asked, self.observation, self.source, self.graded, believed,
-            lambda question, wrong: follow_one(runs, question, experiments, wrong),
             lambda question: flow(runs, question, experiments),
             lambda question, instead: answered(runs, question, experiments, instead),
         )  # fmt: skip

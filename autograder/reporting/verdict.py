@@ -77,21 +77,18 @@ def verdict(
     source: Source,
     graded: bool = False,
     believed: frozenset[str] = frozenset(),
-    follow: Callable[..., list[dict[str, Any]]] | None = None,
     flow: Callable[[Question], Any] | None = None,
     answered: Callable[..., Answer] | None = None,
 ) -> Report:
     """Judge what was observed.
 
     believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
-    follow    asks of one element (question, Element) what happened on the way to it, where the
-              submission can still be run
     flow      asks of a question how all of its answer came about, where the submission can still be run
     answered  asks what is answered with other numbers in the place of one operation's, likewise
     """
     report = asked.report(graded)
     evidence = Evidence(
-        asked.exercise, list(asked.questions), observation, source, asked.references, follow,
+        asked.exercise, list(asked.questions), observation, source, asked.references,
         flow, answered,
     )  # fmt: skip
     if observation.facts.get("interrupted"):

@@ -28,7 +28,6 @@ from autograder.observation.snapshot import Moment, moment
 from autograder.running.containment import contained, failure_from
 from autograder.running.function_classes import passes_inside, patched
 from autograder.running.meta_tensors import QuickMeta
-from autograder.running.nonfinite import Element, follow, to_be_followed
 from autograder.running.operands import look_again
 from autograder.running.questioning import Asking
 from autograder.running.submission import Submission
@@ -106,23 +105,7 @@ def _ask(ask: Asking) -> Answer:
         _read_trace(trace, question, answer)
     elif (raw := _only(returned, question)) is not None:
         answer.raw = tuple(v.detach() if isinstance(v, Tensor) else moment(v) for v in raw)
-    if to_be_followed(question, answer):
-        answer.data["arithmetic"] = _followed(ask)
     return answer
-
-
-def follow_one(
-    value: Any, question: Question, scenarios: dict[str, Any], wrong: Element
-) -> list[dict[str, Any]]:
-    """What happened on the way to one element of a question's answer that is finite and wrong."""
-    with contained():
-        return _followed(Asking(Submission(value), question, scenarios), wrong)
-
-
-def _followed(ask: Asking, wrong: Element | None = None) -> list[dict[str, Any]]:
-    """Put a question again, with the same random numbers, and follow each operation."""
-    again = replace(ask, answer=Answer())
-    return follow(again.answer, lambda: _put(again), ask.submission.files, wrong)
 
 
 def answered(

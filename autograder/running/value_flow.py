@@ -9,7 +9,7 @@ import linecache
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -24,6 +24,7 @@ from autograder.running.operations import (
     LARGEST,
     Array,
     Operation,
+    Operations,
     Place,
     name_of,
     placed,
@@ -112,10 +113,15 @@ def expression_at(span: Span) -> ast.expr | None:
 
 @dataclass(frozen=True)
 class Flow:
-    """The results of a run by kind and place, ("output", 0) or ("gradient", 1), and every value on the way."""
+    """The results of a run by kind and place, ("output", 0) or ("gradient", 1), and every value on the way.
+
+    operations, tensors  the same number by number: what was recorded, and the results
+    """
 
     results: Mapping[tuple[str, int], Value]
     values: tuple[Value, ...]
+    operations: Operations = field(default_factory=lambda: Operations(frozenset()))
+    tensors: Mapping[tuple[str, int], Tensor] = field(default_factory=dict)
 
 
 def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[str]) -> Flow:
@@ -148,17 +154,17 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
                     operation.spans,
                 )
     results: dict[tuple[str, int], Value] = {}
-    gradients = zip(question.wants, answer.gradients or (), strict=False)
-    tensors = [("output", k, t) for k, t in enumerate(answer.outputs or ())]
-    tensors += [("gradient", i, t) for i, t in gradients]
-    tensors += [("gradient", i, t) for i, t in enumerate(raw or ())]
-    for kind, at, tensor in tensors:
-        place = placed(tensor) if isinstance(tensor, Tensor) else None
-        if isinstance(place, Place):
-            origins = operations.written(place, len(operations.all) + 1)
-            given = tuple(dict.fromkeys(known[o] for o in origins))
-            results[kind, at] = Value(place.values, None, given)
-    return Flow(results, tuple(known.values()))
+    ends = {("output", k): t for k, t in enumerate(answer.outputs or ())}
+    ends |= {("gradient", i): t for i, t in zip(question.wants, answer.gradients or (), strict=False)}  # fmt: skip
+    ends |= {("gradient", i): t for i, t in enumerate(raw or ()) if isinstance(t, Tensor)}
+    tensors = {at: t for at, t in ends.items() if isinstance(t, Tensor) and placed(t) is not None}
+    for at, tensor in tensors.items():
+        place = placed(tensor)
+        assert place is not None
+        origins = operations.written(place, len(operations.all) + 1)
+        given = tuple(dict.fromkeys(known[o] for o in origins))
+        results[at] = Value(place.values, None, given)
+    return Flow(results, tuple(known.values()), operations, tensors)
 
 
 # ---- runs in which one value is another ------------------------------------------------------------

@@ -13,7 +13,7 @@ from autograder.exercises import all_exercises, find
 from autograder.observation.packing import to_bytes
 from autograder.observation.source import Source
 from autograder.reporting.verdict import Asked, verdict
-from autograder.running.probe import answered, flow, follow_one, probe
+from autograder.running.probe import answered, flow, probe
 from tests.conftest import of_today
 from tests.mistakes.gallery import answers
 from tests.sigmoid_and_product import Sigmoid, sigmoid_with
@@ -88,7 +88,6 @@ def test_one_plan_judges_many_submissions_as_evaluate_does_one(name):
         observation = probe(submission, asked.questions, scenarios)
         together = verdict(
             asked, observation, Source.of(submission),
-            follow=lambda question, wrong, it=submission: follow_one(it, question, scenarios, wrong),
             flow=lambda question, it=submission: flow(it, question, scenarios),
             answered=lambda question, instead, it=submission: answered(it, question, scenarios, instead),
         )  # fmt: skip

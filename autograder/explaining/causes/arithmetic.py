@@ -1,4 +1,4 @@
-"""Which operation made a nan, an infinity or lost a number: the way to one element, as clauses."""
+"""Which operation made a nan or an infinity, or lost a number: the first and the last on the way to one element."""
 
 from __future__ import annotations
 
@@ -9,133 +9,208 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.explaining.causes.numbers import infinite_numbers
+from autograder.explaining.causes.results import Reason, result_of
 from autograder.judging.evidence import Evidence, Pair
-from autograder.judging.finding import Clause
+from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import show
+from autograder.running.operations import Number, Operations, Origin
 
+_VISITS = 300  # operations on the way to one element
+_LOST = 1e-6  # a summand that changes a sum by less is lost in it: float32 has seven digits
 _SIGNS = {"div": "/", "mul": "·", "add": "+", "sub": "−", "rsub": "−", "pow": "**"}
-_GROW = ("exp", "exp2", "expm1", "pow", "sinh", "cosh", "square", "mul")
-_MATRIX = ("addmm", "baddbmm", "bmm", "dot", "mm", "mv")
-_LONG = ("mean", "sum")
-_LIMITS = ("clamp", "clamp_max", "clamp_min")
+_GROW = frozenset({"exp", "exp2", "expm1", "pow", "sinh", "cosh", "square", "mul"})
+_MATRIX = frozenset({"addmm", "baddbmm", "bmm", "dot", "mm", "mv"})
+_LONG = frozenset({"mean", "sum"})
+_DIFFERENCES = frozenset({"add", "sub", "rsub"})
+_LIMITS = frozenset({"clamp", "clamp_max", "clamp_min"})
 _ROWS = {"_softmax": "softmax", "_log_softmax": "log-softmax"}
+_MOVE = frozenset({"_to_copy", "alias", "clone", "contiguous", "copy", "neg"})
+# Operations that give 0 for what is not: because they were asked to, and nothing is lost.
+_GIVE_ZERO = frozenset({
+    "abs", "amax", "amin", "ceil", "fill", "floor", "heaviside", "log", "masked_fill", "max", "maximum", "min",
+    "minimum", "relu", "round", "sign", "threshold", "threshold_backward", "trunc", "where", "zero", *_LIMITS, *_MOVE,
+})  # fmt: skip
+_GIVE_INFINITY = frozenset({"fill", "full", "masked_fill", "where"})
 _LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
 
-Step = dict[str, Any]
+
+def odd(ev: Evidence, finding: Finding) -> Reason | None:
+    """nan or inf where the right number is finite."""
+    result = (
+        result_of(ev, finding) if finding.cause in ("forward/wrong", "gradient/wrong") else None
+    )
+    pairs = [s.pair for s in result.wrong] if result is not None else [finding.pair]
+    for pair in pairs:
+        for (kind, place), index in _not_finite(pair):
+            if result is not None and (kind, place) != (result.kind, result.place):
+                continue
+            facts = what_happened(ev, pair, (kind, place), index)
+            if result is None:
+                return Reason(finding.cause, facts) if facts else None
+            finite = kind == "gradient" and bool(torch.isfinite(pair.right(place)).all())
+            return Reason("value/odd", facts, rule="gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
+    return None
 
 
-def what_happened(ev: Evidence, pair: Pair, of: str, place: int, index: int) -> dict[str, Any]:
-    """The facts ``steps`` and ``next`` (clauses), ``line`` and ``source`` of what was measured on the way.
-
-    of     outputs, gradients or second; place: which of them; index: which element, counted flat
-    Empty where nothing was measured.
-    """
-    try:
-        steps = _measured(ev, pair, (of, place, index))
-        return _told(ev, pair, steps) if steps else {}
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return {}  # what came out of a box and is no such step
+def far_out(ev: Evidence, finding: Finding) -> Reason | None:
+    """The same far out, also for numbers that are finite and wrong."""
+    pair, facts, position = finding.pair, finding.facts, finding.position
+    if pair is None:
+        return None
+    place = ("output", facts["place"]) if position is None else ("gradient", position)
+    told = what_happened(ev, pair, place, facts["index"])
+    advice = {"advice": ev.advice(pair.where)} if position is None else {}
+    return Reason(finding.cause, told | advice, symptom=not told)
 
 
-def first_odd(ev: Evidence, pair: Pair) -> dict[str, Any]:
-    """The same for the first number that should be finite and is not, in outputs or gradients."""
-    for of, place, got, right in _results(pair):
+def _not_finite(pair: Pair | None) -> Iterator[tuple[tuple[str, int], int]]:
+    """Of each result that has a number that should be finite and is not, where the first one is."""
+    if pair is None or pair.answer.failure is not None:
+        return
+    both: dict[tuple[str, int], Any] = {
+        ("output", k): o for k, o in enumerate(zip(pair.answer.outputs or (), pair.expected.outputs, strict=False))
+    }  # fmt: skip
+    both |= {("gradient", i): (pair.raw(i), pair.right(i)) for i in pair.question.wants}
+    for place, (got, right) in both.items():
         if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape:
-            odd = torch.isfinite(right) & ~torch.isfinite(got)
-            if bool(odd.any()):
-                return what_happened(ev, pair, of, place, int(odd.reshape(-1).nonzero()[0]))
-    return {}
+            wrong = torch.isfinite(right) & ~torch.isfinite(got)
+            if bool(wrong.any()):
+                yield place, int(wrong.reshape(-1).nonzero()[0])
 
 
-def _results(pair: Pair) -> Iterator[tuple[str, int, Any, Any]]:
-    for place, (got, right) in enumerate(zip(pair.answer.outputs or (), pair.expected.outputs, strict=False)):  # fmt: skip
-        yield "outputs", place, got, right
-    for place, position in enumerate(pair.question.wants):
-        yield "gradients", place, pair.reached(position), pair.right(position)
+def what_happened(ev: Evidence, pair: Pair, place: tuple[str, int], index: int) -> dict[str, Any]:
+    """The facts ``steps`` and ``next`` (clauses), ``line`` and ``source`` of what happened on the way to an element.
 
-
-def _measured(ev: Evidence, pair: Pair, element: tuple[str, int, int]) -> list[Step]:
-    value = (getattr(pair.answer, element[0]) or ())[element[1]].reshape(-1)[element[2]]
-    if not bool(torch.isfinite(value)):
-        told = pair.answer.data.get("arithmetic", [])
-    else:
-        told = ev.follow(pair.question, element) if ev.follow is not None else []
-    found = (e["steps"] for e in told if (e["of"], e["place"], e["index"]) == element)
-    return list(next(found, ()))
-
-
-def _told(ev: Evidence, pair: Pair, steps: list[Step]) -> dict[str, Any]:
-    first, clauses = steps[0], []
-    single = any(isinstance(a, Tensor) and a.dtype == torch.float32 for a in pair.question.args)
-    number = next((s["line"] for s in steps if isinstance(s["line"], int)), None)
-    if _no_maximum(ev, steps) and len(first["minus"]) == 2 and isinstance(first["line"], int):
-        place = first.get("minus_line")
-        number = place if isinstance(place, int) and ev.source.text_of(place) else first["line"]
-        clauses.append(Clause("step/not-the-maximum", {"line": number}))
-    before: Any = clauses and (number, False)
-    if len(steps) == 1 and math.inf in first["operands"] and isinstance(first["line"], int):
-        for name, place in infinite_numbers(ev, pair.question, first["line"]).items():
-            number = place[0]
-            clauses.append(
-                Clause("step/operation", {"formula": f"`{name}`", "result": "inf", "line": number})
-            )
-    for i, step in enumerate(steps):
-        if i and _row_is_lost(step) and first["result"] != 0:
-            continue
-        clause = _step(step, single, lost=bool(i) and _row_is_lost(step))
-        at = step["line"], bool(step["again"])
-        if at != before and isinstance(step["line"], int):
-            clause = Clause(clause.cause, {**clause.facts, "line": step["line"], "again": step["again"]})  # fmt: skip
-        before = at
-        if clause not in clauses:
-            clauses.append(clause)
-    told = (
-        clauses if len(clauses) < 3 else [clauses[0], clauses[-1]]
-    )  # where it began, what came of it
-    facts: dict[str, Any] = {"steps": told, "next": _next(ev, steps)}
-    if isinstance(number, int) and (text := ev.source.text_of(number)):
-        facts |= {"line": number, "source": text}
+    index  counted flat. Empty where nobody can run it again, or nothing odd happened.
+    """
+    run = ev.flow(pair.question) if ev.flow is not None else None
+    end = run.tensors.get(place) if run is not None else None
+    if run is None or end is None or index >= end.numel():
+        return {}
+    steps = _way(run.operations, run.operations.number(end, index))
+    if not steps:
+        return {}
+    clauses = [_clause(step, steps[:i]) for i, step in enumerate(steps)]
+    facts = {"steps": clauses, "next": _next(ev, steps)}
+    line = next((s.operation.line for s in steps if s.operation.line), None)
+    if line is not None and (text := ev.source.text_of(line)):
+        facts |= {"line": line, "source": text}
     return facts
 
 
-def _no_maximum(ev: Evidence, steps: list[Step]) -> bool:
-    """Beside its own maximum no exp of a row is larger than 1, and one of them is 1."""
-    first = steps[0]
-    gone = first["result"] == 0 and any(map(_row_is_lost, steps[1:]))
-    return gone or (first["op"] == "exp" and math.isinf(first["result"]) and _sums(ev))
+# ---- the way back ----------------------------------------------------------------------------------
 
 
-def _step(step: Step, single: bool, lost: bool) -> Clause:
-    name, given, result = str(step["op"])[:40], [float(v) for v in step["operands"]], step["result"]
-    facts: dict[str, Any] = {"result": show(float(result)), "in_float32": single and name == "exp" and math.isinf(result) and given[0] < _LARGEST_IN_DOUBLE}  # fmt: skip
-    if lost:
-        return Clause("step/row-lost", {"count": int(step["count"]), "products": name in _MATRIX})
+def _way(operations: Operations, number: Number) -> list[Origin]:
+    """Where it began and what came of it: one operation, two, or none."""
+    found = _breaks(operations, number, ordinary_too=False)
+    if found:
+        return [found[0], found[-1]] if found[0] is not found[-1] else found[:1]
+    found = _breaks(operations, number, ordinary_too=True) if math.isfinite(number.value) else []
+    if not found:
+        return []
+    first = min(found, key=lambda o: o.operation.name in _LIMITS)
+    small = min(first.sources, key=lambda s: abs(s.value)) if first.operation.name in _DIFFERENCES else first.sources[0]  # fmt: skip
+    made = _maker(operations, small if small.storage else first.sources[-1])
+    return [*filter(None, [made]), first]
+
+
+def _breaks(operations: Operations, number: Number, ordinary_too: bool) -> list[Origin]:
+    """The operations on the way that made something odd of ordinary numbers, in their order."""
+    waiting, seen = [number], dict[Origin, None]()
+    while waiting and len(seen) < _VISITS:
+        origin = operations.origin(waiting.pop())
+        if origin is not None and origin not in seen:
+            seen[origin] = None
+            waiting += origin.sources if ordinary_too else _culprits(origin)
+    found = [o for o in seen if _is_break(o) or (ordinary_too and _loses(operations, o))]
+    return sorted(found, key=lambda o: o.operation.order)
+
+
+def _culprits(origin: Origin) -> list[Number]:
+    """The odd numbers that a nan, an infinity or a 0 may have come of."""
+    value, sources, name = origin.value, origin.sources, origin.operation.name
+    infinite, zeros = (
+        [s for s in sources if math.isinf(s.value)],
+        [s for s in sources if s.value == 0],
+    )
+    if math.isnan(value):
+        return [s for s in sources if math.isnan(s.value)][:1] or [*infinite, *zeros]
+    if math.isinf(value):
+        return infinite[:1] or zeros
+    if value != 0 or (name in _LONG | _DIFFERENCES and len(zeros) < len(sources)) or name in _ROWS:
+        return []
+    return infinite or zeros
+
+
+def _is_break(origin: Origin) -> bool:
+    """Whether it made nan, ∞ or 0 of numbers that are not."""
+    value, name, sources = origin.value, origin.operation.name, [s.value for s in origin.sources]
+    if not sources or math.isnan(value):
+        return bool(sources) and not any(map(math.isnan, sources))
+    if math.isinf(value):
+        return not any(map(math.isinf, sources)) and name not in _GIVE_INFINITY
+    if value != 0 or not origin.operation.made[0].is_floating_point():
+        return False
+    if name in _DIFFERENCES:  # a − a loses nothing; 1 − σ(x) does, where σ(x) was rounded to 1
+        return any(s.storage == 0 and s.value != 0 for s in origin.sources)
+    given = not all(map(math.isfinite, sources)) or (0 in sources and name not in _ROWS)
+    return not given and name not in _GIVE_ZERO | _LONG
+
+
+def _loses(operations: Operations, origin: Origin) -> bool:
+    """Whether a finite number got lost beside a larger one, or met a bound."""
+    value, name, sources = origin.value, origin.operation.name, origin.sources
+    if name in _LIMITS:
+        return bool(sources) and sources[0].value != value
+    if name not in _DIFFERENCES or len(sources) != 2:
+        return False
+    small, large = sorted(sources, key=lambda s: abs(s.value))
+    alike = large.value != 0 and math.isclose(abs(value), abs(large.value), rel_tol=_LOST)
+    return alike and (small.value != 0 or bool(_breaks(operations, small, ordinary_too=False)))
+
+
+def _maker(operations: Operations, number: Number) -> Origin | None:
+    """The operation that a number came out of."""
+    origin = operations.origin(number)
+    moved = origin is not None and origin.operation.name in _MOVE and origin.sources
+    return _maker(operations, origin.sources[0]) if moved and origin is not None else origin
+
+
+# ---- in words --------------------------------------------------------------------------------------
+
+
+def _clause(origin: Origin, before: list[Origin]) -> Clause:
+    name, operation = origin.operation.name, origin.operation
+    given = [s.value for s in origin.sources]
+    single = name == "exp" and math.isinf(origin.value) and given[0] < _LARGEST_IN_DOUBLE
+    facts: dict[str, Any] = {"result": show(origin.value), "in_float32": single}
+    place = operation.line, operation.again
+    if operation.line and place not in [(b.operation.line, b.operation.again) for b in before]:
+        facts |= {"line": operation.line, "again": operation.again}
     if name in _LIMITS and len(given) > 1:
         return Clause("step/limit", facts | {"call": name, "given": show(given[0])})
-    return Clause("step/operation", facts | {"formula": _formula(step, name, given)})
+    return Clause("step/operation", facts | {"formula": _formula(origin, name, given)})
 
 
-def _formula(step: Step, name: str, given: list[float]) -> str:
+def _formula(origin: Origin, name: str, given: list[float]) -> str:
     if name in _ROWS:
-        alike = f" of {show(given[0])}" if given and len(set(given)) == 1 else ""
-        return f"{_ROWS[name]} of a row{alike}"
-    if _meet(given) and math.isnan(step["result"]) and name in (*_LONG, *_MATRIX):
-        return f"`inf − inf` in {'a matrix product' if name in _MATRIX else f'the {name}'}"
-    if name in ("sum", "mean", "logsumexp", "prod"):
-        return f"the {name} of {int(step['count'])} numbers"
-    if name == "reciprocal" and given:
+        return f"{_ROWS[name]} of a row" + (f" of {show(given[0])}" if len(set(given)) == 1 else "")
+    if name in _MATRIX:
+        half = len(given) // 2  # without what the product is added to
+        products = [f"{show(a)} · {_number(b)}" for a, b in zip(given[-2 * half : -half], given[-half:], strict=True) if math.isnan(a * b)]  # fmt: skip
+        return f"`{products[0] if products else 'inf − inf'}` in a matrix product" if math.isnan(origin.value) else "a matrix product"  # fmt: skip
+    if name in _LONG and math.isnan(origin.value):
+        return f"`inf − inf` in the {name}"
+    if len(given) > 2 or name in (*_LONG, "logsumexp", "prod"):
+        return f"the {name} of {len(given)} numbers"
+    if name == "reciprocal":
         return f"`1 / {_number(given[0])}`"
     if name in _SIGNS and len(given) == 2:
         a, b = reversed(given) if name == "rsub" else given
         return f"`{_number(a) if name == 'pow' else show(a)} {_SIGNS[name]} {_number(b)}`"
-    if name in _MATRIX and len(given) == 2:
-        return f"`{show(given[0])} · {_number(given[1])}` in a matrix product"
-    if len(step["minus"]) == 2:
-        a, b = (float(v) for v in step["minus"])
-        return f"`{name}({show(a)} − {_number(b)})`"
     name = "logsigmoid" if name == "log_sigmoid_forward" else name
-    return f"`{name}({', '.join(map(show, given))})`" if name.isidentifier() else "one operation"
+    return f"`{name}({', '.join(map(show, given))})`"
 
 
 def _number(value: float) -> str:
@@ -143,74 +218,40 @@ def _number(value: float) -> str:
     return f"({show(value)})" if value < 0 else show(value)
 
 
-# ---- the next step -----------------------------------------------------------------------------------
-
-
-def _next(ev: Evidence, steps: list[Step]) -> Clause:
+def _next(ev: Evidence, steps: list[Origin]) -> Clause:
     first, last = steps[0], steps[-1]
-    names, given = [str(s["op"]) for s in steps], [float(v) for v in last["operands"]]
-    where = bool(last["again"]) and ev.source.mentions("backward", "where")
-    return Clause(f"next/{_next_code(ev, steps, names, given)}", {"op": str(first["op"]), "where": where})  # fmt: skip
+    where = last.operation.again and ev.source.mentions("backward", "where")
+    return Clause(f"next/{_next_code(ev, first, last)}", {"op": first.operation.name, "where": where})  # fmt: skip
 
 
-def _next_code(ev: Evidence, steps: list[Step], names: list[str], given: list[float]) -> str:
-    first, last, name = steps[0], steps[-1], names[-1]
-    grows = math.isinf(first["result"]) and names[0] in _GROW
-    row_lost = any(map(_row_is_lost, steps[1:]))
-    row = any(n in ("sum", "mean", "logsumexp", *_ROWS) for n in names) or _sums(ev)
-    if last["again"] and (first["again"] or not grows):
+def _next_code(ev: Evidence, first: Origin, last: Origin) -> str:
+    name, value, given = last.operation.name, last.value, [s.value for s in last.sources]
+    grows = math.isinf(first.value) and first.operation.name in _GROW
+    if last.operation.again and (first.operation.again or not grows):
         return "no-slope"
     if name in _LIMITS:
         return "limit"
-    if name in ("add", "sub", "rsub") and math.isfinite(last["result"]) and not row_lost:
-        return "small-number" if 0 < abs(last["result"]) < 0.1 else "rounded-away"
-    if name == "div" and all(map(math.isinf, given)) and _calls_logsumexp(ev):
-        return "subtract-logsumexp"
-    if grows:
-        return "own-maximum" if row else "overflow"
-    if first["result"] == 0 and row_lost:
-        return "own-maximum"
-    if name in ("log", "log2", "log10") and first["result"] == 0:
+    if name in _DIFFERENCES and math.isfinite(value):
+        return "small-number" if 0 < abs(value) < 0.1 else "rounded-away"
+    if grows or (first.value == 0 and first.operation.name == "exp" and _sums(ev)):
+        return "own-maximum" if _sums(ev) else "overflow"
+    if name in ("log", "log2", "log10") and given[0] == 0:
         return "log-of-0"
-    if _has_no_value(first):
+    if name == "pow" and given[0] < 0:
         return "fractional-power"
-    if name in ("div", "reciprocal", "rsqrt") and given and given[-1] == 0:
-        return "division-by-0" if len(steps) == 1 else "divisor-vanished"
+    if name in ("div", "reciprocal", "rsqrt") and given[-1] == 0:
+        return "division-by-0" if first is last else "divisor-vanished"
     if name in (*_ROWS, "sub", "rsub") and set(given) == {-math.inf}:
         return "infinite-row"
     if name in _ROWS:
-        return "rounded-away" if math.isfinite(last["result"]) else "infinite-largest"
-    if math.isnan(last["result"]) and name in ("mul", *_MATRIX) and 0 in given:
-        return "cancel" if first["result"] == 0 and len(steps) > 1 else "0-times-inf"
-    if math.isnan(last["result"]) and name in ("add", "sub", "rsub", *_LONG, *_MATRIX):
-        return "inf-minus-inf"
-    return "simplify"
-
-
-def _calls_logsumexp(ev: Evidence) -> bool:
-    return any(op.startswith("aten.logsumexp") for p in ev.pairs("structure") for op in p.answer.forward_ops)  # fmt: skip
+        return "rounded-away" if math.isfinite(value) else "infinite-largest"
+    if math.isnan(value) and name in ("mul", *_MATRIX) and 0 in given:
+        return "cancel" if first.value == 0 else "0-times-inf"
+    return "inf-minus-inf" if math.isnan(value) and name != "div" else "simplify"
 
 
 def _sums(ev: Evidence) -> bool:
     """Whether the forward adds numbers up."""
     ran = (op for pair in ev.pairs("structure") for op in pair.answer.forward_ops)
-    if any(op.startswith(("aten.sum", "aten.mean", "aten.bmm", "aten.mm")) for op in ran):
-        return True
-    return ev.exercise.is_function and ev.source.mentions(ev.exercise.name, "sum")
-
-
-def _row_is_lost(step: Step) -> bool:
-    """Whether this is a sum of several numbers of which each has vanished."""
-    return step["op"] in (*_LONG, *_MATRIX) and step["result"] == 0 and step["count"] > 1
-
-
-def _meet(given: list[float]) -> bool:
-    """Whether ∞ and −∞ were added."""
-    return given[:2] == [math.inf, -math.inf]
-
-
-def _has_no_value(step: Step) -> bool:
-    """Whether this is a power of a negative number that is not a whole one."""
-    given = [float(v) for v in step["operands"]]
-    fraction = len(given) == 2 and math.isfinite(given[1]) and not given[1].is_integer()
-    return step["op"] == "pow" and fraction and given[0] < 0
+    sums = any(op.startswith(("aten.sum", "aten.mean", "aten.bmm", "aten.mm")) for op in ran)
+    return sums or (ev.exercise.is_function and ev.source.mentions(ev.exercise.name, "sum"))

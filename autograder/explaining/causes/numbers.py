@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import linecache
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,6 @@ from autograder.explaining.causes.results import Reason, Result, result_of
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.observation.compare import close, show
-from autograder.observation.observation import Question
 from autograder.observation.source import Place, Source, Span, functions_of
 from autograder.observation.syntax import SAVING
 from autograder.running.containment import contained
@@ -79,27 +77,6 @@ def _tried(ev: Evidence, pair: Pair, value: Value, ways: _Ways) -> list[tuple[_N
     with contained():
         ev.answered(pair.question, tried)
     return tried.found
-
-
-def infinite_numbers(ev: Evidence, question: Question, line: int) -> dict[str, Place]:
-    """The names that stand for ∞ in the operations of a line, with the line that each comes from."""
-    found: dict[str, Place] = {}
-    if ev.flow is None or (answered := ev.answered) is None:
-        return found
-    for value in (v for v in ev.flow(question).values if v.line == line and v.spans):
-        span, infinite = value.spans[0], list[str]()
-
-        def look(names: Mapping[str, Any], infinite: list[str] = infinite) -> Iterator[Any]:
-            infinite += [n for n, v in names.items() if isinstance(v, float) and v == math.inf]
-            yield from ()
-
-        with contained():
-            answered(question, Tried(value, span, {}, look))
-        used = {ast.unparse(node) for node in ast.walk(expression_at(span) or ast.Pass())}
-        for name in (n for n in infinite if n in used):
-            if (made := origin(ev.source, name, span, value.spans[1:])) and made[0][0] != line:
-                found[name] = made[0]
-    return found
 
 
 def _others(span: Span, ways: _Ways, names: Mapping[str, Any]) -> Iterator[tuple[_Number, str]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Tensor
 
 from autograder.explaining.causes import alterations, on_the_way, results
@@ -17,7 +16,7 @@ from autograder.explaining.causes.arguments import (
     other_order,
     through_a_function,
 )
-from autograder.explaining.causes.arithmetic import first_odd, what_happened
+from autograder.explaining.causes.arithmetic import far_out, odd
 from autograder.explaining.causes.branches import decided_by_one
 from autograder.explaining.causes.memory_reads import counting_what_is_behind, ignoring_strides
 from autograder.explaining.causes.numbers import given_number
@@ -58,42 +57,6 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
     return None
 
 
-def _odd(ev: Evidence, finding: Finding) -> Reason | None:
-    """nan or inf where the right number is finite: the operation that made it."""
-    result = result_of(ev, finding)
-    for s in result.wrong if result is not None else ():
-        if not s.fits or s.right is None or not s.got.is_floating_point():
-            continue
-        odd = torch.isfinite(s.right) & ~torch.isfinite(s.got)
-        if result is None or not bool(odd.any()):
-            continue
-        of = "outputs" if result.kind == "output" else "gradients"
-        place = result.place if of == "outputs" else s.pair.question.wants.index(result.place)
-        facts = what_happened(ev, s.pair, of, place, int(odd.reshape(-1).nonzero()[0]))
-        finite = of == "gradients" and bool(torch.isfinite(s.right).all())
-        return Reason("value/odd", facts, rule="gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
-    return None
-
-
-def _odd_there(ev: Evidence, finding: Finding) -> Reason | None:
-    """The same at a point, in a dtype, a layout or a size."""
-    if finding.pair is None or finding.pair.answer.failure is not None:
-        return None
-    facts = first_odd(ev, finding.pair)
-    return Reason(finding.cause, facts) if facts else None
-
-
-def _far_out(ev: Evidence, finding: Finding) -> Reason | None:
-    """The same far out, also for numbers that are finite and wrong."""
-    pair, facts = finding.pair, finding.facts
-    if pair is None:
-        return None
-    of = "outputs" if finding.position is None else "gradients"
-    told = what_happened(ev, pair, of, int(facts["place"]), int(facts["index"]))
-    advice = {"advice": ev.advice(pair.where)} if finding.position is None else {}
-    return Reason(finding.cause, told | advice, symptom=not told)
-
-
 def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
     """What was done to the shape of a gradient in a batch: sums that were right as long as there was none."""
     pair, i = finding.pair, finding.position
@@ -131,20 +94,20 @@ EARLY = {
     ),
 }  # fmt: skip
 CAUSES = {
-    "forward/wrong": (decided_by_one, _odd, asking(counting_what_is_behind, *VALUES)),
+    "forward/wrong": (decided_by_one, odd, asking(counting_what_is_behind, *VALUES)),
     "forward/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
     "forward/dtype": (of_result,),
-    "gradient/wrong": (decided_by_one, _odd, asking(*VALUES)),
+    "gradient/wrong": (decided_by_one, odd, asking(*VALUES)),
     "gradient/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
     # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
-    "special/wrong": (decided_by_one, _odd_there, on_the_way.at_point, given_number),
-    "batch/wrong": (decided_by_one, _odd_there, _of_shape),
-    "strides/wrong": (_odd_there, ignoring_strides),
-    **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (_odd_there,)),
-    **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, _odd_there)),
-    "unstable": (decided_by_one, _far_out),
+    "special/wrong": (decided_by_one, odd, on_the_way.at_point, given_number),
+    "batch/wrong": (decided_by_one, odd, _of_shape),
+    "strides/wrong": (odd, ignoring_strides),
+    **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (odd,)),
+    **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, odd)),
+    "unstable": (decided_by_one, far_out),
     "count/number": (number_made,),
     "through/missing": (through_a_function,),
 }  # fmt: skip
