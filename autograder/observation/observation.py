@@ -52,36 +52,11 @@ class Question:
 
 
 @dataclass
-class Operand:
-    """One tensor of an operation that failed, and the reduction that dropped dimensions of it.
-
-    reduced_by  the reduction ("sum"); "" for none
-    dims        the dimensions it dropped, counted from the front in ``before``, the shape it was given
-    line        where that reduction stands, else where the tensor was made; in which function
-    whole       the shape of the tensor that it was summed down from, in one sum or several; () for none
-    summed      the dimensions of ``whole`` that these sums ran over
-    """
-
-    shape: tuple[int, ...]
-    reduced_by: str = ""
-    dims: tuple[int, ...] = ()
-    before: tuple[int, ...] = ()
-    line: int | None = None
-    function: str = ""
-    whole: tuple[int, ...] = ()
-    summed: tuple[int, ...] = ()
-
-
-@dataclass
 class Failure:
     """An exception that came out of the learner's code, or out of torch because of it.
 
     stage   forward, backward (inside the learner's backward), engine (torch refused what backward
             returned), second, call
-    operation   torch's name of the operation that raised ("sub"), with the tensors it was given; ""
-                where that was not looked at. For an index that is out of a tuple's range: the last
-                tensor that was reduced
-    empty_dims  the lines of reductions that were given an empty tuple of dimensions
     """
 
     stage: str
@@ -92,9 +67,6 @@ class Failure:
     function: str = ""
     own_frame: bool = False
     is_runtime_error: bool = False
-    operation: str = ""
-    operands: tuple[Operand, ...] = ()
-    empty_dims: tuple[int, ...] = ()
 
     @property
     def words(self) -> str:

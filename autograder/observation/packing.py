@@ -26,13 +26,11 @@ from autograder.observation.observation import (
     Kept,
     Named,
     Observation,
-    Operand,
     Question,
 )
 
 _CLASSES = {
-    c.__name__: c
-    for c in (Question, Operand, Failure, Kept, BackwardCall, Answer, Observation, Named)
+    c.__name__: c for c in (Question, Failure, Kept, BackwardCall, Answer, Observation, Named)
 }
 _DTYPES = (
     torch.float64, torch.float32, torch.float16, torch.bfloat16,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -28,7 +27,6 @@ from autograder.observation.snapshot import Moment, moment
 from autograder.running.containment import contained, failure_from
 from autograder.running.function_classes import passes_inside, patched
 from autograder.running.meta_tensors import QuickMeta
-from autograder.running.operands import look_again
 from autograder.running.questioning import Asking
 from autograder.running.submission import Submission
 from autograder.running.trace import Trace, record
@@ -98,9 +96,6 @@ def _ask(ask: Asking) -> Answer:
                 stage = "engine"  # the learner's backward came to its end; torch refused what it returned
             answer.failure = failure_from(error, stage, submission.files)
             error.__traceback__ = None
-            plain = question.kind in ("run", "function") and not question.variant
-            if plain and question.role in ("main", "batch"):
-                look_again(answer.failure, replace(ask, answer=Answer()).put, submission.files)
     if returned is None:
         _read_trace(trace, question, answer)
     elif (raw := _only(returned, question)) is not None:

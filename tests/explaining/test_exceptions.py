@@ -40,7 +40,7 @@ def first(source, name):
         ("ctx.save_for_backward(x, 2)", RIGHT, "stops/saved-value", {"type": "int"}),
         ("if x > 0: pass", RIGHT, "stops/one-truth", {}),
         ("raise ValueError('no')", RIGHT, "stops/refuses-allowed", {"said": "no"}),
-        ("x @ x", RIGHT, "stops/product-for-elements", {"name": "Square"}),
+        ("x @ x", RIGHT, "stops/transposed", {"same": True}),
         ("1 / (x.dim() * 0)", RIGHT, "stops/divides", {}),
     ],
 )  # fmt: skip
