@@ -125,13 +125,11 @@ class WeightedSum(Function):
 @pytest.mark.parametrize(
     ("check", "cause"),
     [
-        ("if torch.is_tensor(w1) and torch.is_tensor(w2):", "refuses/only-together"),
-        ("if isinstance(w2, torch.Tensor):", "refuses/not-asked"),
-        ("if isinstance(w1, str) or torch.is_tensor(w2):", "refuses/condition"),
+        ("if torch.is_tensor(w1) and torch.is_tensor(w2):", "refuses/accepted"),
         ("for w in ():", "refuses/accepted"),
     ],
 )
-def test_the_condition_that_lets_something_through(check, cause):
+def test_something_that_is_let_through(check, cause):
     found = first(WEIGHTED.format(check=check), "WeightedSum")
     assert (found.rule, found.cause) == ("refuses", cause)
 

@@ -32,7 +32,6 @@ def kept(source, name):
         ("y, slope", ONE, "(1 - y * y)", "never-read", ["slope"], 6),
         ("y, x", ONE, "(1 - y * y)", "never-read", ["x"], 7),
         ("y, x", TWO, "(1 - y * y) + 0 * torch.zeros_like(b)", "for-its-shape", ["x"], 7),
-        ("y, x", TWO, "(1 - y * torch.tanh(b))", "either", ["the output", "x"], 7),
     ],
 )  # fmt: skip
 def test_the_surplus_is_named(saved, read, slope, cause, names, line):
@@ -41,21 +40,3 @@ def test_the_surplus_is_named(saved, read, slope, cause, names, line):
     if found.cause != "memory/too-much":  # explained, as the first finding
         assert found.facts["names"] == names
         assert found.evidence["line"] == line
-
-
-RELU = """
-class MyReLU(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward({saved})
-        return x.clamp(min=0)
-    @staticmethod
-    def backward(ctx, g):
-        (m,) = ctx.saved_tensors
-        return g * m
-"""
-
-
-def test_a_mask_that_is_kept_as_numbers():
-    found = kept(RELU.format(saved="(x > 0).long()"), "MyReLU")
-    assert (found.cause, found.facts["dtype"]) == ("memory/mask-of-numbers", "int64")

@@ -1,9 +1,8 @@
-"""What forward and backward make of their arguments: another order, one that should be refused, none of the graph."""
+"""What forward and backward make of their arguments: another order, none of the graph."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from torch import Tensor
 
@@ -12,10 +11,7 @@ from autograder.explaining.causes.sharing import how_asked
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules.outputs import method_of
-from autograder.observation.source import Source
-from autograder.observation.syntax import called, raised
-
-_METHODS = ("forward", "setup_context")
+from autograder.observation.syntax import called
 
 
 def other_order(ev: Evidence, finding: Finding) -> Reason | None:
@@ -35,11 +31,7 @@ def other_order(ev: Evidence, finding: Finding) -> Reason | None:
 
 
 def number_made(ev: Evidence, finding: Finding) -> Reason | None:
-    """Which call makes a Python number of the result, or the line that returns one."""
-    for name in ("item", "float", "tolist"):
-        place = ev.source.first_call(method_of(ev), name)
-        if place is not None:
-            return Reason("count/number", {"call": name}, place)
+    """The line that returns a Python number."""
     ended = finding.pair.answer.returned_at if finding.pair is not None else {}
     place = ev.source.returned(method_of(ev), ended)
     return place and Reason("count/number", line=place)
@@ -107,46 +99,4 @@ def cut(ev: Evidence, finding: Finding) -> Reason | None:
     return None if place is None else Reason(finding.cause, {"what": place[0]}, place[1:])
 
 
-# ---- what is accepted although the code refuses: a condition that is not true there ----------------
-
-
-def why_accepted(ev: Evidence, finding: Finding) -> Reason | None:
-    """The one condition that should have refused this argument: it ran, so it was not true."""
-    source, argument = ev.source, str(finding.facts["argument"])
-    checks = _checks(source, finding.facts["errors"])
-    looped = any(argument in _names_in(n.iter) for n in source.nodes if isinstance(n, ast.For | ast.comprehension))  # fmt: skip
-    asking = [c for c in checks if argument in _names_in(c.test)]
-    if len(asking or checks) != 1 or (not asking and looped):
-        return None
-    (check,) = asking or checks
-    others = sorted((_names_in(check.test) & _parameters(source)) - {argument})
-    facts = {"others": others, "condition": ast.unparse(check.test)[:60]}
-    cause = "refuses/not-asked" if not asking else "refuses/condition"
-    if asking and others and _asks_for_all(check.test):
-        cause = "refuses/only-together"
-    if not asking and not others:
-        return None
-    return Reason(cause, facts, source.line_of(check))
-
-
-def _checks(source: Source, errors: Sequence[str]) -> list[ast.If]:
-    """Every `if` that raises one of these errors, in a forward."""
-    nodes = [n for m in _METHODS if m in source.methods for n in ast.walk(source.methods[m])]
-    return [n for n in nodes if isinstance(n, ast.If) and any(raised(s) in errors for s in n.body)]
-
-
-def _asks_for_all(test: ast.expr) -> bool:
-    if isinstance(test, ast.BoolOp):
-        return isinstance(test.op, ast.And)
-    return isinstance(test, ast.Call) and ast.unparse(test.func) == "all"
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _parameters(source: Source) -> set[str]:
-    return {a.arg for m in _METHODS if m in source.methods for a in source.methods[m].args.args}
-
-
-CAUSES = {"graph/cut-off": (marked, cut), "refuses/accepted": (why_accepted,)}
+CAUSES = {"graph/cut-off": (marked, cut)}

@@ -54,35 +54,11 @@ def _for_its_shape(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Ke
     return [k for k in kept if k.bytes >= over and read_as(ev.source, k.holder) == "shape"][:1]
 
 
-def _for_a_question(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
-    """Backward asks whether there is one."""
-    return [k for k in kept if k.bytes >= over and read_as(ev.source, k.holder) == "is None"][:1]
-
-
-def _either(_: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Kept]:
-    """An input and the output, each of which is enough."""
-    enough = [k for k in kept if k.bytes == allowed == over and not _made(k)]
-    return kept if len(kept) == len(enough) == 2 else []
-
-
-def _mask_of_numbers(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Kept]:
-    """Two values only, kept as numbers."""
-    masks = [k for k in kept if _likes(ev, k) <= MASKS and k.dtype != "bool" and math.prod(k.shape) > 1]  # fmt: skip
-    alone = len(masks) == 1 and allowed > 0 and masks[0].bytes >= over
-    return masks if alone and not _in_budget(ev, masks[0]) else []
-
-
 def _one_byte(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
     """Numbers where a byte an element would make it fit."""
     found = [k for k in kept if math.prod(k.shape) > 1 and k.bytes - math.prod(k.shape) == over]
     found = [k for k in found if k.dtype != "bool" and not _in_budget(ev, k)]
     return found[:1] if "one byte" in ev.exercise.budget_words else []
-
-
-def _numbers(_: Evidence, kept: list[Kept], over: int, __: int) -> list[Kept]:
-    """A number that was made a tensor."""
-    found = [k for k in kept if k.who == "intermediate" and k.shape in ((), (1,))]
-    return found if found and sum(k.bytes for k in found) >= over else []
 
 
 def _exactly(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Kept]:
@@ -101,17 +77,9 @@ def _exactly(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Ke
 _QUESTIONS = (
     ("memory/never-read", _unread),
     ("memory/for-its-shape", _for_its_shape),
-    ("memory/for-a-question", _for_a_question),
-    ("memory/either", _either),
-    ("memory/mask-of-numbers", _mask_of_numbers),
     ("memory/one-byte", _one_byte),
-    ("memory/number", _numbers),
     ("memory/surplus", _exactly),
 )
-
-
-def _likes(ev: Evidence, kept: Kept) -> set[str]:
-    return {k.like for p in ev.pairs("structure") for k in p.answer.kept if k.holder == kept.holder}
 
 
 def _in_budget(ev: Evidence, kept: Kept) -> bool:
@@ -183,7 +151,7 @@ def made_at(source: Source, kept: Kept) -> tuple[int, str] | None:
 
 
 def read_as(source: Source, holder: str) -> str:
-    """What backward reads of it: "nothing", "shape", "is None", or "numbers" (also where nobody can tell)."""
+    """What backward reads of it: "nothing", "shape", or "numbers" (also where nobody can tell)."""
     node = source.methods.get("backward")
     if node is None:
         return "numbers"
@@ -202,8 +170,6 @@ def _reads(parent: ast.AST | None, use: ast.AST) -> str:
         return "shape"
     if isinstance(parent, ast.Call) and use in parent.args and call_name(parent).endswith(("_like", "_as")):  # fmt: skip
         return "shape"
-    if isinstance(parent, ast.Compare) and ast.unparse(parent.comparators[-1]) == "None":
-        return "is None"
     return "numbers"
 
 

@@ -46,16 +46,6 @@ def masked(result: Result) -> Reason | None:
     return replace(reason, rule="gradient-zero") if reason is not None and nothing else reason
 
 
-def over_no_dimension(result: Result) -> Reason | None:
-    """A reduction over an empty list of dimensions, which adds up everything."""
-    found = departure_of(result)
-    empty = [v for v in found.mine if v.op.endswith("[]") and v.line is not None] if found is not None else []  # fmt: skip
-    if not empty:
-        return None
-    place = empty[0].line or 0, empty[0].text
-    return Reason("sum/empty-dims", {"what": result.ev.argument(0), "line": place[0]}, place)
-
-
 def edited(result: Result) -> Reason | None:
     """The one change at the first wrong step with which every wrong case comes out right."""
     found = departure_of(result)

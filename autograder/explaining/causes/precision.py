@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
@@ -24,8 +23,6 @@ CONSTANTS = {
     "√(2/π)": math.sqrt(2 / math.pi), "1/π": 1 / math.pi, "1/e": 1 / math.e, "ln 2": math.log(2),
     "1/ln 2": 1 / math.log(2), "ln 10": math.log(10), "1/ln 10": 1 / math.log(10), "√3": math.sqrt(3),
 }  # fmt: skip
-_APART = 1e3  # a number in the code explains an error of its own size, within this factor
-_FEW = {"float16": (3, 3e-3), "bfloat16": (2, 3e-2)}  # digits; what a tensor of it may be off by
 
 
 def constant(factor: float) -> str:
@@ -37,7 +34,7 @@ _OF_SINGLE = 1e-6  # as a share of a number: what a few operations in float32 ar
 
 
 def few_digits(result: Result) -> Reason | None:
-    """What is off by very little everywhere: float32 on the way, a rounded constant, a small number added."""
+    """What is off by very little everywhere: float32 on the way, or something else."""
     if not result.wrong or not all(nearly(s.got, s.right) for s in result.wrong):
         return None
     first = result.wrong[0]
@@ -45,37 +42,10 @@ def few_digits(result: Result) -> Reason | None:
         made = made_single(result.ev, first.pair) or {}
         return Reason("precision/single", made)
     off = off_by(first.got, first.right)  # type: ignore[arg-type]
-    facts: dict[str, object] = {"digits": min(15, int(-math.log10(off))) if off else 15}
-    found = next(_inexact(result, off), None)
-    if found is None and "fake" in result.ev.source.methods and off < _OF_SINGLE:
+    if "fake" in result.ev.source.methods and off < _OF_SINGLE:
         return Reason("precision/single")  # what an operator does inside leaves no other trace
-    if found is None:
-        return Reason("precision/few-digits", facts, symptom=True)
-    place, typed, exact = found
-    code = "precision/rounded" if exact else "precision/small-number"
-    return Reason(code, facts | {"typed": typed, "exact": exact}, place)
-
-
-def kept_in_half(result: Result) -> Reason | None:
-    """A gradient that is a little off, as what backward reads was kept in a dtype of few digits."""
-    if result.kind != "gradient" or not all(s.fits for s in result.wrong):
-        return None
-    pairs = result.ev.pairs("structure", variant="")
-    kept = next(((k, p) for p in pairs for k in p.answer.kept if k.dtype in _FEW), None)
-    if kept is None:
-        return None
-    digits, most = _FEW[kept[0].dtype]
-    args = [a for a in kept[1].question.args if isinstance(a, Tensor)]
-    given = any(str(a.dtype) == f"torch.{kept[0].dtype}" for a in args)
-    if given or max(off_by(s.got, s.right) for s in result.wrong if s.right is not None) > 10 * most:  # fmt: skip
-        return None
-    return Reason("precision/kept", {"digits": digits, "dtype": kept[0].dtype})
-
-
-def _nodes(result: Result) -> Iterator[ast.AST]:
-    for name in dict.fromkeys((result.method, "forward", "setup_context")):
-        node = result.ev.source.methods.get(name)
-        yield from ast.walk(node) if node is not None else ()
+    digits = min(15, int(-math.log10(off))) if off else 15
+    return Reason("precision/few-digits", {"digits": digits}, symptom=True)
 
 
 def single(ev: Evidence, finding: Finding) -> Reason | None:
@@ -87,20 +57,6 @@ def single(ev: Evidence, finding: Finding) -> Reason | None:
 def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     """The facts of the first float32 tensor of a run in float64, wherever it is made."""
     return made_in(ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip
-
-
-def _inexact(result: Result, off: float) -> Iterator[tuple[tuple[int, str], str, str]]:
-    """(line, the number as it is typed, what it should be or "") for each that explains an error of this size."""
-    for part in _nodes(result):
-        if not isinstance(part, ast.Constant) or not isinstance(part.value, float):
-            continue
-        typed = part.value
-        exact = min(CONSTANTS, key=lambda each: abs(typed - CONSTANTS[each]))
-        error = abs(typed / CONSTANTS[exact] - 1)
-        if 0 < error < 1e-3 and error / _APART < off < error * _APART:
-            yield result.ev.source.line_of(part), repr(typed), exact
-        elif 0 < typed < 1e-3 and typed / _APART < off < typed * _APART:
-            yield result.ev.source.line_of(part), repr(typed), ""
 
 
 # ---- the first operation that made a tensor of another dtype than the input has ------------------

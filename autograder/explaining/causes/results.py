@@ -210,12 +210,6 @@ def where_only(result: Result) -> dict[str, Any]:
     return apart if "right_when" in apart else {}
 
 
-def in_one_region(result: Result) -> Reason | None:
-    """The region of one argument in which the result is wrong, in all cases."""
-    found = where_only(result)
-    return Reason("value/region", found, symptom=True) if "region" in found else None
-
-
 def _region(seen: Seen, i: int) -> str:
     given = seen.pair.question.args
     x = given[i] if i < len(given) else None

@@ -95,25 +95,6 @@ def _kept(ev: Evidence, finding: Finding) -> list[Kept]:
     return [k for pair in ev.pairs("structure", "second") for k in pair.answer.kept]
 
 
-def other_function(ev: Evidence, finding: Finding) -> Reason | None:
-    """backward calls the apply of another Function, whose own backward gives the second derivative."""
-    call = other_function_called(ev)
-    return None if call is None else _as("second/other-function", call[1:], other=call[0])
-
-
-def other_function_called(ev: Evidence) -> tuple[str, int, str] | None:
-    """(its name, line, text) of the first Function other than this one whose apply backward calls."""
-    own = next((n.name for n in ev.source.nodes if isinstance(n, ast.ClassDef)), "")
-    for method in ("backward", "vjp"):
-        node = ev.source.methods.get(method)
-        for call in ast.walk(node) if node is not None else ():
-            if called(call) == "apply" and isinstance(call.func, ast.Attribute):  # type: ignore[attr-defined]
-                name = ast.unparse(call.func.value)  # type: ignore[attr-defined]
-                if name.isidentifier() and name not in (own, "cls"):
-                    return name, *ev.source.line_of(call)
-    return None
-
-
 def view(ev: Evidence, finding: Finding) -> Reason | None:
     """What is kept shares its memory with an input or the output, and is another tensor."""
     assert finding.pair is not None
@@ -162,32 +143,12 @@ def _raises(ev: Evidence) -> list[ast.Raise | ast.Assert]:
     return [n for n in (ast.walk(node) if node else ()) if isinstance(n, ast.Raise | ast.Assert)]
 
 
-def not_refused(ev: Evidence, finding: Finding) -> Reason | None:
-    """Why no error is raised where every second derivative is to be refused."""
-    assert finding.pair is not None
-    source, pair, asks = ev.source, finding.pair, "is_grad_enabled"
-    tried, raises = without_decorator(pair), _raises(ev)
-    if tried:
-        hides = tried == "refused" and bool(raises)
-        cause = "second/refusal-hidden" if hides else "second/once-alone"
-        return _as(cause, source.first_mention("backward", ONCE))
-    mixed = pair.question.more.get("mixed")
-    same = [p for p in ev.pairs("second") if p.question.more.get("mixed") == mixed]
-    if any(p.where != pair.where and p.answer.failure is not None for p in same):
-        return _as("second/refused-elsewhere", source.line_of(raises[0]) if raises else None, at_case=pair.where)  # fmt: skip
-    if source.mentions("forward", asks) and not source.mentions("backward", asks):
-        return _as("second/asked-in-forward", source.first_mention("forward", asks))
-    if raises:
-        return _as("second/raise-not-reached", source.line_of(raises[0]))
-    return None
-
-
-_WRONG = (by_grad_output, cut, constant, other_function, view)
+_WRONG = (by_grad_output, cut, constant, view)
 CAUSES = {
     "second/missing": _WRONG,
     "second/none": _WRONG,
     "second/wrong": _WRONG,
     "second/stops": (cut, why_it_stopped),
     "second/gradgradcheck": (single,),
-    "second/not-refused": (by_grad_output, not_refused),
+    "second/not-refused": (by_grad_output,),
 }

@@ -7,7 +7,7 @@ size 1, whose sum is the tensor itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -37,23 +37,15 @@ class Sum:
     got: Tensor
 
     @property
-    def leading(self) -> Dims:
-        """The dimensions that broadcasting put in front."""
-        return frozenset(range(self.whole.dim() - len(self.shape)))
-
-    @property
-    def stretched(self) -> Dims:
-        """The dimensions of size 1 that broadcasting made longer."""
-        ahead = len(self.leading)
-        return frozenset(i + ahead for i, n in enumerate(self.shape) if n == 1 != self.whole.shape[i + ahead])  # fmt: skip
-
-    @property
     def everything(self) -> Dims:
         return frozenset(range(self.whole.dim()))
 
     @property
     def right(self) -> Dims:
-        return self.telling(self.leading | self.stretched)
+        """The dimensions that broadcasting put in front, and those of size 1 that it made longer."""
+        ahead = self.whole.dim() - len(self.shape)
+        stretched = (i + ahead for i, n in enumerate(self.shape) if n == 1)
+        return self.telling(frozenset((*range(ahead), *stretched)))
 
     def telling(self, dims: Dims) -> Dims:
         """Those of the dimensions whose sum can be told from none."""
@@ -76,50 +68,27 @@ class Sum:
         return None
 
 
-def _ones(s: Sum) -> Dims:
-    return frozenset(i for i, n in enumerate(s.shape) if n == 1)
-
-
-# What learners sum over in the place of the leading and the stretched dimensions.
-_POSSIBLE: tuple[tuple[str, Callable[[Sum], Dims]], ...] = (
-    ("leading-only", lambda s: s.leading),
-    ("stretched-only", lambda s: s.stretched),
-    ("stretched-only", _ones),
-    ("first-only", lambda s: s.stretched | (s.leading & {0})),
-    ("everything", lambda s: s.everything),
-    ("always-first", lambda s: frozenset({0})),
-    ("always-last", lambda s: frozenset({s.whole.dim() - 1})),
-)  # fmt: skip
-
-
 def wrong_dimensions(sums: Sequence[Sum], what: str, name: str) -> Reason | None:
-    """What was summed in the place of what broadcasting made; None where nothing fits all.
+    """What was summed in the place of what broadcasting made; None where nothing is such a sum, or all are right.
 
     what  what was summed: "grad", "the gradient for beta"; name: whose shape it was to get
     """
-    facts: dict[str, object] = {"what": what, "name": name}
     found = [s.summed for s in sums]
-    known = [(s, dims) for s, dims in zip(sums, found, strict=True) if dims is not None]
-    if len(known) < len(found) or all(dims == s.right and s.shape == tuple(s.got.shape) for s, dims in known):  # fmt: skip
-        return None
-    if not any(s.leading | s.stretched for s in sums):
-        odd = next((dims for _, dims in known if dims), None)
-        return (
-            None if odd is None else Reason("sum/nothing-broadcast", facts | {"dims": sorted(odd)})
-        )
-    for code, dims_of in _POSSIBLE:
-        fits = all(dims == s.telling(dims_of(s)) for s, dims in known)
-        if fits and any(s.telling(dims_of(s)) != s.right for s in sums):
-            return Reason(f"sum/{code}", facts)
-    for code, part in (
-        ("no-leading", lambda s: s.leading),
-        ("no-stretched", lambda s: s.stretched),
-    ):
-        asked = [(s, dims) for s, dims in known if part(s)]
-        if len(asked) > 1 and not any(s.telling(part(s)) & dims for s, dims in asked):
-            code = {"no-leading": "stretched-only", "no-stretched": "leading-only"}[code]
-            return Reason(f"sum/{code}", facts)
+    for s, dims in zip(sums, found, strict=True):
+        if dims is not None and None not in found and dims != s.right:
+            return Reason("sum/other", {"what": what, "name": name, "over": _in_words(dims, s), "broadcast": _in_words(s.right, s)})  # fmt: skip
     return None
+
+
+def _in_words(dims: Dims, of: Sum) -> str:
+    if not dims:
+        return "no dimension"
+    every = len(dims) > 1 and dims == of.telling(of.everything)
+    return (
+        "everything"
+        if every
+        else f"dimension{'s' * (len(dims) > 1)} {' and '.join(map(str, sorted(dims)))}"
+    )
 
 
 # ---- whose sum it is -------------------------------------------------------------------------------

@@ -17,10 +17,8 @@ from autograder.explaining.causes.arguments import (
     through_a_function,
 )
 from autograder.explaining.causes.arithmetic import far_out, odd
-from autograder.explaining.causes.branches import decided_by_one
-from autograder.explaining.causes.memory_reads import counting_what_is_behind, ignoring_strides
 from autograder.explaining.causes.numbers import given_number
-from autograder.explaining.causes.precision import few_digits, kept_in_half, of_result, two_dtypes
+from autograder.explaining.causes.precision import few_digits, of_result, two_dtypes
 from autograder.explaining.causes.results import Reason, Result, Seen, Why, result_of, with_line
 from autograder.explaining.causes.shapes import SHAPES, done_to_the_shape
 from autograder.explaining.causes.sums import summed_otherwise
@@ -76,9 +74,9 @@ def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
 
 
 VALUES: Sequence[_Reason] = (
-    kept_in_half, on_the_way.over_no_dimension, alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.one_number,
+    alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.one_number,
     alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
-    summed_otherwise, on_the_way.departed, on_the_way.first_wrong, results.in_one_region, results.in_some_cases,
+    summed_otherwise, on_the_way.departed, on_the_way.first_wrong, results.in_some_cases,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
@@ -94,20 +92,20 @@ EARLY = {
     ),
 }  # fmt: skip
 CAUSES = {
-    "forward/wrong": (decided_by_one, odd, asking(counting_what_is_behind, *VALUES)),
-    "forward/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
+    "forward/wrong": (odd, asking(*VALUES)),
+    "forward/shape": (asking(*SHAPES),),
     "forward/dtype": (of_result,),
-    "gradient/wrong": (decided_by_one, odd, asking(*VALUES)),
-    "gradient/shape": (asking(on_the_way.over_no_dimension, *SHAPES),),
+    "gradient/wrong": (odd, asking(*VALUES)),
+    "gradient/shape": (asking(*SHAPES),),
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
     # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
-    "special/wrong": (decided_by_one, odd, on_the_way.at_point, given_number),
-    "batch/wrong": (decided_by_one, odd, _of_shape),
-    "strides/wrong": (odd, ignoring_strides),
+    "special/wrong": (odd, on_the_way.at_point, given_number),
+    "batch/wrong": (odd, _of_shape),
+    "strides/wrong": (odd,),
     **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (odd,)),
     **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, odd)),
-    "unstable": (decided_by_one, far_out),
+    "unstable": (far_out,),
     "count/number": (number_made,),
     "through/missing": (through_a_function,),
 }  # fmt: skip

@@ -56,20 +56,6 @@ def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     return ("stops/unpacks-few" if few else "stops/unpacks-many"), {**facts, kind: True}
 
 
-def needs_index(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
-    """needs_input_grad[2] where that argument was left out."""
-    node = ev.source.methods.get(failure.function or "backward")
-    if node is None or finding.pair is None or failure.words != "tuple index out of range":
-        return None
-    names = {ast.unparse(n.targets[0]) for n in ast.walk(node) if isinstance(n, ast.Assign) and ast.unparse(n.value).endswith("needs_input_grad")}  # fmt: skip
-    for part in statements(ev, failure):
-        if isinstance(part, ast.Subscript):
-            asked = ast.unparse(part.value)
-            if asked in names or asked.endswith("needs_input_grad"):
-                return "stops/needs-index", {"count": len(finding.pair.question.args)}
-    return None
-
-
 def whole_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """``x = ctx.saved_tensors``: the name stands for the whole tuple."""
     node = ev.source.methods.get(failure.function or "backward")
@@ -95,30 +81,6 @@ def _alone(node: ast.AST, name: str) -> bool:
             harmless.add(id(part.value))
     names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
     return any(isinstance(n.ctx, ast.Load) and id(n) not in harmless for n in names)
-
-
-def optional(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
-    """``if bias:`` on an argument that may be left out: asked is whether the tensor is true."""
-    if "Boolean value of Tensor" not in failure.words:
-        return None
-    left_out = re.findall(r"(\w+)(?:: [^,=]+)? ?= ?None", ev.exercise.signature)
-    for part in statements_and_tests(ev, failure):
-        asked = part.operand if isinstance(part, ast.UnaryOp) else part
-        if isinstance(asked, ast.Name) and asked.id in left_out:
-            return "stops/asks-whether-true", {"name": asked.id}
-    return None
-
-
-def statements_and_tests(ev: Evidence, failure: Failure) -> Iterator[ast.AST]:
-    """What is asked for its truth in the line that stopped."""
-    line = (failure.line or 0) - ev.source.offset
-    for node in ev.source.nodes:
-        if isinstance(node, ast.If | ast.IfExp | ast.While) and node.test.lineno == line:
-            yield node.test
-        elif isinstance(node, ast.BoolOp) and node.lineno == line:
-            yield from node.values
-        elif isinstance(node, ast.Call) and called(node) == "bool" and node.lineno == line:
-            yield from node.args
 
 
 def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:

@@ -136,9 +136,7 @@ _ASKED: tuple[Callable[[Evidence, Finding, Failure], Told | None], ...] = (
     lines.attribute,
     lines.undefined,
     lines.unpacks,
-    lines.needs_index,
     lines.whole_tuple,
-    lines.optional,
     lines.gradient_of_nothing,
     tensors.met,
 )
