@@ -132,8 +132,9 @@ Place = tuple[str, int]  # ("output", 0), ("gradient", 1)
 
 @dataclass
 class Numbers:
-    """Numbers that are found again in whatever shape they have."""
+    """Numbers that are found again in whatever shape they have. ``apart``: how far they may be, as a share."""
 
+    apart: float = 1e-6
     by_size: dict[int, list[Array]] = field(default_factory=dict)
 
     def add(self, numbers: Array) -> None:
@@ -142,16 +143,16 @@ class Numbers:
             self.by_size.setdefault(flat.size, []).append(flat)
 
     def have(self, numbers: Array) -> bool:
-        return _is_among(numbers.reshape(-1), self.by_size.get(numbers.size, []))
+        return _is_among(numbers.reshape(-1), self.by_size.get(numbers.size, []), self.apart)
 
 
-def _is_among(flat: Array, known: list[Array]) -> bool:
+def _is_among(flat: Array, known: list[Array], apart: float = 1e-6) -> bool:
     if not known:
         return False
     rows = np.stack(known)
     with np.errstate(invalid="ignore"):  # inf − inf
         largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
-        near = np.abs(rows - flat) <= 1e-9 * largest + 1e-6 * np.abs(rows)
+        near = np.abs(rows - flat) <= apart * (1e-3 * largest + np.abs(rows))
     near &= np.isfinite(rows) & np.isfinite(flat)
     same = near | (rows == flat) | (np.isnan(rows) & np.isnan(flat))
     return bool(same.all(axis=1).any())
@@ -170,8 +171,9 @@ class RightNumbers:
         right = flows[0].results.get(place)
         ends = [f.results[place] for f in flows if place in f.results and right is not None and like(f.results[place], right)]  # fmt: skip
         self.values = list(dict.fromkeys(v for end in ends for v in ancestors(end)))
-        self.every, self.toward = Numbers(), Numbers()
         tensors = [v for v in (*question.args, *question.upstream) if isinstance(v, Tensor)]
+        apart = 1e-4 if any(t.dtype == torch.float32 for t in tensors) else 1e-6
+        self.every, self.toward = Numbers(apart), Numbers(apart)
         given = [t.detach().double().numpy() for t in tensors if t.numel() <= LARGEST]
         for numbers in (*given, *(v.numbers for v in self.values)):
             self.toward.add(numbers)

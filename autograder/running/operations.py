@@ -201,6 +201,12 @@ class Operations(Framed):
                 return file, int(line), "", True, ()
         return "", None, "", True, ()
 
+    def shaped(self, tensor: Tensor, before: int) -> Operation | None:
+        """The operation that gave a tensor its shape; what was saved is another object in the same place."""
+        place = tensor.data_ptr(), tensor.shape
+        earlier = reversed(self.all[: before - 1])
+        return next((o for o in earlier if any((m.data_ptr(), m.shape) == place for m in o.made)), None)  # fmt: skip
+
     # ---- from a number to what it was computed from -----------------------------------------
     def number(self, tensor: Tensor, index: int) -> Number:
         """One element of a tensor that is still alive, as it was at the end."""

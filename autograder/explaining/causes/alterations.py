@@ -12,8 +12,8 @@ from torch import Tensor
 
 from autograder.contract.references import expect
 from autograder.explaining.causes.precision import constant
-from autograder.explaining.causes.results import ENOUGH, Reason, Result, Seen, at_hand, cases_apart
-from autograder.observation.compare import close, number, ratio
+from autograder.explaining.causes.results import Reason, Result, Seen, cases_apart
+from autograder.observation.compare import close, ratio
 from autograder.running.value_flow import ancestors
 
 _RULES = {"zero": "gradient-zero", "sign": "gradient-sign", "scale": "gradient-scale", "transposed": "gradient-transposed"}  # fmt: skip
@@ -25,17 +25,13 @@ def _cause(result: Result, code: str, rule: str = "", **facts: object) -> Reason
     )
 
 
-def one_number(result: Result) -> Reason | None:
-    """0, or another number, whatever the arguments are."""
-    if result.all(lambda s: _vanishes(s), wrong_only=True):
-        cancels = any(bool(s.got.any()) for s in result.wrong)
-        found = _cause(result, "zero-cancels" if cancels else "zero", "zero")
-        return Reason(found.code, rule=found.rule, symptom=not cancels)
-    values = [s.got.reshape(-1).double() for s in result.every if isinstance(s.got, Tensor)]
-    together = torch.cat(values) if values else torch.zeros(0)
-    if together.numel() < ENOUGH or not bool((together == together[0]).all()):
+def vanishing(result: Result) -> Reason | None:
+    """0, whatever the arguments are."""
+    if not result.all(_vanishes, wrong_only=True):
         return None
-    return _cause(result, "constant", number=number(float(together[0])))
+    cancels = any(bool(s.got.any()) for s in result.wrong)
+    found = _cause(result, "zero-cancels" if cancels else "zero", "zero")
+    return Reason(found.code, rule=found.rule, symptom=not cancels)
 
 
 def _vanishes(seen: Seen) -> bool:
@@ -184,18 +180,4 @@ def not_linear(result: Result) -> Reason | None:
     # What float32 rounds off on the way is no term.
     if bool((constant.abs() <= 1e-5 * largest).all()):
         return None
-    rest = [(s.got - constant, s.right) for s in three[:2]]
-    certain = all(right is not None and close(got, right) for got, right in rest)
-    hand = at_hand(result, three[0])
-    name = next((n for n, t in hand.items() if t.shape == a.shape and close(constant, t)), "")
-    if name or certain or _one_slope(a - constant, b - constant, three):
-        return Reason("upstream/constant", {"term": name}, rule="upstream-nonlinear")
     return Reason("upstream/nonlinear", rule="upstream-nonlinear")
-
-
-def _one_slope(a: Tensor, b: Tensor, three: _Three) -> bool:
-    """Whether both are their own grad_output times the same tensor: nothing but the constant is odd."""
-    g, h = (s.pair.question.upstream[0] for s in three[:2])
-    if g is None or h is None or g.shape != a.shape or a.numel() < 3:
-        return False
-    return close(a * h.double(), b * g.double()) and bool(a.any())

@@ -30,11 +30,10 @@ def other_order(ev: Evidence, finding: Finding) -> Reason | None:
     return Reason("argument/order", facts, ev.source.line_of(node))
 
 
-def number_made(ev: Evidence, finding: Finding) -> Reason | None:
-    """The line that returns a Python number."""
+def as_returned(ev: Evidence, finding: Finding) -> Reason | None:
+    """The line that returns what is no output, or too many of them."""
     ended = finding.pair.answer.returned_at if finding.pair is not None else {}
-    place = ev.source.returned(method_of(ev), ended)
-    return place and Reason("count/number", line=place)
+    return Reason("", line=ev.source.returned(method_of(ev), ended))
 
 
 def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.explaining.causes.results import Reason, result_of
+from autograder.explaining.causes.results import Reason, departure_of, result_of
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import show
@@ -36,20 +35,42 @@ _LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
 
 def odd(ev: Evidence, finding: Finding) -> Reason | None:
     """nan or inf where the right number is finite."""
-    result = (
-        result_of(ev, finding) if finding.cause in ("forward/wrong", "gradient/wrong") else None
-    )
-    pairs = [s.pair for s in result.wrong] if result is not None else [finding.pair]
-    for pair in pairs:
-        for (kind, place), index in _not_finite(pair):
-            if result is not None and (kind, place) != (result.kind, result.place):
-                continue
-            facts = what_happened(ev, pair, (kind, place), index)
-            if result is None:
-                return Reason(finding.cause, facts) if facts else None
-            finite = kind == "gradient" and bool(torch.isfinite(pair.right(place)).all())
-            return Reason("value/odd", facts, rule="gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
+    result = result_of(ev, finding)
+    for s in result.wrong if result is not None else ():
+        index = _not_finite(s.got, s.right)
+        if result is None or s.right is None or index is None:
+            continue
+        facts = what_happened(ev, s.pair, (result.kind, result.place), index)
+        found = departure_of(result)
+        if facts and found is not None and found.mended:  # what the odd number was made of
+            facts |= {"line": found.line, "source": found.text}
+        finite = result.kind == "gradient" and bool(torch.isfinite(s.right).all())
+        return Reason("value/odd", facts, rule="gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
     return None
+
+
+def odd_there(ev: Evidence, finding: Finding) -> Reason | None:
+    """The same at a point, in a dtype, a layout or a size, of whichever result."""
+    pair = finding.pair
+    if pair is None or pair.answer.failure is not None:
+        return None
+    both: dict[tuple[str, int], Any] = {
+        ("output", k): o for k, o in enumerate(zip(pair.answer.outputs or (), pair.expected.outputs, strict=False))
+    }  # fmt: skip
+    both |= {("gradient", i): (pair.raw(i), pair.right(i)) for i in pair.question.wants}
+    for place, (got, right) in both.items():
+        if (index := _not_finite(got, right)) is not None:
+            facts = what_happened(ev, pair, place, index)
+            return Reason(finding.cause, facts) if facts else None
+    return None
+
+
+def _not_finite(got: Any, right: Any) -> int | None:
+    """The first element, counted flat, that should be finite and is not."""
+    if not isinstance(got, Tensor) or not isinstance(right, Tensor) or got.shape != right.shape:
+        return None
+    wrong = (torch.isfinite(right) & ~torch.isfinite(got)).reshape(-1).nonzero()
+    return int(wrong[0]) if len(wrong) else None
 
 
 def far_out(ev: Evidence, finding: Finding) -> Reason | None:
@@ -61,21 +82,6 @@ def far_out(ev: Evidence, finding: Finding) -> Reason | None:
     told = what_happened(ev, pair, place, facts["index"])
     advice = {"advice": ev.advice(pair.where)} if position is None else {}
     return Reason(finding.cause, told | advice, symptom=not told)
-
-
-def _not_finite(pair: Pair | None) -> Iterator[tuple[tuple[str, int], int]]:
-    """Of each result that has a number that should be finite and is not, where the first one is."""
-    if pair is None or pair.answer.failure is not None:
-        return
-    both: dict[tuple[str, int], Any] = {
-        ("output", k): o for k, o in enumerate(zip(pair.answer.outputs or (), pair.expected.outputs, strict=False))
-    }  # fmt: skip
-    both |= {("gradient", i): (pair.raw(i), pair.right(i)) for i in pair.question.wants}
-    for place, (got, right) in both.items():
-        if isinstance(got, Tensor) and isinstance(right, Tensor) and got.shape == right.shape:
-            wrong = torch.isfinite(right) & ~torch.isfinite(got)
-            if bool(wrong.any()):
-                yield place, int(wrong.reshape(-1).nonzero()[0])
 
 
 def what_happened(ev: Evidence, pair: Pair, place: tuple[str, int], index: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ which the result comes out right is the fault, whatever it looks like, and what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -24,9 +24,16 @@ from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Value, ancestors
 
 _METHODS = ("forward", "setup_context", "backward", "vjp")
+# What puts numbers somewhere else, and makes none.
+_MOVES = frozenset({
+    "_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add",
+    "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed",
+})  # fmt: skip
 MOST_TRIED = 160  # runs in which a value is exchanged
 MOST_RUN = 12_000  # operations in all of them
 MOST_NUMBERS = 2_000_000  # elements that are given in all of them
+
+_Mended = tuple[Value, Array]  # a value, and numbers that make the result right in its place
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Departure:
     mine: tuple[Value, ...]
     right: RightNumbers
     question: Question
-    mended: tuple[tuple[Value, Array], ...] = ()
+    mended: tuple[_Mended, ...] = ()
 
     @property
     def instead(self) -> Array | None:
@@ -94,7 +101,7 @@ def _departure(ev: Evidence, question: Question, place: Place, method: str) -> D
 
 def _mended(
     ev: Evidence, question: Question, place: Place, mine: list[Value], right: RightNumbers
-) -> tuple[tuple[tuple[Value, Array], ...], int]:
+) -> tuple[tuple[_Mended, ...], int]:
     """The first value on the way in whose place a right one makes the result right, and the right one.
 
     Before it, and counted, what it was made of, with what this would have to be; after it what its line makes of it.
@@ -117,10 +124,10 @@ def _mended(
         still = wrong_parts(Pair(question, answer, pair.references), known)
         return answer.failure is None and place not in still and still <= wrong
 
-    def instead(value: Value) -> list[tuple[Value, Array]]:
+    def instead(value: Value) -> list[_Mended]:
         return [(value, numbers) for numbers in right.instead_of(value) if mends(value, numbers)]
 
-    def before(value: Value, numbers: Array) -> list[tuple[Value, Array]]:
+    def before(value: Value, numbers: Array) -> list[_Mended]:
         """What it was made of, as far back as one part alone is not known to be right; the first first."""
         parts = [p for p in _parts(value, numbers) if p[0] not in fine and not right.toward.have(p[0].numbers)]  # fmt: skip
         found = [p for p in parts if mends(*p)] if len({p[0] for p in parts}) == 1 else []
@@ -131,18 +138,39 @@ def _mended(
         known_ones = [v for v in open_ if right.toward.have(v.numbers)]
         for value in (*(v for v in open_ if v not in known_ones), *reversed(known_ones)):
             if found := instead(value):
+                value, found = _unmoved(value, found, instead)
                 earlier = before(*found[0]) if len(found) == 1 else []
                 later = [each for v in _line_of(value, mine)[1:] for each in instead(v)]
                 return (*earlier, *found, *later), len(earlier)
     return (), 0
 
 
+def _unmoved(
+    value: Value, found: list[_Mended], instead: Callable[[Value], list[_Mended]]
+) -> tuple[Value, list[_Mended]]:
+    """What was wrong already before it was only moved, joined or picked, and what belongs there."""
+    while value.op in _MOVES:
+        before = [g for g in value.given if g.line is not None]
+        if len(before) == 1 and np.array_equal(before[0].numbers.reshape(-1), value.numbers.reshape(-1)):  # fmt: skip
+            value, found = before[0], [(before[0], numbers) for _, numbers in found]
+            continue
+        ways = [(g, way) for g in before if g.exchangeable and (way := instead(g))]
+        if len(ways) != 1:
+            break
+        value, found = ways[0]
+    return value, found
+
+
 def _parts(value: Value, numbers: Array) -> Iterator[tuple[Value, Array]]:
     """What each part of a sum, a product or a quotient would have to be, to make these numbers of it."""
-    made, wanted = value.numbers.reshape(-1), numbers.reshape(-1)
+    made, wanted = value.numbers, numbers.reshape(value.numbers.shape)
     for part in value.given:
-        mine = part.numbers.reshape(-1)
-        if part.line is None or not part.exchangeable or part.mask or mine.size != made.size:
+        if part.line is None or not part.exchangeable or part.mask:
+            continue
+        try:
+            same = part.numbers.size == made.size
+            mine = part.numbers.reshape(made.shape) if same else np.broadcast_to(part.numbers, made.shape)  # fmt: skip
+        except ValueError:
             continue
         with np.errstate(all="ignore"):
             factor = np.where(made == wanted, 1.0, wanted / made)
@@ -151,7 +179,16 @@ def _parts(value: Value, numbers: Array) -> Iterator[tuple[Value, Array]]:
                 "add": (mine + wanted - made,), "sub": (mine + wanted - made, mine - wanted + made),
                 "rsub": (mine - wanted + made,),
             }  # fmt: skip
-        yield from ((part, way) for way in ways.get(value.op, ()) if np.isfinite(way).all())
+        for way in ways.get(value.op, ()):
+            once = way if same else _once(way, part.numbers.shape)
+            if np.isfinite(once).all() and np.allclose(np.broadcast_to(once, made.shape), way):
+                yield part, once
+
+
+def _once(numbers: Array, shape: tuple[int, ...]) -> Array:
+    """One row of what was broadcast from this shape."""
+    numbers = numbers[(0,) * (numbers.ndim - len(shape))]
+    return numbers[tuple(slice(0, size) for size in shape)]
 
 
 def doubtful(value: Value) -> int:

@@ -64,7 +64,7 @@ def edited(result: Result) -> Reason | None:
 
 def _rule(result: Result) -> str:
     """The rule that says how a gradient is wrong as a whole: its sign, its scale, a lost grad_output; "" for none."""
-    looks = alterations.ignored, alterations.one_number, alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear  # fmt: skip
+    looks = alterations.ignored, alterations.vanishing, alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear  # fmt: skip
     return next((reason.rule for look in looks if (reason := look(result)) is not None), "")
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from autograder.explaining.causes.departures import Departure, departure
@@ -180,22 +179,6 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
     of_function = result.kind == "output" and result.ev.exercise.is_function
     handed_on = made is not None and made[1].removeprefix("return ").isidentifier()
     return None if of_function and handed_on else made
-
-
-def at_hand(result: Result, seen: Seen) -> dict[str, Tensor]:
-    """What a formula can be made of, by name: arguments, and in backward the output and grad_output."""
-    pair, found = seen.pair, {}
-    for position, value in enumerate(pair.question.args):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number or (isinstance(value, Tensor) and value.is_floating_point()):
-            found[result.ev.argument(position)] = torch.as_tensor(value).detach().double()
-    if result.kind != "output":
-        output, upstream = pair.expected.outputs[0], pair.question.upstream[0]
-        if isinstance(output, Tensor) and output.is_floating_point():
-            found["the output"] = output.double()
-        if upstream is not None:
-            found["grad_output"] = upstream.double().expand_as(output)
-    return found
 
 
 def where_only(result: Result) -> dict[str, Any]:

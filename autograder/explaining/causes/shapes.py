@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from autograder.explaining.causes.results import Reason, Result
+from autograder.explaining.causes.results import Reason, Result, Seen
 from autograder.explaining.causes.sums import summed_otherwise
 from autograder.observation.compare import close
 
@@ -52,8 +52,22 @@ def done_to_the_shape(result: Result) -> Reason | None:
             continue
         if odd and result.all(lambda s, t=test: s not in odd or t(s.got, s.right)):  # type: ignore[misc]
             rule = _RULES.get(code, "") if result.kind == "gradient" else ""
-            return Reason(f"shape/{code}", rule=rule)
+            line = None if code == "unsummed" else _shaped_at(result, odd[0])
+            return Reason(f"shape/{code}", line=line, rule=rule)
     return None
+
+
+def _shaped_at(result: Result, seen: Seen) -> tuple[int, str] | None:
+    """The line in which what came got its shape."""
+    run = result.ev.flow(seen.pair.question) if result.ev.flow is not None else None
+    end = run.tensors.get((result.kind, result.place)) if run is not None else None
+    if run is None or end is None:
+        return None
+    made = found = run.operations.shaped(end, len(run.operations.all) + 1)
+    while made is not None:  # what keeps the shape
+        found, alike = made, [t for t in made.tensors if t.shape == end.shape]
+        made = run.operations.shaped(alike[0], made.order) if alike else None
+    return None if found is None or not found.line else (found.line, result.ev.source.text_of(found.line))  # fmt: skip
 
 
 def of_another_argument(result: Result) -> Reason | None:

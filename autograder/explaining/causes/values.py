@@ -11,12 +11,12 @@ from torch import Tensor
 
 from autograder.explaining.causes import alterations, on_the_way, results
 from autograder.explaining.causes.arguments import (
+    as_returned,
     missing_gradient,
-    number_made,
     other_order,
     through_a_function,
 )
-from autograder.explaining.causes.arithmetic import far_out, odd
+from autograder.explaining.causes.arithmetic import far_out, odd, odd_there
 from autograder.explaining.causes.numbers import given_number
 from autograder.explaining.causes.precision import few_digits, of_result, two_dtypes
 from autograder.explaining.causes.results import Reason, Result, Seen, Why, result_of, with_line
@@ -74,7 +74,7 @@ def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
 
 
 VALUES: Sequence[_Reason] = (
-    alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.one_number,
+    alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.vanishing,
     alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
     summed_otherwise, on_the_way.departed, on_the_way.first_wrong, results.in_some_cases,
 )  # fmt: skip
@@ -85,7 +85,7 @@ EARLY = {
     "forward/wrong": (asking(few_digits),),
     "gradient": (with_line, _swapped),
     "gradient/wrong": (asking(few_digits, on_the_way.masked),),
-    "count": (other_order,),
+    "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(
         ("unstable", "special", "batch", "strides", "expanded", "empty", "grown", "float32", "bfloat16"), (with_line,)
@@ -100,12 +100,11 @@ CAUSES = {
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
     # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
-    "special/wrong": (odd, on_the_way.at_point, given_number),
-    "batch/wrong": (odd, _of_shape),
-    "strides/wrong": (odd,),
-    **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (odd,)),
-    **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, odd)),
+    "special/wrong": (odd_there, on_the_way.at_point, given_number),
+    "batch/wrong": (odd_there, _of_shape),
+    "strides/wrong": (odd_there,),
+    **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (odd_there,)),
+    **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, odd_there)),
     "unstable": (far_out,),
-    "count/number": (number_made,),
     "through/missing": (through_a_function,),
 }  # fmt: skip

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.explaining.example_answers import RightNumbers
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.compare import shape_words
 from autograder.observation.observation import Failure
-from autograder.running.operations import Operation
+from autograder.observation.source import Place
+from autograder.running.operations import Operation, Operations, placed
 
 Told = tuple[str, dict[str, Any]]
 _SHORTEN = frozenset({
@@ -34,12 +36,12 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     run = ev.flow(finding.pair.question).operations
     if run.error is None or run.error[:200] != failure.message[:200]:
         return None
-    tensors, before = run.all[-1].tensors, run.all[:-1]
+    tensors = run.all[-1].tensors
     if len(tensors) != 2 or _fits([t.shape for t in tensors]):
         return None
-    made = [_with_this_shape(before, t) for t in tensors]
+    made = [run.shaped(t, len(run.all)) for t in tensors]
     for tensor, other, source in zip(tensors, reversed(tensors), made, strict=True):
-        reduction = _reduction(before, source)
+        reduction = _reduction(run, source)
         back = [torch.Size((*tensor.shape[:d], 1, *tensor.shape[d:])) for d in range(tensor.dim() + 1)]  # fmt: skip
         if reduction is not None and reduction.line and any(_fits([b, other.shape]) for b in back):
             keeps = reduction.name not in ("squeeze", "select")
@@ -47,10 +49,13 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
             return f"stops/{'lost-dimension' if here else 'lost-elsewhere'}", {
                 "by": reduction.name, "at_line": reduction.line, "keepdim": keeps,
                 "shape": shape_words(tensor.shape), "other": shape_words(other.shape),
-                "place": (reduction.line, ev.source.text_of(reduction.line)),
+                "place": _place(ev, reduction if here else source if source and source.function == failure.function else None),
             }  # fmt: skip
     shapes = [_in_words(t, source, failure) for t, source in zip(tensors, made, strict=True)]
-    return "stops/two-shapes", {"first": shapes[0], "second": shapes[1]}
+    known = RightNumbers(ev, finding.pair.question, ("output", 0)).every
+    odd = [s for t, s in zip(tensors, made, strict=True) if s and s.line and (at := placed(t)) and not known.have(at.values)]  # fmt: skip
+    first = min(odd, key=lambda s: s.order, default=None)
+    return "stops/two-shapes", {"first": shapes[0], "second": shapes[1], "place": _place(ev, first)}
 
 
 def _fits(shapes: Sequence[torch.Size]) -> bool:
@@ -62,21 +67,18 @@ def _fits(shapes: Sequence[torch.Size]) -> bool:
     return True
 
 
-def _with_this_shape(before: Sequence[Operation], tensor: Tensor) -> Operation | None:
-    """The operation that made a tensor, or the view that gave it its shape: what was saved is another object."""
-    place = tensor.data_ptr(), tensor.shape
-    return next((o for o in reversed(before) if any((m.data_ptr(), m.shape) == place for m in o.made)), None)  # fmt: skip
-
-
-def _reduction(before: Sequence[Operation], made: Operation | None) -> Operation | None:
+def _reduction(run: Operations, made: Operation | None) -> Operation | None:
     """The reduction that a shape comes from, through whatever keeps it."""
     if made is None:
         return None
     if made.name in _SHORTEN and made.made[0].dim() < made.tensors[0].dim():
         return made
-    earlier = before[: made.order - 1]
-    alike = (_with_this_shape(earlier, t) for t in made.tensors if t.shape == made.made[0].shape)
-    return next(filter(None, (_reduction(earlier, source) for source in alike)), None)
+    alike = (run.shaped(t, made.order) for t in made.tensors if t.shape == made.made[0].shape)
+    return next(filter(None, (_reduction(run, source) for source in alike)), None)
+
+
+def _place(ev: Evidence, made: Operation | None) -> Place | None:
+    return (made.line, ev.source.text_of(made.line)) if made is not None and made.line else None
 
 
 def _in_words(tensor: Tensor, made: Operation | None, failure: Failure) -> str:
