@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,7 +43,8 @@ def odd(ev: Evidence, finding: Finding) -> Reason | None:
             continue
         facts = what_happened(ev, s.pair, (result.kind, result.place), index)
         found = departure_of(result)
-        if facts and found is not None and found.mended:  # what the odd number was made of
+        if facts and found is not None and found.mended and np.isfinite(found.value.numbers).all():
+            # what the odd number was made of
             facts |= {"line": found.line, "source": found.text}
         finite = result.kind == "gradient" and bool(torch.isfinite(s.right).all())
         return Reason("value/odd", facts, rule="gradient-unstable" if finite else "", symptom=not facts)  # fmt: skip
@@ -129,7 +131,9 @@ def _breaks(operations: Operations, number: Number, ordinary_too: bool) -> list[
         if origin is not None and origin not in seen:
             seen[origin] = None
             waiting += origin.sources if ordinary_too else _culprits(origin)
-    found = [o for o in seen if _is_break(o) or (ordinary_too and _loses(operations, o))]
+    # A 0 on the way says something where a 0 came out.
+    says = not ordinary_too or number.value == 0
+    found = [o for o in seen if (_is_break(o) and (says or o.value)) or (ordinary_too and _loses(operations, o))]  # fmt: skip
     return sorted(found, key=lambda o: o.operation.order)
 
 
