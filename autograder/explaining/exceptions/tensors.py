@@ -18,6 +18,9 @@ from autograder.observation.source import Place
 from autograder.running.operations import Operation, Operations, placed
 
 Told = tuple[str, dict[str, Any]]
+_BROADCAST = (
+    "must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
+)
 _SHORTEN = frozenset({
     "sum", "mean", "amax", "amin", "max", "min", "logsumexp", "prod", "argmax", "argmin", "norm", "var",
     "std", "all", "any", "nansum", "median", "count_nonzero", "squeeze", "select",
@@ -31,7 +34,7 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         a, b, c, d = map(int, product.groups())
         turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
         return "stops/transposed", {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}  # fmt: skip
-    if failure.kind != "RuntimeError" or failure.raised_by_learner or finding.pair is None or ev.flow is None:  # fmt: skip
+    if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
         return None
     run = ev.flow(finding.pair.question).operations
     if run.error is None or run.error[:200] != failure.message[:200]:
