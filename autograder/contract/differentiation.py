@@ -106,8 +106,9 @@ def second_order(
     """(first, second) derivatives; second holds those for the inputs and then (not if ``mixed``) for the upstreams.
 
     The same code measures the learner's Function and the reference. ``keep_graph`` leaves the graph of
-    the outputs usable; without it the second derivatives are taken twice, which they have to survive. In a ``mixed`` loss what arrives from above is a constant, as from sum(): whoever asks
-    grad_output whether a second derivative is wanted hears no.
+    the outputs usable; without it the second derivatives alone are taken twice, which they have to survive. In a
+    ``mixed`` loss what arrives from above is a constant, as from sum(): whoever asks grad_output whether a second
+    derivative is wanted hears no.
     """
     roots, grads = paired(outputs, upstream)
     total, leaves = torch.zeros(()), [*inputs, *grads]
@@ -118,7 +119,7 @@ def second_order(
     first = torch.autograd.grad(total, list(inputs), create_graph=True, allow_unused=True)
     weighted = zip(first, directions, strict=True)
     contraction = sum((_product(g, d) for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
-    for kept in (True,) if keep_graph else (True, False):
+    for kept in (keep_graph,) if keep_graph or mixed else (True, False):
         second = torch.autograd.grad(contraction, leaves, allow_unused=True, retain_graph=kept)
     return tuple(map(copied, first)), tuple(map(copied, second))
 

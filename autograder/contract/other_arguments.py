@@ -22,7 +22,7 @@ class OtherArguments(Asking):
     def infinite(self, i: int, case: Case) -> Iterator[Question]:
         """The first case with −inf, and with inf, in one place of an argument, where the right answer is finite."""
         for name, number in (("−inf", -math.inf), ("inf", math.inf)):
-            like = self.question("infinite", (i, case), suffix=f":{name}")
+            like = self.question("infinite", (i, case), suffix=f":{name}", same_code=True)
             if not like.wants or self.exercise.strictness.as_given:
                 return
             place = like.wants[0]
@@ -38,7 +38,7 @@ class OtherArguments(Asking):
 
     def silent(self, at: Numbered) -> Question:
         """A case where nothing arrives from above: 0 goes on, whatever backward divides by."""
-        asked = self.question("silent", at)
+        asked = self.question("silent", at, same_code=True)
         nothing = tuple(None if g is None else torch.zeros_like(g) for g in asked.upstream)
         return replace(asked, case=f"{at[1].name}, and grad_output = 0", upstream=nothing)
 

@@ -116,8 +116,8 @@ class _Planner(OtherArguments):
     def first_case(self, main: list[Numbered]) -> Iterator[Question]:
         """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
-        yield (base := self.question("linear", main[0], upstream="g2"))
-        combination = self.question("combination", main[0], weights=[2.0, -3.0])
+        yield (base := self.question("linear", main[0], upstream="g2", same_code=True))
+        combination = self.question("combination", main[0], same_code=True)
         combination.upstream = tuple(
             None if a is None or b is None else 2.0 * a - 3.0 * b
             for a, b in zip(combination.upstream, base.upstream, strict=True)

@@ -144,11 +144,11 @@ class Evidence:
         if id not in self._pairs:
             question = self.questions[id]
             has_reference = question.kind not in ("refusal", "scenario", "gradcheck")
-            usual = next(
-                (q for q in self.questions.values() if q.args is question.args and not q.variant and q.kind == question.kind == "run"), None
-            )  # fmt: skip
+            asked = self.questions.values() if self.exercise.strictness.as_given else ()
+            usual = (q for q in asked if q.args is question.args and not q.variant and q.kind == question.kind == "run")  # fmt: skip
             references = self.references if has_reference else None
-            self._pairs[id] = Pair(question, self.observation.answers[id], references, usual)
+            answer = self.observation.answers[id]
+            self._pairs[id] = Pair(question, answer, references, next(usual, None))
         return self._pairs[id]
 
     def pairs(self, *kinds: str, **like: Any) -> Iterator[Pair]:

@@ -50,6 +50,16 @@ class Question:
     device: str = "cpu"
     more: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def looked_for_writes(self) -> bool:
+        """Whether writes to its tensors are looked for.
+
+        x.float(), which copies a float64 tensor, is a float32 tensor itself. What runs the same code as another
+        question is not looked at again.
+        """
+        looked = self.variant in ("", "transposed", "expanded", "float32")
+        return looked and not self.more.get("same_code")
+
 
 @dataclass
 class Failure:
@@ -111,19 +121,12 @@ class Kept:
     like: str = ""
 
 
-# The variants of a question in which writes to its tensors are looked for. x.float(), which copies a
-# float64 tensor, is a float32 tensor itself.
-LOOKED_FOR_WRITES = ("", "transposed", "expanded", "float32")
-
-
 @dataclass
 class BackwardCall:
     """One call of the learner's backward, as the learner wrote it: before torch repairs anything."""
 
     returned: tuple[Any, ...] | None = None
     returned_type: str = "tuple"
-    grad_mode: bool = False
-    needs: tuple[bool, ...] = ()
     upstream_changed: tuple[int, ...] = ()
     saved_changed: tuple[int, ...] = ()
 

@@ -106,16 +106,22 @@ def codes_of_methods(classes: Iterable[type]) -> dict[types.CodeType, str]:
 
 
 @contextlib.contextmanager
-def passes_inside(codes: Mapping[types.CodeType, str]) -> Iterator[list[str]]:
-    """Gives the names of the methods with these codes that start a backward pass of torch themselves."""
+def passes_inside(
+    codes: Mapping[types.CodeType, str], asked: types.CodeType
+) -> Iterator[list[str]]:
+    """Gives the names of the methods with these codes that start a backward pass of torch themselves.
+
+    asked  the code that calls the submission in the block: nobody looks beyond it
+    """
     found: list[str] = []
 
     def run(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code not in codes:
+        while frame is not None and frame.f_code is not asked:
+            if frame.f_code in codes:
+                found.append(codes[frame.f_code])
+                break
             frame = frame.f_back
-        if frame is not None:
-            found.append(codes[frame.f_code])
         return original(*args, **kwargs)
 
     with instead_of_backward(run):

@@ -13,10 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differentiation import same_draws
+from autograder.contract.differentiation import draws_of
 from autograder.contract.ending import errors_only
 from autograder.observation.observation import (
-    LOOKED_FOR_WRITES,
     Answer,
     BackwardCall,
     Failure,
@@ -64,14 +63,15 @@ def _ask(ask: Asking) -> Answer:
     # Recording takes time, and shows among what is measured: only where a rule reads the trace.
     meta, returned = question.device == "meta", None
     watching = question.kind in ("run", "needs") and not meta
-    with _own_numbers(question), contextlib.ExitStack() as watched:
+    draws_of(question.case).again()
+    with contextlib.ExitStack() as watched:
         try:
             if meta:
                 watched.enter_context(QuickMeta())
             if watching:
                 ends = last_returns(submission.several_returns)
                 answer.returned_at = watched.enter_context(ends)
-                if question.variant in LOOKED_FOR_WRITES or not _can_be_heard(submission.target):
+                if question.looked_for_writes or not _can_be_heard(submission.target):
                     recording = record(
                         *submission.classes, keep=None, hold=question.kind == "run", details=False,
                         recorder=submission.recorder,
@@ -81,7 +81,8 @@ def _ask(ask: Asking) -> Answer:
                     returned = watched.enter_context(_heard(submission.target))
             inner: list[str] = []
             if question.kind in ("run", "second", "needs", "structure"):
-                inner = watched.enter_context(passes_inside(submission.codes))
+                watch = passes_inside(submission.codes, Asking.put.__code__)
+                inner = watched.enter_context(watch)
             ask.put()
             if inner:
                 answer.data["passes_inside"] = inner[:1]
@@ -96,6 +97,7 @@ def _ask(ask: Asking) -> Answer:
                 stage = "engine"  # the learner's backward came to its end; torch refused what it returned
             answer.failure = failure_from(error, stage, submission.files)
             error.__traceback__ = None
+    torch.set_grad_enabled(True)
     if returned is None:
         _read_trace(trace, question, answer)
     elif (raw := _only(returned, question)) is not None:
@@ -167,19 +169,12 @@ def _only(returned: list[tuple[Any, ...]], question: Question) -> tuple[Any, ...
 
 
 def _put(ask: Asking) -> None:
-    """Put a question with the random numbers that it always has, and watch nothing."""
-    with _own_numbers(ask.question):
+    """Put a question, and watch nothing. Inside ``contained``."""
+    draws_of(ask.question.case).again()  # what a submission draws for it is the same each time
+    try:
         ask.put()
-
-
-@contextlib.contextmanager
-def _own_numbers(question: Question) -> Iterator[None]:
-    """What a submission (or gradgradcheck) draws for a question is the same each time."""
-    with same_draws(question):
-        try:
-            yield
-        finally:
-            torch.set_grad_enabled(True)
+    finally:
+        torch.set_grad_enabled(True)
 
 
 def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
@@ -194,12 +189,8 @@ def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
             returned = None
             if each.returned is not None:
                 returned = tuple(v.values if isinstance(v, Moment) else v for v in each.returned)
-            calls.append(
-                BackwardCall(
-                    returned, each.returned_type, each.grad_mode, each.needs,
-                    tuple(each.upstream_changed), tuple(each.saved_changed),
-                )
-            )  # fmt: skip
+            changed = tuple(each.upstream_changed), tuple(each.saved_changed)
+            calls.append(BackwardCall(returned, each.returned_type, *changed))
     answer.backward = tuple(calls)
     if question.kind == "function":  # a Function that it applies has arguments of its own
         return

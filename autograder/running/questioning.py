@@ -18,7 +18,7 @@ from autograder.contract.differentiation import (
     second_order,
 )
 from autograder.contract.exercise import Sampler
-from autograder.observation.observation import LOOKED_FOR_WRITES, Answer, Question
+from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
 from autograder.running import beside_backward
 from autograder.running.function_classes import (
@@ -93,7 +93,7 @@ def _plain(value: Any) -> Any:
 
 def _run(ask: Asking, q: Question, answer: Answer) -> None:
     """Forward and backward as a training step does it; looks whether anything was written to."""
-    args, looked = fresh_arguments(q), q.variant in LOOKED_FOR_WRITES
+    args, looked = fresh_arguments(q), q.looked_for_writes
     before = [moment(a) for a in args if looked]
     outputs = ask.take(ask.submission(*args))
     if not ask.submission.classes:  # a custom op: of a class the trace tells
@@ -203,7 +203,7 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
 
     classes = ask.submission.classes or tuple(functions())
     seen = look_inside(answer, args, classes, forward, backward)
-    if q.role == "main":
+    if q.role == "main" and not q.variant:
         answer.data["elsewhere"] = evaluated_elsewhere(ask.submission, fresh_arguments(q), seen)
 
 

@@ -223,12 +223,9 @@ class Recorder:
     def wrapped(self, user: Callable[..., Any], steps: Callable[..., Steps]) -> Any:
         """A method of the learner's between these steps."""
 
-        def begin(*args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-            run = steps(*args, **kwargs)
-            return run, *next(run)
-
         def recorded(*args: Any, **kwargs: Any) -> Any:
-            run, noted, within = self.guarded(begin, *args, **kwargs) or (None, None, None)
+            run = steps(*args, **kwargs)
+            noted, within = self.guarded(next, run) or (None, None)
             try:
                 with within or contextlib.nullcontext():
                     result = user(*args, **kwargs)
@@ -236,16 +233,18 @@ class Recorder:
                 if noted is not None:
                     noted.error = f"{type(error).__name__}: {error}"
                 raise
-            if run is not None:
-                self.guarded(_end, run, result)
+            self.guarded(_end, run, result)
             return result
 
         return _unless_compiled(user, recorded)
 
 
 def _end(run: Steps, result: Any) -> None:
-    with contextlib.suppress(StopIteration):
+    """The last step; nothing where the first one went wrong."""
+    try:
         run.send(result)
+    except StopIteration:
+        return
 
 
 def _unless_compiled(user: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.registry import Verdict, rule, to
-from autograder.observation.observation import LOOKED_FOR_WRITES
 from autograder.observation.source import at
 
-_runs = to("run", "function", variant=LOOKED_FOR_WRITES)
+_runs = to("run", "function", looked_for_writes=True)
 
 
 def _of_classes(ev: Evidence) -> Iterable[Pair]:
