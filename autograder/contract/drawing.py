@@ -21,7 +21,6 @@ LARGE = 1024  # elements of a large case: what grows with it shows
 _LEFT_OUT = "left out"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _LAYOUTS = ("transposed", "consumer", "expanded")
-_JUDGED = ("right", "right-or-refused", "refused")  # by questions about second derivatives
 Numbered = tuple[int, Case]  # a case with its place in the exercise
 
 
@@ -154,7 +153,7 @@ class Asking:
     # ---- second derivatives -----------------------------------------------------------------
     def second_order(self, at: Numbered, pure: bool = False) -> list[Question]:
         """The second derivative alone, and (not if ``pure``) in a loss that adds x³."""
-        if self.exercise.second_order not in _JUDGED:
+        if self.exercise.second_order == "not-judged":
             return []
         alone = pure or not self.finite(*at)  # x³ has no second derivative at infinity
         found = [self.second(at, ":pure")]
@@ -184,7 +183,7 @@ class Asking:
     def second_order_elsewhere(self, at: Numbered) -> Iterator[Question]:
         """The second derivative with other strides, and with each of several inputs frozen."""
         exercise, (i, case) = self.exercise, at
-        if exercise.second_order not in _JUDGED:
+        if exercise.second_order == "not-judged":
             return
         if exercise.noncontiguous:
             yield from self.second_order_in(at, "transposed")

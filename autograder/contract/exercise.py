@@ -18,7 +18,7 @@ from torch import Tensor
 
 Role = Literal["main", "special", "extreme", "empty", "batch"]
 Severity = Literal["error", "advice", "note"]
-SecondOrder = Literal["right", "right-or-refused", "refused", "checked", "not-judged"]
+SecondOrder = Literal["right", "right-or-refused", "refused", "not-judged"]
 
 
 class Sampler:
@@ -200,7 +200,7 @@ class Exercise:
                     reference; it draws its own where they are missing. None: nothing is drawn
     budget          (args, outputs) -> bytes that may stay alive for backward; None: not judged
     second_order    right: second derivatives must be right; right-or-refused: right or RuntimeError;
-                    refused: always RuntimeError; checked: by gradgradcheck only; not-judged
+                    refused: always RuntimeError; not-judged
     constants       positions of tensor arguments that get the gradient None by contract
     gradcheck       False where gradcheck fails by design (surrogate gradients)
     is_function     True for plain functions such as ``numerical_gradient``

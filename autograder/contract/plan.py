@@ -90,8 +90,8 @@ class _Planner(OtherArguments):
                         yield self.question(device, at, variant=device)
                 if at[0] in chosen:
                     yield from self.each_kind(at, place == 0, whole=at[0] == min(chosen))
-                if place == 0 or (place == 1 and self.exercise.second_order == "checked"):
-                    yield from self.deep(at, first=place == 0)
+                if place == 0:
+                    yield from self.deep(at)
             yield from self.second_order_elsewhere(main[0])
             yield from self.grown(main) if self.exercise.any_size else ()
             if not self.exercise.strictness.as_given:
@@ -259,17 +259,13 @@ class _Planner(OtherArguments):
             for place in every.wants:
                 yield replace(every, id=f"needs:{i}:{place}", wants=(place,))
 
-    def deep(self, at: Numbered, first: bool) -> Iterator[Question]:
-        """Writes between forward and backward; gradcheck and gradgradcheck.
+    def deep(self, at: Numbered) -> Iterator[Question]:
+        """Writes between forward and backward; gradcheck.
 
-        The reference judges derivatives in every case: what is left to gradcheck is what does not survive many
-        calls, in one case. Where second derivatives have no other judge, gradgradcheck is asked in two.
+        The reference judges derivatives in every case: what is left to gradcheck is what does not survive many calls.
         """
         args = self.arguments(*at, torch.float64)
         for target in ("output", *self.wants(args, at[1].wants)):
             yield self.question("mutate", at, "mutate", suffix=f":{target}", target=target)
         if self.exercise.gradcheck and is_small(args):
-            if first:
-                yield self.question("gradcheck", at, "gradcheck", order=1)
-            if self.exercise.second_order == "checked":
-                yield self.question("gradgradcheck", at, "gradcheck", order=2)
+            yield self.question("gradcheck", at, "gradcheck")

@@ -179,12 +179,7 @@ CHECKPOINT_SEQUENTIAL = Exercise(
         "segment: x = Checkpoint.apply(run(layers[start:stop]), x).",
     ),
     is_function=True,
-    second_order="not-judged",
-    gradcheck=False,
     may_use_autograd=True,
-    float32=False,
-    half=False,
-    meta=False,
     scenarios=(
         _experiment(_ORDER, "value", judge_order),
         _experiment(_HONEST, "uses-builtin", judge_honest, "output_value"),

@@ -261,8 +261,6 @@ SAVE_IN_BFLOAT16 = Exercise(
         "t.to(torch.float32) if rounded else t. Return saved_tensors_hooks(pack, unpack).",
     ),
     is_function=True,
-    second_order="not-judged",
-    gradcheck=False,
     may_use_autograd=True,
     scenarios=(
         Scenario(_FIRST, "value", run_block, judge_block, needs=(), given=("x",)),

@@ -238,8 +238,6 @@ SAVED_BYTES = Exercise(
         "return t.detach(). unpack returns what it gets. Then sum(found.values()).",
     ),
     is_function=True,
-    second_order="not-judged",
-    gradcheck=False,
     may_use_autograd=True,
     scenarios=(
         Scenario(_NUMBERS, "value", run_numbers, judge_numbers, given=("n", "m")),

@@ -48,12 +48,6 @@ def few_digits(result: Result) -> Reason | None:
     return Reason("precision/few-digits", {"digits": digits}, symptom=True)
 
 
-def single(ev: Evidence, finding: Finding) -> Reason | None:
-    """What makes float32 of float64 numbers in the first case, where torch's own check finds derivatives inexact."""
-    made = made_single(ev, ev.plain[0]) if ev.plain else None
-    return Reason("second/single", made) if made else None
-
-
 def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     """The facts of the first float32 tensor of a run in float64, wherever it is made."""
     return made_in(ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip

@@ -9,7 +9,6 @@ import ast
 from typing import Any
 
 from autograder.explaining.causes.kept import MASKS, made_at, name_of, saved_expression
-from autograder.explaining.causes.precision import single
 from autograder.explaining.causes.results import Reason
 from autograder.explaining.causes.sharing import shared_names
 from autograder.explaining.exceptions.messages import why_it_stopped
@@ -149,6 +148,5 @@ CAUSES = {
     "second/none": _WRONG,
     "second/wrong": _WRONG,
     "second/stops": (cut, why_it_stopped),
-    "second/gradgradcheck": (single,),
     "second/not-refused": (by_grad_output,),
 }

@@ -55,7 +55,6 @@ ORDER: tuple[Rule, ...] = (
     ranges.batch_dimensions,
     context.saves_where_torch_can_see,
     order_two.second_derivatives,
-    order_two.gradgradcheck_passes,
     context.honours_needs_input_grad,
     context.keeps_within_budget,
     context.saves_masks_too,

@@ -151,7 +151,7 @@ def function_gradients_agree(ev: Evidence, pair: Pair) -> Verdict:
     return None
 
 
-@rule("gradient-value", needs=RIGHT, of=to("gradcheck", order=1))
+@rule("gradient-value", needs=RIGHT, of=to("gradcheck"))
 def gradcheck_passes(ev: Evidence, pair: Pair) -> Verdict:
     """gradcheck passes."""
     failure = pair.answer.failure

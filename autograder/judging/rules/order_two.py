@@ -18,7 +18,7 @@ from autograder.judging.rules.ranges import (
     single_precision,
     special_points,
 )
-from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, finds, rule, to
+from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, finds, rule
 from autograder.observation.compare import both, close, show
 from autograder.observation.source import Source, at
 
@@ -173,12 +173,3 @@ def _as_released(ev: Evidence) -> bool:
     """Whether a repair exercise still is the version that it started from, by its code."""
     released = ev.exercise.released
     return released is not None and ev.source.same_code(Source.of(released), "forward", "backward")
-
-
-@rule("double-backward-value", needs=("second_derivatives",), of=to("gradcheck", order=2))
-def gradgradcheck_passes(ev: Evidence, pair: Pair) -> Verdict:
-    """gradgradcheck passes."""
-    if (failure := pair.answer.failure) is None:
-        return None
-    said = {"original": failure.original.split("\n")[0]}
-    return _found(ev, pair, "second/gradgradcheck", None, said)
