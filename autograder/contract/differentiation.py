@@ -92,7 +92,7 @@ def gradients_of(
 
 
 def copied(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None or tensor.is_meta else dense(tensor.detach()).cpu().clone()
+    return None if tensor is None or tensor.is_meta else dense(tensor.detach()).to("cpu", copy=True)
 
 
 def second_order(

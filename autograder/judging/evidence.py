@@ -25,14 +25,14 @@ class Pair:
 
     references  where the right answer comes from; None for a question that has no such thing
     usual       the question about the same arguments whose upstream gradient is random: how large gradients are
-    known       what is wrong with it, to the tolerance of a dtype, once somebody asked
+    known       what is wrong with it, to the tolerance of a dtype or far out, once somebody asked
     """
 
     question: Question
     answer: Answer
     references: References | None = None
     usual: Question | None = None
-    known: dict[torch.dtype, list[Any]] = field(default_factory=dict, init=False, repr=False)
+    known: dict[Any, list[Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.references is not None and self.references.exercise.drawn is not None:

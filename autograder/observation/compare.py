@@ -64,10 +64,11 @@ def _alike(actual: Any, expected: Any) -> bool:
 
 def _surely_close(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
     """Whether no element is off by more than what is allowed at 0: most answers, and half the time."""
-    if actual.dtype != torch.float64 or expected.dtype != torch.float64 or not expected.numel():
+    floating = actual.is_floating_point() and expected.dtype == torch.float64
+    if not floating or not expected.numel():
         return False
     allowed = _allowed_at_zero(float(expected.abs().max()), dtype)
-    return float((actual - expected).abs().max()) <= allowed < math.inf  # nan is never
+    return float((actual.double() - expected).abs().max()) <= allowed < math.inf  # nan is never
 
 
 def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -110,13 +111,14 @@ def single_inside(actual: Any, expected: Any) -> bool:
     """
     if not _alike(actual, expected) or actual.dtype != torch.float64:
         return False
-    differ = actual != (right := expected.to(torch.float64))
-    if not differ.any():
+    right = expected.to(torch.float64)
+    if not off_by(actual, right) > 1e-11:
         return False
+    differ = actual != right
     mine, wanted = actual[differ], right[differ]
     if not mine.all() or not torch.equal(mine.float().double(), mine):
-        return False  # of most answers not one number is: no more is asked
-    return not torch.equal(wanted.float().double(), wanted) and off_by(actual, right) > 1e-11
+        return False
+    return not torch.equal(wanted.float().double(), wanted)
 
 
 def nearly(actual: Any, expected: Any) -> bool:

@@ -29,8 +29,7 @@ _PRECISE, _LOST = 1e-4, 0.05  # as a share of the number itself
 @rule("forward-unstable", needs=("output_value",), of=to("run", "function", role="extreme"))
 def output_stable(ev: Evidence, pair: Pair) -> Verdict:
     """The output stays finite for very large and very small inputs."""
-    found = (*problems(ev, pair, torch.float32), *_without_digits(ev, pair))
-    off = (each for each in found if each.code == "output-value")
+    off = (each for each in _far_out(ev, pair) if each.code == "output-value")
     return next((_off(ev, pair, each) for each in off), None)
 
 
@@ -39,11 +38,18 @@ def gradient_stable(ev: Evidence, pair: Pair) -> Verdict:
     """The gradient stays finite for very large and very small inputs."""
     special = ev.pairs("run", role="special", variant="")
     known = {_number(p, found) for p in special for found in problems(ev, p)} - {None}
-    for found in (*problems(ev, pair, torch.float32), *_without_digits(ev, pair)):
+    for found in _far_out(ev, pair):
         # What x = 0 shows in float64 too is not for the range of numbers.
         if found.code == "gradient-value" and _number(pair, found) not in known:
             return _off(ev, pair, found)
     return None
+
+
+def _far_out(ev: Evidence, pair: Pair) -> list[Problem]:
+    """What is wrong with an extreme case; both rules ask for it."""
+    if "far out" not in pair.known:
+        pair.known["far out"] = [*problems(ev, pair, torch.float32), *_without_digits(ev, pair)]
+    return pair.known["far out"]
 
 
 def _number(pair: Pair, found: Problem) -> tuple[int, float] | None:
