@@ -9,12 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, bytes_of
-from autograder.exercises.attention.flash_attention import causal_mask
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
+from autograder.exercises.attention.flash_attention import budget, flash_reference
 from autograder.exercises.attention.heads import (
     ATTENTION_OPERATIONS,
-    attention,
-    bytes_of_logsumexp,
     heads,
     large_scores,
 )
@@ -27,15 +25,6 @@ _WIDEST = 256  # of a block of keys
 _HIGHEST = 6.0  # of the scores that are in order
 _SHARE = 1e-6  # that an average of ones may be off by
 _WHOLE = 1e-3  # that a number of keys may be off by
-
-
-def causal_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool) -> Tensor:
-    """The reference: as F.scaled_dot_product_attention with is_causal."""
-    return attention(q, k, v, causal_mask(q, k) if causal else None)
-
-
-def _budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
-    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0])
 
 
 def _drawn(s: Sampler, *sizes: int, causal: bool, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
@@ -119,7 +108,7 @@ TRITON_ATTENTION = Exercise(
     lesson="12_modern",
     summary="attention in tiles and with an online softmax, forward in one Triton kernel.",
     signature="(q, k, v, causal)",
-    reference=causal_attention,
+    reference=flash_reference,
     forbidden=ATTENTION_OPERATIONS,
     second_order="right-or-refused",
     half=False,
@@ -136,7 +125,7 @@ TRITON_ATTENTION = Exercise(
         _of("an empty batch", 3, 4, 2, 5, batch=(0,), causal=True, role="empty"),
         Case("scores up to 500 in size in float32", lambda s: (*large_scores(s), False), role="extreme"),
     ),
-    budget=_budget,
+    budget=budget,
     budget_words="q, k, v, the output and one logsumexp a row",
     also=("opcheck",),
     hints=(
