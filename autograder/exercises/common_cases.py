@@ -64,24 +64,46 @@ along = cases_of(lambda s, *shape, dim: (1.5 * s.normal(*shape), dim))
 distinct_along = cases_of(lambda s, *shape, dim: (s.distinct(*shape), dim))
 
 
+def along_a_dim(case: Callable[..., Case], *more: Case) -> tuple[Case, ...]:
+    """Cases of a function that works along a dimension, with more of them before the rarer shapes."""
+    return (
+        case("a matrix, dim=1", 3, 4, dim=1),
+        case("a matrix, dim=0", 5, 2, dim=0),
+        case("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
+        *more,
+        case("a vector", 5, dim=0, role="batch"),
+        case("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
+    )
+
+
+def of_every_shape(draw: Callable[..., Tensor], *more: Case, vector: int = 5) -> tuple[Case, ...]:
+    """Cases of a function of one tensor; ``draw`` gets a Sampler and a shape."""
+    case = cases_of(lambda s, *shape: (draw(s, *shape),))
+    return (
+        case("a vector", vector),
+        case("a matrix", 3, 4),
+        case("a batch of matrices", 2, 3, 4),
+        *more,
+        case("a single number (0-d)", role="batch"),
+        case("an empty vector", 0, role="empty"),
+        case("an empty batch of matrices", 0, 3, 4, role="empty"),
+    )
+
+
 def elementwise_cases() -> tuple[Case, ...]:
     """Cases of a smooth function of one tensor of any shape."""
-    normal = cases_of(lambda s, *shape: (1.5 * s.normal(*shape),))
     return (
-        normal("a vector", 5),
-        normal("a matrix", 3, 4),
-        normal("a batch of matrices", 2, 3, 4),
-        Case(
-            "x = 0",
-            fixed([0.0, 0.0, 0.0]),
-            role="special",
-            second=True,
-            advice="The function is smooth at 0, and has one slope there. Where backward is put together from pieces "
-            "(x < 0, sign, abs), what each of them is at 0 itself counts too.",
+        *of_every_shape(
+            lambda s, *shape: 1.5 * s.normal(*shape),
+            Case(
+                "x = 0",
+                fixed([0.0, 0.0, 0.0]),
+                role="special",
+                second=True,
+                advice="The function is smooth at 0, and has one slope there. Where backward is put together from pieces "
+                "(x < 0, sign, abs), what each of them is at 0 itself counts too.",
+            ),
         ),
-        normal("a single number (0-d)", role="batch"),
-        normal("an empty vector", 0, role="empty"),
-        normal("an empty batch of matrices", 0, 3, 4, role="empty"),
         Case(
             "inputs up to ±1000 in float32",
             fixed(EXTREME),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import distinct_along, fixed, float64, kept
+from autograder.exercises.common_cases import along_a_dim, distinct_along, fixed, float64, kept
 
 _SHARE = (
     "The elements that equal the maximum share the gradient of their row: count them, and divide. "
@@ -43,26 +43,24 @@ AMAX = Exercise(
     signature="(x, dim)",
     reference=lambda x, dim: torch.amax(x, dim),
     cases=(
-        distinct_along("a matrix, dim=1", 3, 4, dim=1),
-        distinct_along("a matrix, dim=0", 5, 2, dim=0),
-        distinct_along("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
-        distinct_along("rows of a single number, dim=1", 3, 1, dim=1),
-        Case("ties along dim=1", _ties, role="special", second="mixed", advice=_SHARE),
-        Case("ties along dim=0", _columns, role="special", advice=_SHARE),
-        Case(
-            "almost a tie: another last digit",
-            _almost,
-            role="special",
-            advice="A little less is less: ask for equality, without a tolerance.",
+        *along_a_dim(
+            distinct_along,
+            distinct_along("rows of a single number, dim=1", 3, 1, dim=1),
+            Case("ties along dim=1", _ties, role="special", second="mixed", advice=_SHARE),
+            Case("ties along dim=0", _columns, role="special", advice=_SHARE),
+            Case(
+                "almost a tie: another last digit",
+                _almost,
+                role="special",
+                advice="A little less is less: ask for equality, without a tolerance.",
+            ),
+            Case(
+                "300 that tie",
+                lambda s: (s.uniform(1, 1).expand(2, 300).clone(), 1),
+                role="special",
+                advice="Count those that share in a dtype that has room for all of them; uint8 ends at 255.",
+            ),
         ),
-        Case(
-            "300 that tie",
-            lambda s: (s.uniform(1, 1).expand(2, 300).clone(), 1),
-            role="special",
-            advice="Count those that share in a dtype that has room for all of them; uint8 ends at 255.",
-        ),
-        distinct_along("a vector", 5, dim=0, role="batch"),
-        distinct_along("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
         Case(
             "inputs of ±1000",
             fixed(

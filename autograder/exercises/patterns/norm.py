@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, float64, kept
+from autograder.exercises.common_cases import along_a_dim, cases_of, float64, kept
 
 
 def norm(x: Tensor, dim: int) -> Tensor:
@@ -48,32 +48,30 @@ NORM = Exercise(
     signature="(x, dim)",
     reference=norm,
     cases=(
-        _rows("a matrix, dim=1", 3, 4, dim=1),
-        _rows("a matrix, dim=0", 5, 2, dim=0),
-        _rows("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
-        _rows("rows of a single number, dim=1", 3, 1, dim=1),
-        Case(
-            "rows of zeros",
-            _zero_rows,
-            role="special",
-            advice="In a row of zeros x / out is 0 / 0, which is nan. Put 1 in place of a norm of 0 with "
-            "torch.where before you divide; no small number has to be added.",
+        *along_a_dim(
+            _rows,
+            _rows("rows of a single number, dim=1", 3, 1, dim=1),
+            Case(
+                "rows of zeros",
+                _zero_rows,
+                role="special",
+                advice="In a row of zeros x / out is 0 / 0, which is nan. Put 1 in place of a norm of 0 with "
+                "torch.where before you divide; no small number has to be added.",
+            ),
+            Case(
+                "zeros in rows that are not zero",
+                _some_zeros,
+                role="special",
+                second=True,
+                advice="A row is zero when all of its elements are, which is where its norm is 0.",
+            ),
+            Case(
+                "short rows: a norm of 1e-30",
+                _short_rows,
+                role="special",
+                advice="The gradient of a short row has length 1, too: put another number in place of a norm of 0 alone.",
+            ),
         ),
-        Case(
-            "zeros in rows that are not zero",
-            _some_zeros,
-            role="special",
-            second=True,
-            advice="A row is zero when all of its elements are, which is where its norm is 0.",
-        ),
-        Case(
-            "short rows: a norm of 1e-30",
-            _short_rows,
-            role="special",
-            advice="The gradient of a short row has length 1, too: put another number in place of a norm of 0 alone.",
-        ),
-        _rows("a vector", 5, dim=0, role="batch"),
-        _rows("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
         Case(
             "inputs up to 1e30 in float32",
             _far,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, fixed, kept
+from autograder.exercises.common_cases import along_a_dim, cases_of, fixed, kept
 
 _NO_DIVISION = (
     "out / x is 0 / 0 where x is 0. The gradient of one factor is the product of the others: multiply those "
@@ -42,32 +42,30 @@ PROD = Exercise(
     signature="(x, dim)",
     reference=product,
     cases=(
-        _factors("a matrix, dim=1", 3, 4, dim=1),
-        _factors("a matrix, dim=0", 5, 2, dim=0),
-        _factors("a batch of matrices, dim=-2", 2, 3, 4, dim=-2),
-        _factors("rows of a single factor, dim=1", 3, 1, dim=1),
-        _with_zeros(
-            "rows with one zero",
-            (0, 1),
-            (2, 3),
-            role="special",
-            second=True,
-            advice=_NO_DIVISION,
+        *along_a_dim(
+            _factors,
+            _factors("rows of a single factor, dim=1", 3, 1, dim=1),
+            _with_zeros(
+                "rows with one zero",
+                (0, 1),
+                (2, 3),
+                role="special",
+                second=True,
+                advice=_NO_DIVISION,
+            ),
+            _with_zeros(
+                "rows with two zeros, and with three",
+                (0, 0),
+                (0, 2),
+                (1, 1),
+                (1, 2),
+                (1, 3),
+                role="special",
+                second=True,
+                advice="With two zeros every gradient of the row is 0. The second derivative is not: the two zeros "
+                "have one, the product of the other factors.",
+            ),
         ),
-        _with_zeros(
-            "rows with two zeros, and with three",
-            (0, 0),
-            (0, 2),
-            (1, 1),
-            (1, 2),
-            (1, 3),
-            role="special",
-            second=True,
-            advice="With two zeros every gradient of the row is 0. The second derivative is not: the two zeros "
-            "have one, the product of the other factors.",
-        ),
-        _factors("a vector", 5, dim=0, role="batch"),
-        _factors("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
         Case(
             "rows without factors, dim=1",
             lambda s: (s.normal(2, 0), 1),

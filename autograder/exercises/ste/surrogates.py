@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.exercise import Case, Sampler
-from autograder.exercises.common_cases import cases_of, fixed
+from autograder.exercises.common_cases import cases_of, fixed, of_every_shape
 
 KEEPS_NOTHING = "no tensor: backward needs none"
 
@@ -28,16 +28,8 @@ case_with_number = cases_of(
 
 def elementwise_cases(draw: Callable[..., Tensor], *special: Case) -> tuple[Case, ...]:
     """Cases of a function of one tensor; ``draw`` gets a Sampler and a shape."""
-
-    case = cases_of(lambda s, *shape: (draw(s, *shape),))
     return (
-        case("a vector", 12),
-        case("a matrix", 3, 4),
-        case("a batch of matrices", 2, 3, 4),
-        *special,
-        case("a single number (0-d)", role="batch"),
-        case("an empty vector", 0, role="empty"),
-        case("an empty batch of matrices", 0, 3, 4, role="empty"),
+        *of_every_shape(draw, *special, vector=12),
         # Beyond 2²⁴ float32 has no 1 beside x: x + (sign(x) − x) is 0 there.
         Case(
             "inputs up to ±1e30 in float32",
