@@ -151,7 +151,8 @@ def _unmoved(
     """What was wrong already before it was only moved, joined or picked, and what belongs there."""
     while value.op in _MOVES:
         before = [g for g in value.given if g.line is not None]
-        if len(before) == 1 and np.array_equal(before[0].numbers.reshape(-1), value.numbers.reshape(-1)):  # fmt: skip
+        same = len(before) == 1 and np.array_equal(before[0].numbers.reshape(-1), value.numbers.reshape(-1))  # fmt: skip
+        if same and (not before[0].mask or all(np.isin(n, (0, 1)).all() for _, n in found)):
             value, found = before[0], [(before[0], numbers) for _, numbers in found]
             continue
         ways = [(g, way) for g in before if g.exchangeable and (way := instead(g))]

@@ -70,6 +70,19 @@ def _shaped_at(result: Result, seen: Seen) -> tuple[int, str] | None:
     return None if found is None or not found.line else (found.line, result.ev.source.text_of(found.line))  # fmt: skip
 
 
+def moved(result: Result) -> Reason | None:
+    """The right numbers, with the dimension dim in another place."""
+    names = result.ev.exercise.argument_names
+    if "dim" not in names or result.place != 0:
+        return None
+    dim = names.index("dim")
+    for place in (-1, 0):
+        if result.all(lambda s, p=place: close(s.got, s.right.movedim(s.pair.question.args[dim], p)), wrong_only=True):  # type: ignore[misc]  # fmt: skip
+            rule = "gradient-transposed" if result.kind == "gradient" else ""
+            return Reason("shape/moved", {"last": place == -1, "place": place}, rule=rule)
+    return None
+
+
 def of_another_argument(result: Result) -> Reason | None:
     """What came is the gradient of another argument, or has the shape of one."""
     if result.kind != "gradient":
@@ -86,4 +99,4 @@ def of_another_argument(result: Result) -> Reason | None:
     return None
 
 
-SHAPES = done_to_the_shape, of_another_argument, summed_otherwise
+SHAPES = moved, done_to_the_shape, of_another_argument, summed_otherwise
