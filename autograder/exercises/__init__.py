@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.contract.exercise import Case, Exercise
+from autograder.contract.exercise import Exercise
 from autograder.contract.friendly_error import refusal
 from autograder.contract.known_mistakes import read_answers
-from autograder.exercises.common_cases import kept
+from autograder.exercises.common_cases import kept, off_zero
 
 # Lesson name → module that holds its exercises. The order is the order of the course.
 MODULES = {
@@ -127,8 +127,8 @@ WARM_UP = Exercise(
     signature="(x)",
     reference=lambda x: 2 * x,
     cases=(
-        Case("a vector", lambda s: (s.away_from(5),)),
-        Case("a matrix", lambda s: (s.away_from(3, 4),)),
+        off_zero("a vector", 5),
+        off_zero("a matrix", 3, 4),
     ),
     hints=(
         "Read the report from the top: the first line names what is wrong, the lines under it say "

@@ -59,9 +59,18 @@ ONE_TENSOR = "one tensor as large as x"
 # In these exp and its friends overflow or vanish in float32.
 EXTREME = [-1000.0, -100.0, -30.0, -5.0, 0.0, 5.0, 30.0, 100.0, 1000.0]
 
+# A tensor, and a number between low and high that is drawn: two calls have two numbers.
+case_with_number = cases_of(
+    lambda s, *shape, low, high: (1.5 * s.normal(*shape), float(s.uniform(low=low, high=high)))
+)
+
 # A tensor of a shape, and the dimension to work along: values of any size; all of them different.
 along = cases_of(lambda s, *shape, dim: (1.5 * s.normal(*shape), dim))
 distinct_along = cases_of(lambda s, *shape, dim: (s.distinct(*shape), dim))
+
+
+# A tensor of a shape, away from 0.
+off_zero = cases_of(lambda s, *shape: (s.away_from(*shape),))
 
 
 def along_a_dim(case: Callable[..., Case], *more: Case) -> tuple[Case, ...]:

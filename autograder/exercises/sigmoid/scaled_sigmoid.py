@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import EXTREME, ONE_TENSOR, cases_of, fixed, kept
-
-
-def _scaled(s: Sampler, *shape: int, low: float = 0.5, high: float = 2.5) -> tuple[Any, ...]:
-    """x normal of ``shape``, scale uniform between ``low`` and ``high``."""
-    return 1.5 * s.normal(*shape), float(s.uniform(low=low, high=high))
-
-
-_scaled_case = cases_of(_scaled)
-
+from autograder.contract.exercise import Case, Exercise
+from autograder.exercises.common_cases import EXTREME, ONE_TENSOR, case_with_number, fixed, kept
 
 SCALED_SIGMOID = Exercise(
     name="ScaledSigmoid",
@@ -25,9 +14,9 @@ SCALED_SIGMOID = Exercise(
     signature="(x, scale)",
     reference=lambda x, scale: scale * torch.sigmoid(x),
     cases=(
-        _scaled_case("a vector, scale above 0", 5, low=1.3),
-        _scaled_case("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5),
-        _scaled_case("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
+        case_with_number("a vector, scale above 0", 5, low=1.3, high=2.5),
+        case_with_number("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5),
+        case_with_number("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
         Case(
             "scale = 0",
             lambda s: (1.5 * s.normal(2, 3), 0.0),
@@ -47,8 +36,8 @@ SCALED_SIGMOID = Exercise(
             lambda s: (1.5 * s.normal(4), 1e-5),
             role="special",
         ),
-        _scaled_case("a single number (0-d)", role="batch"),
-        _scaled_case("an empty batch", 0, 3, role="empty"),
+        case_with_number("a single number (0-d)", low=0.5, high=2.5, role="batch"),
+        case_with_number("an empty batch", 0, 3, low=0.5, high=2.5, role="empty"),
         Case(
             "inputs up to ±1000 in float32",
             fixed(EXTREME, 1.5),

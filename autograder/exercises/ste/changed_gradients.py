@@ -5,11 +5,10 @@ from __future__ import annotations
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import fixed, kept
+from autograder.exercises.common_cases import case_with_number, fixed, kept
 from autograder.exercises.ste.surrogates import (
     EXTREME,
     KEEPS_NOTHING,
-    case_with_number,
     surrogate,
 )
 

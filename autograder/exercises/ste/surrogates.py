@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.exercise import Case, Sampler
-from autograder.exercises.common_cases import cases_of, fixed, of_every_shape
+from autograder.exercises.common_cases import fixed, of_every_shape
 
 KEEPS_NOTHING = "no tensor: backward needs none"
 
@@ -18,12 +18,6 @@ EXTREME = [-1000.0, -100.0, -30.0, -5.0, -0.75, 0.25, 5.0, 30.0, 100.0, 1000.0]
 
 
 _FAR = [-1e30, -4e7, *EXTREME, 4194305.0, 4e7, 1e30]
-
-
-# A tensor, and a number between low and high that is drawn: two calls have two numbers.
-case_with_number = cases_of(
-    lambda s, *shape, low, high: (1.5 * s.normal(*shape), float(s.uniform(low=low, high=high)))
-)
 
 
 def elementwise_cases(draw: Callable[..., Tensor], *special: Case) -> tuple[Case, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import _with_zeros, kept, large
+from autograder.exercises.common_cases import _with_zeros, kept, large, off_zero
 
 MY_RELU = Exercise(
     name="MyReLU",
@@ -14,9 +14,9 @@ MY_RELU = Exercise(
     signature="(x)",
     reference=torch.relu,
     cases=(
-        Case("a vector", lambda s: (s.away_from(10),)),
-        Case("a matrix", lambda s: (s.away_from(3, 4),)),
-        Case("a batch of matrices", lambda s: (s.away_from(2, 3, 2),)),
+        off_zero("a vector", 10),
+        off_zero("a matrix", 3, 4),
+        off_zero("a batch of matrices", 2, 3, 2),
         Case(
             "x = 0, the kink",
             lambda s: (_with_zeros(s),),

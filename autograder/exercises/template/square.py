@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import _with_zeros, kept, large
+from autograder.exercises.common_cases import _with_zeros, kept, large, off_zero
 
 SQUARE = Exercise(
     name="Square",
@@ -12,8 +12,8 @@ SQUARE = Exercise(
     signature="(x)",
     reference=lambda x: x * x,
     cases=(
-        Case("a vector", lambda s: (s.away_from(5),)),
-        Case("a matrix", lambda s: (s.away_from(3, 4),)),
+        off_zero("a vector", 5),
+        off_zero("a matrix", 3, 4),
         Case("a single number (no dimensions)", lambda s: (s.uniform(low=0.5, high=2.0),)),
         Case(
             "zeros among the inputs",
