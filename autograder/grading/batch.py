@@ -120,11 +120,22 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the work is done: on a Dask scheduler's workers, or ("") by processes of this machine."""
+class Order:
+    """What is to be graded, and how.
 
+    student    only this one; None: all
+    all_again  also what has not changed since it was graded
+    workers    how many processes of this machine do it
+    scheduler  of Dask, whose workers do it instead; "": nobody's
+    how        without what a lesson decides: its seed, what it may import
+    """
+
+    lessons: tuple[str, ...]
+    student: str | None = None
+    all_again: bool = False
     workers: int = 1
     scheduler: str = ""
+    how: How = field(default_factory=How)
 
     def pool(self, count: int) -> Pool:
         """Processes for so many submissions. Raises NoCluster."""
@@ -134,40 +145,23 @@ class Place:
         return local_pool(min(self.workers, count))
 
 
-def results(tasks: Iterable[Task], place: Place) -> Generator[tuple[Task, Result], None, None]:
+def results(tasks: Iterable[Task], order: Order) -> Generator[tuple[Task, Result], None, None]:
     """Results as they come. Raises NoCluster, CannotStart or NoLesson where nothing more can be graded."""
 
     def sent(task: Task) -> tuple[Any, ...]:
         return task.handed_in.read(), task.files, task.how
 
     try:
-        for task, (submission, *_), made in made_of(grade, tasks, sent, place.pool):
+        for task, (submission, *_), made in made_of(grade, tasks, sent, order.pool):
             if isinstance(made, str):  # the grader's own fault costs nobody marks
                 words = f"The grader itself failed on this notebook ({made})."
                 words = f"{words} It is not the learner's fault."
                 made = not_graded(submission, task.files, task.how, words)
             yield task, made
     except (CancelledError, OSError):
-        if place.scheduler:
-            raise lost(place.scheduler) from None
+        if order.scheduler:
+            raise lost(order.scheduler) from None
         raise
-
-
-@dataclass(frozen=True)
-class Order:
-    """What is to be graded, and how.
-
-    student    only this one; None: all
-    all_again  also what has not changed since it was graded
-    place      where it is done
-    how        without what a lesson decides: its seed, what it may import
-    """
-
-    lessons: tuple[str, ...]
-    student: str | None = None
-    all_again: bool = False
-    place: Place = field(default_factory=Place)
-    how: How = field(default_factory=How)
 
 
 @dataclass
@@ -213,7 +207,7 @@ def grade_all(
         for lesson in {task.files.name for task in tasks}:
             writer.check(lesson)
         told(tally, None)
-        with closing(results(tasks, order.place)) as found:
+        with closing(results(tasks, order)) as found:
             for task, graded in found:
                 student, lesson = graded.student, graded.lesson
                 try:

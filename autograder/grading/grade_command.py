@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.batch import Order, Place, Tally, grade_all
+from autograder.grading.batch import Order, Tally, grade_all
 from autograder.grading.box import Limits, Walls
 from autograder.grading.class_overview import WAITS, Overview, Standing
 from autograder.grading.class_overview import in_words as standing_in_words
@@ -49,8 +49,7 @@ def run_grade(options: argparse.Namespace, course: CourseDirectory) -> int:
         return _say_misplaced(course, options.student, options.json)
     walls = Walls.none() if options.unsafe else Walls()
     how = How(0, options.device, Limits(seconds=options.seconds), walls, options.run_tests)
-    place = Place(options.jobs, options.scheduler)
-    order = Order(lessons, options.student, options.all, place, how)
+    order = Order(lessons, options.student, options.all, options.jobs, options.scheduler, how)
     if options.unsafe:
         print("--unsafe: submissions run WITHOUT a sandbox, as you.", file=sys.stderr)
     status = _grade(course, order, Json(sys.stdout) if options.json else Bar(sys.stderr))

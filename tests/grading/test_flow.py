@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from autograder.grading import batch
-from autograder.grading.batch import MOST_ATTEMPTS, Place, Task
+from autograder.grading.batch import MOST_ATTEMPTS, Order, Task
 from autograder.grading.box import CannotStart
 from autograder.grading.box.outer_wall import make_folder
 from autograder.grading.handed_in import HandedIn
@@ -40,7 +40,7 @@ def results(folder: Path, handed_in: dict[str, str]) -> dict[str, Result]:
         (folder / student).mkdir()
         (folder / student / f"{LESSON}.ipynb").write_text(text)
         tasks.append(Task(HandedIn(student, LESSON, folder / student), FILES, How(1)))
-    given = [result for _, result in batch.results(tasks, Place(workers=2))]
+    given = [result for _, result in batch.results(tasks, Order((LESSON,), workers=2))]
     assert len(given) == len(handed_in)
     return {result.student: result for result in given}
 
@@ -73,7 +73,7 @@ def test_workers_that_never_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             started.append(given)
             raise OSError("no process")
 
-    monkeypatch.setattr(Place, "pool", lambda self, count: nullcontext((Nothing(), 1)))
+    monkeypatch.setattr(Order, "pool", lambda self, count: nullcontext((Nothing(), 1)))
     with pytest.raises(CannotStart, match=r"before they have graded anything .*no process"):
         results(tmp_path, {"ada": "fine"})
     assert len(started) > MOST_ATTEMPTS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.grading.batch import Order, Place, grade_all
+from autograder.grading.batch import Order, grade_all
 from autograder.grading.course import open_course
 from autograder.grading.marking import How, Result
 from tests.grading.attacks.confinement import cell
@@ -96,7 +96,7 @@ def test_a_batch_among_attackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             place.write_bytes(given)
     course = open_course(tmp_path)
     results: list[Result] = []
-    order = Order((NAME,), place=Place(workers=2), how=How(limits=LIMITS))
+    order = Order((NAME,), workers=2, how=How(limits=LIMITS))
     tally = grade_all(
         course, order, lambda _, one: results.append(one.record.result) if one else None
     )
