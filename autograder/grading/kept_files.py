@@ -142,7 +142,7 @@ _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 OF_EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader asks for beside a notebook
-LONGEST = 100  # bytes of one of them
+LONGEST, LONGEST_DATE = 10_000, 100  # bytes of one of them; of a date
 
 
 def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: Autograde) -> None:
@@ -182,7 +182,7 @@ def read_timestamp(submitted: Path) -> datetime | None:
     Raises ValueError where there is one that cannot be understood.
     """
     try:
-        text = read_plain(submitted / "timestamp.txt", LONGEST).decode("utf-8").strip()
+        text = read_plain(submitted / "timestamp.txt", LONGEST_DATE).decode("utf-8").strip()
         when = parse_utc(text) if text else None
     except FileNotFoundError:
         return None
