@@ -221,7 +221,7 @@ def _changed(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from may_be(node.value)
         elif isinstance(node, ast.Call):
             name = called(node)
-            if name in _CHANGES or name.endswith("_"):
+            if name in _CHANGES or name.endswith("_") or name.startswith("register"):
                 for part in (*_arguments(node), node.func):
                     yield from may_be(part)
             for keyword in node.keywords:

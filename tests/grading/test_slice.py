@@ -57,6 +57,10 @@ NEEDED: dict[str, tuple[list[str], str, list[str]]] = {
     "nothing": (["x = 1\nprint(x)", "import os\nos.remove('x')"], "2", []),
     "a constant": (["two = 2\nthree = 3"], "two", ["two = 2"]),
     "what a constant is made of": (["a = 1\nb = 3\ntwo = a + a"], "two", ["a = 1", "two = a + a"]),
+    "what something is registered at": (
+        ["import functools\n@functools.singledispatch\ndef twice(x):\n    return 2\nf = twice.register(int, abs)"], "twice(1.0)",
+        ["import functools", "@functools.singledispatch", "f = twice.register(int, abs)"],
+    ),
     "a function": (["def twice():\n    return 2\n\nprint(twice())"], "twice()", ["def twice():"]),
     "what a function uses": (["k = 2", "def two():\n    return k"], "two()", ["k = 2", "def two():"]),
     "the last of two": (["two = 1\ndef two():\n    return open('x')\ntwo = 2"], "two", ["two = 2"]),
