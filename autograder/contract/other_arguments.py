@@ -13,6 +13,7 @@ from torch import Tensor
 from autograder.contract.drawing import Asking, Numbered, is_finite
 from autograder.contract.exercise import Case
 from autograder.contract.references import cast, gradients_vary
+from autograder.observation.compare import close
 from autograder.observation.observation import Question
 
 
@@ -54,7 +55,21 @@ class OtherArguments(Asking):
                 for i, a in enumerate(like.args)
             )
         mine, *others = (self.arguments(*at, torch.float64) for at in main)
-        return next((o for o in others if _plain_values(o) != _plain_values(mine)), None)
+        unlike = [o for o in others if _plain_values(o) != _plain_values(mine)]
+        return next((o for o in unlike if self._matters(like, o)), next(iter(unlike), None))
+
+    def _matters(self, like: Question, other: Sequence[Any]) -> bool:
+        """Whether somebody who takes the plain values of another call has other gradients."""
+        mixed = tuple(
+            a if isinstance(a, Tensor) else b for a, b in zip(like.args, other, strict=False)
+        )
+        try:
+            found = self.references.expect(replace(like, args=mixed)).gradients
+        except Exception:  # these values and these shapes do not go together, which shows as well
+            return True
+        right = self.references.expect(like).gradients
+        pairs = zip(right or (), found or (), strict=False)
+        return any(a is not None and b is not None and not close(a, b) for a, b in pairs)
 
     def another(self, i: int, case: Case, like: Question) -> tuple[Any, ...]:
         """Other arguments for the same case, with other gradients: two equal masks hide shared state."""
