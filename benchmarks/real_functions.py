@@ -1,9 +1,11 @@
 """Runs evaluate on Functions that public packages ship, where they lie: python benchmarks/real_functions.py
 
-The packages (the extra `bank` in pyproject.toml) are installed without what they depend on into a cache of their
-own, --cache (build/real_functions), and imported from there: no code is copied, and torch stays as it is.
+The packages (an extra in pyproject.toml, `bank` or `second-bank`) are installed without what they depend on into a cache
+of their own, --cache (build/real_functions, build/second_real_functions), and imported from there: no code is copied, and
+torch stays as it is.
 
---blind       the entries of somebody who had no part in the checker, with evaluate's defaults (ten seconds, a fresh seed)
+--bank NAME   ours (the default); blind or second: the entries of people who had no part in the checker, with evaluate's
+              defaults (ten seconds, a fresh seed)
 --verify      also shows again, without the checker, that what each entry says is true
 --only WORD   entries whose place contains the word
 --write PAGE  writes the tables into a page of docs
@@ -31,11 +33,30 @@ sys.path[:0] = [str(ROOT)]
 
 from autograder import evaluate  # noqa: E402
 from benchmarks.measure import write_counted  # noqa: E402
-from benchmarks.real_world import blind_wrong, derivatives, surrogates  # noqa: E402, F401
+from benchmarks.real_world import blind_wrong, derivatives, second_wrong, surrogates  # noqa: E402, F401
 from benchmarks.real_world.blind import BLIND  # noqa: E402
-from benchmarks.real_world.entry import ENTRIES, Entry, verified  # noqa: E402
+from benchmarks.real_world.entry import ENTRIES, Bank, Entry, verified  # noqa: E402
+from benchmarks.real_world.second_showing import SECOND, stand_in  # noqa: E402
 
 GOOD = {"right": "passes", "surrogate": "known", "wrong": "found"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A bank that can be asked for, the extra of pyproject.toml with its packages, and the folder they lie in."""
+
+    entries: Bank
+    extra: str
+    cache: str
+    terms: dict[str, Any]  # of evaluate
+
+
+OURS = {"seed": 1, "seconds": None}
+BANKS = {
+    "ours": Choice(ENTRIES, "bank", "real_functions", OURS),
+    "blind": Choice(BLIND, "bank", "real_functions", {}),
+    "second": Choice(SECOND, "second-bank", "second_real_functions", {}),
+}
 
 
 @dataclass(frozen=True)
@@ -63,13 +84,13 @@ class Row:
         return self.outcome == "passed" and (told or self.surrogate == (self.entry.truth == "surrogate"))  # fmt: skip
 
 
-def install(cache: Path) -> None:
+def install(cache: Path, extra: str) -> None:
     """The packages that are not there yet, one by one: those that cannot be had are left out."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     done = cache / "installed.txt"
     cache.mkdir(parents=True, exist_ok=True)
     there = set(done.read_text().split()) if done.exists() else set()
-    for wanted in project["optional-dependencies"]["bank"]:
+    for wanted in project["optional-dependencies"][extra]:
         if wanted in there:
             continue
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
@@ -126,21 +147,24 @@ def tables(rows: list[Row]) -> Iterable[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "real_functions")
-    parser.add_argument("--blind", action="store_true")
+    parser.add_argument("--bank", choices=BANKS, default="ours")
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--verify", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--write", type=Path)
     options = parser.parse_args()
-    install(options.cache)
+    bank = BANKS[options.bank]
+    cache = options.cache or ROOT / "build" / bank.cache
+    install(cache, bank.extra)
     # unsloth_zoo writes files where it is imported: not into the folder somebody happens to be in.
-    os.environ["UNSLOTH_COMPILE_LOCATION"] = str(options.cache.resolve() / "unsloth")
+    os.environ["UNSLOTH_COMPILE_LOCATION"] = str(cache.resolve() / "unsloth")
+    if options.bank == "second":
+        stand_in()
     rows, untrue = [], 0
-    terms = {} if options.blind else {"seed": 1, "seconds": None}
-    for entry in BLIND if options.blind else ENTRIES:
+    for entry in bank.entries:
         if options.only not in entry.where:
             continue
-        row = row_of(entry, options.cache, options.verify, terms)
+        row = row_of(entry, cache, options.verify, bank.terms)
         if isinstance(row, str):
             print(f"cannot be imported: {row}")
             continue

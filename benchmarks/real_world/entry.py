@@ -38,6 +38,8 @@ class Entry:
     shown    a program of its own, True where what is said is so; None: gradcheck accepts it, or refuses a wrong one
     made     makes what is judged of what is imported: where some arguments are given, or are no tensors
     terms    of evaluate
+    second   what is true of the second derivative: "right"; "wrong", which is given without a word; "missing", the
+             first has no graph; "raises", which nobody takes for right; "" where that was not asked. No count asks it
     """
 
     where: str
@@ -48,6 +50,7 @@ class Entry:
     shown: Shown | None = None
     made: Made | None = None
     terms: dict[str, Any] = field(default_factory=dict)
+    second: str = ""
 
     @property
     def package(self) -> str:
@@ -146,16 +149,19 @@ def verified(entry: Entry, function: Any) -> bool:
 BESIDE = frozenset({"ray", "torchvision"})
 
 
-class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives a module that does nothing for each of those that are beside the point, whatever is installed."""
+class StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Gives a module that does nothing, with some attributes, for each of those that are beside the point."""
+
+    def __init__(self, names: frozenset[str], **attributes: Any) -> None:
+        self.names, self.attributes = names, attributes
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name.partition(".")[0] not in BESIDE:
+        if name.partition(".")[0] not in self.names:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: Any) -> Any:
-        return MagicMock(__path__=[], __name__=spec.name)
+        return MagicMock(__path__=[], __name__=spec.name, **self.attributes)
 
     def exec_module(self, module: Any) -> None:
         """Nothing is in it."""
@@ -165,7 +171,7 @@ def _module(name: str, folder: Path) -> types.ModuleType:
     """A module by import; the packages above it are not run, so what they need has not to be here."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
-        sys.meta_path.insert(0, _StandIns())
+        sys.meta_path.insert(0, StandIns(BESIDE))  # first: whatever is installed
     parts = name.split(".")[:-1]
     made = []
     for full in (".".join(parts[: i + 1]) for i in range(len(parts))):

@@ -1,42 +1,76 @@
-"""The bank of the real world says what it is made of; its packages are not needed for that."""
+"""The banks of the real world say what they are made of; their packages are not needed for that."""
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from collections import Counter
 
 import pytest
 
-from benchmarks.real_world import blind_wrong, derivatives, surrogates  # noqa: F401
-from benchmarks.real_world.blind import BLIND
-from benchmarks.real_world.entry import ENTRIES, right, surrogate, verified, wrong
+from benchmarks.real_functions import BANKS
+from benchmarks.real_world.entry import ENTRIES, StandIns, right, surrogate, verified, wrong
 from tests.anyfn.making import keep, normal, op
 from tests.docs.documents import ROOT
 
-BANK = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["bank"]  # fmt: skip
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # What is imported, where that is not the name of what is installed.
-OTHER = {"coqui_tts": "TTS", "grad_cam": "pytorch_grad_cam", "megatron_core": "megatron", "optimum_quanto": "optimum", "pyro_ppl": "pyro", "torch_interpol": "interpol", "torch_lucent": "lucent", "torch_pme": "torchpme", "umnn": "UMNN"}  # fmt: skip
-INSTALLED = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in BANK}
-NAMES = {OTHER.get(name, name) for name in INSTALLED}
+OTHER = {
+    "coqui_tts": "TTS", "grad_cam": "pytorch_grad_cam", "megatron_core": "megatron", "nvidia_modelopt": "modelopt",
+    "optimum_quanto": "optimum", "pykale": "kale", "pyro_ppl": "pyro", "tensorcircuit_ng": "tensorcircuit",
+    "torch_fem": "torchfem", "torch_interpol": "interpol", "torch_lucent": "lucent", "torch_pme": "torchpme",
+    "umnn": "UMNN",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("bank", "least"), [(ENTRIES, 80), (BLIND, 45)], ids=["ours", "blind"])
-def test_each_entry_says_what_is_true_and_how_that_is_known(bank, least):
-    assert len(bank) >= least
-    for entry in bank:
+def names(extra: str) -> set[str]:
+    """What can be imported when an extra is installed."""
+    installed = {re.split(r"[<>=]", line)[0].replace("-", "_") for line in EXTRAS[extra]}
+    return {OTHER.get(name, name) for name in installed}
+
+
+@pytest.mark.parametrize(("name", "least"), [("ours", 80), ("blind", 45), ("second", 76)])
+def test_each_entry_says_what_is_true_and_how_that_is_known(name, least):
+    bank = BANKS[name]
+    assert len(bank.entries) >= least
+    for entry in bank.entries:
         assert re.fullmatch(r"[\w.]+:[\w.]+", entry.where)
         assert entry.how
-        assert (entry.slope is not None) == (entry.truth == "surrogate"), entry.where
-        assert entry.package in NAMES, f"{entry.package} is not in the extra bank"
+        if entry.truth == "surrogate":
+            assert entry.slope or entry.shown, entry.where
+        else:
+            assert entry.slope is None, entry.where
+        assert entry.package in names(bank.extra), f"{entry.package} is not in {bank.extra}"
 
 
-def test_the_blind_bank_is_another_and_no_package_fills_it():
-    assert not {e.where for e in BLIND} & {e.where for e in ENTRIES}
-    assert max(Counter(e.package for e in BLIND).values()) <= 4
-    truths = Counter(e.truth for e in BLIND)
-    assert truths["right"] >= 25
-    assert truths["surrogate"] >= 10
+def test_the_second_bank_says_what_is_true_of_second_derivatives():
+    for entry in BANKS["second"].entries:
+        assert entry.second in {
+            "right": {"right", "missing", "raises"}, "surrogate": {""}, "wrong": {"", "wrong"}
+        }[entry.truth]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "others", "most", "rights", "surrogates"),
+    [("blind", ["ours"], 4, 25, 10), ("second", ["ours", "blind"], 5, 36, 20)],
+)
+def test_a_blind_bank_is_another_and_no_package_fills_it(name, others, most, rights, surrogates):
+    bank = BANKS[name].entries
+    assert not {e.where for e in bank} & {e.where for o in others for e in BANKS[o].entries}
+    assert max(Counter(e.package for e in bank).values()) <= most
+    truths = Counter(e.truth for e in bank)
+    assert truths["right"] >= rights
+    assert truths["surrogate"] >= surrogates
+
+
+def test_no_package_of_the_second_bank_is_in_another():
+    of = {name: {e.package for e in bank.entries} for name, bank in BANKS.items()}
+    assert not of["second"] & (of["ours"] | of["blind"])
+
+
+def test_nothing_stands_in_for_a_package_before_a_bank_is_run():
+    assert not any(isinstance(finder, StandIns) for finder in sys.meta_path)
 
 
 def test_what_is_not_true_is_noticed():
