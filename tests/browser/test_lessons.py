@@ -45,7 +45,7 @@ LESSONS = lesson_names()
 OUTPUTS = ".jp-Notebook .jp-Cell-outputArea"
 
 
-@pytest.fixture(scope="module", params=of_today(LESSONS, 4))
+@pytest.fixture(scope="module", params=of_today(LESSONS, 6))
 def lesson(request, desk, shared_lab, kernel) -> Iterator[tuple[Cell, ...]]:
     """What a lesson shows: it is open, and what its widgets need was executed without an error."""
     notebook = without_outputs(solution(request.param))

@@ -42,7 +42,8 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
     if result is None or not result.wrong or not all(s.got is None for s in result.wrong):
         return None
     pairs = [s.pair for s in result.wrong]
-    if all(p.answer.backward and p.answer.backward[-1].returned_type == "NoneType" for p in pairs):
+    returned = {p.answer.backward[-1].returned_type for p in pairs if p.answer.backward}
+    if returned == {"NoneType"}:
         return Reason("gradient/nothing")
     first = pairs[0].question.args[0]
     if not isinstance(first, Tensor) and _needs_from_the_start(ev):

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.axe import axe_violations
+from tests.conftest import of_today
 from tests.widgets.functions import MySigmoid, Stub
 from widgets.attention import attention_map
 from widgets.builder import function_builder
@@ -27,7 +28,7 @@ WIDGETS = {
 }
 
 
-@pytest.fixture(params=WIDGETS)
+@pytest.fixture(params=of_today(list(WIDGETS), 2))
 def make(request):
     return WIDGETS[request.param]
 

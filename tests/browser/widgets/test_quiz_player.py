@@ -3,6 +3,7 @@
 import pytest
 
 from tests.browser.axe import axe_violations
+from tests.conftest import of_today
 from tests.widgets.questions import QUESTIONS, WHAT_PRINTS
 from tests.widgets.test_markup import CASES
 from widgets.live import script
@@ -112,7 +113,7 @@ def test_texts_are_shown_and_never_run(play):
     assert page.evaluate("() => window.attacked") is None
 
 
-@pytest.mark.parametrize(("text", "html"), CASES)
+@pytest.mark.parametrize(("text", "html"), of_today(CASES, 3))
 def test_the_browser_marks_texts_as_python_does(play, text, html):
     page = play(Quiz("demo", (Question(text, WHAT_PRINTS.choices),)))
     assert page.locator("legend").inner_html() == f"1. {html}"

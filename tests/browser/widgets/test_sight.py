@@ -120,7 +120,7 @@ def test_nothing_of_a_ledger_is_cut_broken_or_out_of_its_theme(browser, name, sc
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("screen", OUTPUT_WIDTHS)
-@pytest.mark.parametrize("name", of_today(list(WIDGETS), 2))
+@pytest.mark.parametrize("name", of_today(list(WIDGETS), 4))
 def test_nothing_is_cut_broken_or_out_of_its_theme(play, name, screen, theme):
     page = opened(play, WIDGETS[name](), theme, screen)
     if name == "attention_map in tiles":

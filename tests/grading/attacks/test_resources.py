@@ -78,7 +78,7 @@ def processes_in(box: Box) -> int:
     return len(inside)
 
 
-@pytest.mark.parametrize("excess", of_today(EXCESSES, 2), ids=named)
+@pytest.mark.parametrize("excess", of_today(EXCESSES, 3), ids=named)
 def test_nobody_takes_more_than_there_is(excess: Excess):
     undisturbed()
     quiet = processes_in(the_box())
@@ -107,7 +107,7 @@ def test_what_is_said_is_cut(name: str, source: str, size: int):
     assert_neighbour_unharmed()
 
 
-@pytest.mark.parametrize("crash", of_today(CRASHES, 2), ids=named)
+@pytest.mark.parametrize("crash", of_today(CRASHES, 3), ids=named)
 def test_a_crash_costs_its_own_exercise_only(crash: Crash, tmp_path: Path):
     """One process for everything loses everything; here the others are asked again without it.
 
