@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_iter, tree_map, tree_map_only
 from autograder.running.watching import PlainMode
 
 _MOST = 10_000  # operations with their arguments that are remembered
-_known: dict[Any, tuple[Any, ...]] = {}
+_known: dict[Any, Any] = {}
 
 
 class QuickMeta(PlainMode):

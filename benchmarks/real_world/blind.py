@@ -15,28 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.real_world.entry import Bank, leaves, normal
+from benchmarks.real_world.entry import Bank, X, grad, leaves, normal, of, x
 
 BLIND = Bank()
 right, surrogate, wrong = BLIND.right, BLIND.surrogate, BLIND.wrong
-X = normal(3, 4)
-
-
-def grad(*shape: int, seed: int = 0) -> Tensor:
-    return normal(*shape, seed=seed, grad=True)
-
-
-def x(*rest: Any, scale: float = 1.0) -> Any:
-    """Inputs: a tensor that is differentiated, and more arguments."""
-    return of((scale * X).requires_grad_(True), *rest)
-
-
-def of(*args: Any) -> Any:
-    """Inputs that are made anew each time."""
-    return lambda: tuple(
-        a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a
-        for a in args
-    )
 
 
 def same_as(plain: Any, inputs: Any, tolerance: float) -> Any:

@@ -191,3 +191,24 @@ def _module(name: str, folder: Path) -> types.ModuleType:
     for known in [n for n in sys.modules if n.split(".")[0] == parts[0]]:
         del sys.modules[known]  # it needs what its package defines: then as everybody imports it
     return importlib.import_module(name)
+
+
+# ---- inputs of the blind banks ----
+X = normal(3, 4)
+
+
+def grad(*shape: int, seed: int = 0) -> Tensor:
+    return normal(*shape, seed=seed, grad=True)
+
+
+def x(*rest: Any, scale: float = 1.0) -> Any:
+    """Inputs: a tensor that is differentiated, and more arguments."""
+    return of((scale * X).requires_grad_(True), *rest)
+
+
+def of(*args: Any) -> Any:
+    """Inputs that are made anew each time."""
+    return lambda: tuple(
+        a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a
+        for a in args
+    )

@@ -10,20 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from benchmarks.real_world.entry import normal
+from benchmarks.real_world.entry import X, grad, normal, of, x
 from benchmarks.real_world.second_showing import (
     D,
-    X,
     cx,
-    grad,
     gradcheck_of,
     number,
-    of,
     quotient,
     right,
     same_as,
     wrong,
-    x,
 )
 
 right("kymatio.backend.torch_backend:ModulusStable", of(grad(3, 4, 2)), "right")

@@ -40,7 +40,6 @@ def stand_in() -> None:
 
 SECOND = Bank()
 D = torch.float64
-X = normal(3, 4)
 
 
 def right(
@@ -71,29 +70,12 @@ def wrong(
     SECOND.append(Entry(where, inputs, "wrong", how, shown=shown, made=made, second=second))
 
 
-def grad(*shape: int, seed: int = 0) -> Tensor:
-    return normal(*shape, seed=seed, grad=True)
-
-
 def number(value: float, needs: bool = True) -> Tensor:
     return torch.tensor(value, dtype=D, requires_grad=needs)
 
 
 def cx(*shape: int) -> Tensor:
     return torch.complex(normal(*shape), normal(*shape, seed=1)).requires_grad_(True)
-
-
-def x(*rest: Any, scale: float = 1.0) -> Any:
-    """Inputs: a tensor that is differentiated, and more arguments."""
-    return of((scale * X).requires_grad_(True), *rest)
-
-
-def of(*args: Any) -> Any:
-    """Inputs that are made anew each time."""
-    return lambda: tuple(
-        a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, Tensor) else a
-        for a in args
-    )
 
 
 def apply_of(function: Any) -> Any:

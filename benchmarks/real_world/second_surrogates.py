@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.real_world.entry import normal
+from benchmarks.real_world.entry import X, grad, normal, of, x
 from benchmarks.real_world.second import JUMP, THRESHOLD
-from benchmarks.real_world.second_showing import D, X, grad, number, of, surrogate, x
+from benchmarks.real_world.second_showing import D, number, surrogate
 
 
 def one(x: Tensor, *_: Any) -> Tensor:

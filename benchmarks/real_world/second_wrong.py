@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.real_world import second_surrogates  # noqa: F401
-from benchmarks.real_world.entry import normal
+from benchmarks.real_world.entry import grad, normal, of, x
 from benchmarks.real_world.second import (
     ANGLES,
     COL,
@@ -29,16 +29,13 @@ from benchmarks.real_world.second import (
 from benchmarks.real_world.second_showing import (
     D,
     cx,
-    grad,
     gradcheck_of,
     gradient,
     no_gradgradcheck,
     number,
-    of,
     overwrites,
     stops,
     wrong,
-    x,
 )
 
 wrong("torchrdit.utils:EigComplex", of(cx(3, 3)), "gradcheck of eigenvectors scaled to a first component of 1 (no choice of length or phase changes that): differences of eigenvalues are taken with `.adjoint()`, which conjugates one of them", made=ratios)  # fmt: skip
