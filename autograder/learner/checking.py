@@ -7,6 +7,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -72,7 +73,8 @@ def evaluate(
     exercise    the exercise's name; default: the submission's own name
     hidden      the same promises with other numbers and sizes, as when graded
     device      None: the CPU; "cuda": there too; several: on each
-    seed        None: fresh random inputs; the same seed gives the same verdict
+    seed        None: random inputs, drawn once in a process: who checks again sees what the edit
+                changed. The same seed gives the same verdict
 
     For a Function that is not from the course, and only there:
     inputs        its arguments as a tuple, or a list of such tuples. Tensors that require grad are
@@ -103,7 +105,7 @@ def evaluate(
     if reference is not None or surrogate is not None:
         raise ValueError("evaluate with a reference also needs inputs: inputs=(x, …).")
     asked = exercise if isinstance(exercise, Exercise) else find(exercise or _name_of(submission))
-    seed = secrets.randbelow(2**31) if seed is None else seed
+    seed = _own_seed() if seed is None else seed
     graded = bool(os.environ.get("NBGRADER_EXECUTION"))
     with contained(capture=False), torch.enable_grad():
         one = OneCheck(
@@ -111,7 +113,7 @@ def evaluate(
         )
         if one.refused:
             return one.refused
-        one.asked = Asked.of(asked, seed, hidden, devices)
+        one.asked = _asked(asked, seed, hidden, devices)
         return one.verdict()
 
 
@@ -182,6 +184,16 @@ def hint(submission: Any) -> None:
 
 
 # ---- helpers -------------------------------------------------------------------------------
+
+
+@cache
+def _own_seed() -> int:
+    """The seed of this process."""
+    return secrets.randbelow(2**31)
+
+
+# Who edits checks again: the questions and what the reference answers are the same ones, and a third of the work.
+_asked = lru_cache(maxsize=2)(Asked.of)
 
 
 def _name_of(submission: Any) -> str:
