@@ -170,7 +170,13 @@ class Report:
             how = f"evaluate({self.exercise}, inputs=…, seed={self.seed})"
             return [Row("Repeat", f"`{how}` asks with the same numbers again", quiet=True)]
         how = f"{self.exercise}, {'hidden=True, ' if self.hidden else ''}seed={self.seed}"
-        return [Row("Repeat", f"`check({how})` asks with the same numbers again", quiet=True)]
+        return [
+            Row(
+                "Repeat",
+                f"`check({how})` asks with the same numbers, after a restart too",
+                quiet=True,
+            )
+        ]
 
     def _see(self) -> list[Row]:
         place = self._place_in_a_walk() if self.findings else ""
