@@ -119,6 +119,17 @@ def test_a_folder_that_is_no_environment_is_left_alone(course: Path) -> None:
     assert thesis.read_text() == "all of it"
 
 
+def test_an_environment_that_lies_elsewhere_is_left_alone(course: Path, tmp_path: Path) -> None:
+    assert make(course, "environment").returncode == 0
+    copy = tmp_path / "copy"
+    shutil.copytree(course, copy, ignore=shutil.ignore_patterns(".venv"))
+    (copy / ".venv").symlink_to(course / ".venv")
+    done = make(copy, "environment")
+    assert done.returncode != 0
+    assert "Remove the link" in done.stderr
+    assert torch_version(course) == "2.14.0"
+
+
 def test_pip_fails(course: Path, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "wheels")
     (tmp_path / "wheels").mkdir()

@@ -151,7 +151,13 @@ def why_unusable(venv: Path, version: str) -> str:
 
 
 def refuse_to_delete_strangers(venv: Path) -> None:
-    """Raise SetupProblem when the folder holds anything that no environment holds."""
+    """Raise SetupProblem when the folder holds anything that no environment holds, or lies elsewhere."""
+    if venv.is_symlink():
+        raise SetupProblem(
+            f"{venv} is a link to {venv.resolve()}, which was not made for this folder. "
+            "It would be lost if the environment were made again.",
+            ("Remove the link, then run the same command again.",),
+        )
     strangers = {entry.name for entry in venv.iterdir()} - MADE_BY_VENV - MADE_BY_PACKAGES
     if strangers:
         raise SetupProblem(
