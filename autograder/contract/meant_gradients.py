@@ -7,31 +7,23 @@ gradient. A Function whose backward differs from the derivative of any other for
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import flat_of, precision_of
+from autograder.contract.differences import flat_of
 from autograder.contract.differentiation import Draws, as_tuple
 from autograder.contract.measured import Measured, Run, is_differentiable
+from autograder.contract.steps import TINY, Line, far_slope, line_through, reaches
 
 STEPS, IDENTITY = "steps", "identity"
-_NODES = 33  # places on a line through the arguments
-_FEWER = 9  # where thousands of numbers are seen at each of them
-_TINY = 1e-7  # a move that no smooth function takes unnoticed
-_FLAT = 0.6  # of all that an output moves on a line: more of it in jumps, and it is flat in between
-_JUMPED = 0.1  # of what it moves: less in jumps is beside the point
-_ALIKE = 0.5  # the cosine of what backward adds to the derivative and what forward's jumps add
-_WITHIN, _BEYOND = 0.8, 2.0  # how far a line goes, as a share of an argument's numbers
-_LEAST_JUMP = 1e-3  # of the largest number; a solver that stops a step earlier jumps by less
-_BETWEEN = 20  # lines between an argument's own numbers that are tried
+_ASKED = 4  # upstream gradients of each output
+_ONE_FACTOR = 1e-4  # what numbers that are one factor of others are off by, as measured
 _MOST, _LEAST = 64, 8  # elements that are moved far: of a large tensor fewer,
 _EFFORT = 10**7  # so that about as many numbers are computed for it
-_SEEN = 4000  # numbers of an output that are looked at on a line
 
 
 class Nature:
@@ -41,46 +33,106 @@ class Nature:
     lead over longer distances. A sign with a minus is wrong, and so is a relu that forgets its mask.
     """
 
-    def __init__(self, measured: Measured, args: Sequence[Any]):
-        self.measured, self.args = _Repeated(measured), args
-        self._ways: dict[int, _Line | None] = {}
+    def __init__(self, measured: Measured, own: Measured, args: Sequence[Any]):
+        self.measured, self.own, self.args = _Repeated(measured), _Repeated(own), args
+        self._found: dict[int, frozenset[int]] = {}
 
     def excuses(
-        self, upstream: Sequence[Tensor | None], off: Mapping[int, tuple[Tensor, Tensor]]
-    ) -> dict[int, str]:
-        """STEPS or IDENTITY by position: those gradients that may be meant to be no derivatives.
+        self, upstream: Sequence[Tensor | None], off: Iterable[int]
+    ) -> tuple[str, dict[int, frozenset[int]]]:
+        """STEPS or IDENTITY, and of which outputs a gradient may be meant to be no derivative, by its position.
 
-        off  by position: the gradient that backward gives, and the derivative
+        off  the positions of gradients that are no derivatives
         """
         try:
             if (handed := self._handed) is not None:
                 # To what is handed on as one output, another output's upstream gradient is nothing.
                 without = [p for p, place in handed.items() if upstream[place] is None]
-                return {} if any(p in off for p in without) else dict.fromkeys(off, IDENTITY)
-            return {p: STEPS for p, both in off.items() if self._leads(p, upstream, *both)}
+                every = frozenset(range(len(upstream)))
+                return IDENTITY, {} if any(p in off for p in without) else dict.fromkeys(off, every)
+            for p in off:
+                if p not in self._found:
+                    self._found[p] = self._led(p)
+            return STEPS, {p: self._found[p] for p in off if self._found[p]}
         except Exception:  # a forward that stops elsewhere is not known there
-            return {}
+            return "", {}
 
     @cached_property
     def _handed(self) -> dict[int, int] | None:
         return _handed_on(self.measured, self.args)
 
-    def _leads(
-        self, position: int, upstream: Sequence[Tensor | None], given: Tensor, slopes: Tensor
-    ) -> bool:
-        """Whether forward jumps along an argument, and backward's gradient leads where the jumps do."""
-        if position not in self._ways:
-            lines = (_line(self.measured, self.args, position, r) for r in _reaches(self.args[position]))  # fmt: skip
-            self._ways[position] = next((line for line in lines if line.steps is not None), None)
-        if (line := self._ways[position]) is None or line.steps is None:
-            return False
-        more = flat_of(given) - flat_of(slopes)
-        most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, more.numel()))), more.numel())
-        chosen = more.abs().topk(most).indices.tolist()
-        far = torch.stack([_far_slope(line, upstream, i) for i in chosen])
-        jumped, more = far - flat_of(slopes)[chosen], more[chosen]
-        sizes = float(jumped.norm() * more.norm())
-        return (float((jumped * more).sum()) / sizes if sizes > 0 else 0.0) >= line.steps
+    @cached_property
+    def _run(self) -> Run:
+        run = self.measured.run(tuple(self.args))
+        run.forward()
+        return run
+
+    def _led(self, position: int) -> frozenset[int]:
+        """The outputs that jump along an argument, where backward's gradient of one of them leads as its jumps do."""
+        lines = [line_through(self.measured, self.args, position, r) for r in reaches(self.args[position])]  # fmt: skip
+        places = list(filter(self._differentiable, range(len(self._run.outputs))))
+        stepping = {
+            k: line for line in reversed(lines) for k in places if line.steps[k] is not None
+        }
+        leads, jumping = False, set()
+        for place in places if stepping else ():
+            weights, added, slopes = self._added(position, place)
+            line = stepping.get(place)
+            needed = line.steps[place] if line is not None else None
+            # A factor of the derivative leads nowhere else; of a single number any number is one.
+            factor = max(len(added), len(weights)) > 1 and _is_multiple(added, slopes)
+            if not bool(added.any()) or (factor and needed != 0):
+                continue
+            if line is not None and needed is not None:
+                leads |= _likeness(line, place, weights, added, slopes) >= needed
+            if needed is not None or any(line.jumps(place) for line in lines):
+                jumping.add(place)
+        return frozenset(jumping) if leads else frozenset()
+
+    def _differentiable(self, place: int) -> bool:
+        return is_differentiable(self._run.outputs[place])
+
+    def _added(self, position: int, place: int) -> tuple[Tensor, Tensor, Tensor]:
+        """For some upstream gradients of one output (m, k): what backward adds to the derivative, and that (n, k).
+
+        One upstream gradient alone may lead somewhere by chance.
+        """
+        weights, more, slopes = [], [], []
+        for grads in _upstreams(self._run.outputs, place):
+            (given,) = self.own.gradients(self.args, [position], grads)
+            (slope,) = self._run.gradients([position], grads)
+            apart, error = (given - slope).abs(), self._run.errors[position]
+            off = bool((apart > error + TINY * slope.abs()).any())
+            weights.append(flat_of(grads[place]))
+            more.append((flat_of(given) - flat_of(slope)) * off)
+            slopes.append(flat_of(slope))
+        return torch.stack(weights, 1), torch.stack(more, 1), torch.stack(slopes, 1)
+
+
+def _likeness(line: Line, place: int, weights: Tensor, added: Tensor, slopes: Tensor) -> float:
+    """The cosine of what backward adds to the derivative of an output and what jumps add."""
+    most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, len(added)))), len(added))
+    chosen = added.abs().sum(1).topk(most).indices.tolist()
+    far = torch.stack([far_slope(line, place, i) for i in chosen]) @ weights
+    jumped, added = far - slopes[chosen], added[chosen]
+    sizes = float(jumped.norm() * added.norm())
+    return float((jumped * added).sum()) / sizes if sizes > 0 else 0.0
+
+
+def _upstreams(outputs: Sequence[Any], place: int) -> Iterator[list[Tensor]]:
+    """Some upstream gradients of one output, the same in each check; 0 for all others."""
+    generator = torch.Generator().manual_seed(4177 + place)
+    for _ in range(_ASKED):
+        drawn = torch.randn(outputs[place].shape, generator=generator, dtype=torch.float64)
+        yield [
+            drawn.to(o.dtype) if i == place else torch.zeros_like(o) for i, o in enumerate(outputs)
+        ]
+
+
+def _is_multiple(numbers: Tensor, of: Tensor) -> bool:
+    """Whether some numbers are one factor times others."""
+    factor = (numbers * of).sum() / (of * of).sum()
+    return bool((numbers - factor * of).norm() <= _ONE_FACTOR * numbers.norm())
 
 
 def _handed_on(measured: Measured, args: Sequence[Any]) -> dict[int, int] | None:
@@ -122,124 +174,12 @@ class _Repeated(Measured):
     """The same forward with the same random numbers each time."""
 
     def __init__(self, measured: Measured):
-        super().__init__(measured.call)
-        self.draws = Draws()
+        super().__init__(measured.call, measured.eps, measured.stop)
+        self.draws, self.known, self.precisions = Draws(), measured.known, measured.precisions
 
     def values(self, args: Sequence[Any]) -> Any:
         self.draws.again()
         return super().values(args)
-
-
-def _far_slope(line: _Line, upstream: Sequence[Tensor | None], i: int) -> Tensor:
-    """The slope of the weighted outputs along one element, over the size of the tensor or its own, both ways."""
-    measured, args, at = line.measured, line.args, line.args[line.position].detach()
-    size = float(at.view(-1)[i].abs()) if line.reach < 1 else _size(at)
-    start, total = as_tuple(measured.values(args)), torch.zeros((), dtype=torch.float64)
-    for reach in (0.5 * size, line.reach * size):
-        for sign in (-1.0, 1.0):
-            moved = at.clone()
-            moved.view(-1)[i] += sign * reach
-            try:
-                made = measured.moved(args, line.position, moved)
-            except Exception:  # a probability ends at 0 and at 1
-                continue
-            for output, before, g in zip(made, start, upstream, strict=False):
-                if g is not None:
-                    more = flat_of(output) - flat_of(before)
-                    total += sign * (more * flat_of(g)).sum() / (4 * reach)
-    return total
-
-
-def _size(at: Tensor) -> float:
-    return max(float(at.abs().nan_to_num(posinf=1.0).max()), 1e-3)
-
-
-def _reaches(at: Tensor) -> tuple[float, ...]:
-    """How far to go, as shares of the size: where all numbers have one sign, as scales have, first within it."""
-    one_sign = not at.is_complex() and bool((at > 0).all() | (at < 0).all())
-    return (_WITHIN, _BEYOND) if one_sign else (_BEYOND,)
-
-
-def _line(measured: Measured, args: Sequence[Any], position: int, reach: float) -> _Line:
-    """A line on which forward runs: past its own numbers, else between them (probabilities end at 1)."""
-    at = args[position].detach()
-    # No seed that somebody draws inputs with: their own direction leads through 0.
-    generator = torch.Generator().manual_seed(7919 + position)
-    line = torch.randn(at.shape, generator=generator, dtype=torch.float64).to(at.dtype)
-    far = line / max(float(line.abs().max()), 1e-9) * (at if reach < 1 else _size(at))
-    with contextlib.suppress(Exception):
-        return _Line(measured, args, position, at, reach * far, reach)
-    for _ in range(_BETWEEN):
-        other = at.reshape(-1)[torch.randperm(at.numel(), generator=generator)].reshape(at.shape)
-        made = _Line(measured, args, position, (at + other) / 2, (other - at) / 2, reach)
-        if bool((made.rows != made.rows[0]).any()):
-            break  # nothing is learned where nothing moves
-    return made
-
-
-class _Line:
-    """Forward along a line through one argument, at places from -1 to 1."""
-
-    def __init__(
-        self, measured: Measured, args: Sequence[Any], position: int, at: Tensor, line: Tensor,
-        reach: float,
-    ):  # fmt: skip
-        self.measured, self.args, self.position = measured, args, position
-        self.at, self.line, self.reach = at, line, reach
-        self.places = [o.numel() for o in self.outputs(0.0)]
-        count = _NODES if sum(self.places) < _SEEN // 2 else _FEWER
-        self.nodes = torch.linspace(-1.0, 1.0, count, dtype=torch.float64).tolist()
-        self.rows = torch.stack([self.values(t) for t in self.nodes])
-
-    def outputs(self, t: float) -> list[Tensor]:
-        """Each output in a row; of a large one some thousand numbers, spread over it."""
-        made = self.measured.moved(self.args, self.position, self.at + t * self.line)
-        rows = map(flat_of, filter(is_differentiable, made))
-        return [row[:: max(1, len(row) // _SEEN)] for row in rows]
-
-    def values(self, t: float) -> Tensor:
-        return torch.cat(self.outputs(t))
-
-    @cached_property
-    def steps(self) -> float | None:
-        """How alike backward's gradient and the jumps on the line have to be; None: there are none to speak of.
-
-        What an output moves, and its slopes do not, it does in jumps, or on curves too short for the places.
-        """
-        exact = precision_of(lambda t: self.values(float(t)), torch.zeros(1, dtype=torch.float64))
-        tiny = max(_TINY, 100 * exact.share)  # a move beyond all rounding
-        near = torch.stack([self.values(t + tiny) for t in self.nodes])
-        moves, apart = self.rows.diff(dim=0), self.nodes[1] - self.nodes[0]
-        slopes = apart * (near - self.rows) / tiny
-        # A jump that lies between the two by chance is no slope.
-        slopes = torch.where(slopes.abs() > 100 * moves.abs().amax(0), 0.0, slopes)
-        off = moves - (slopes[1:] + slopes[:-1]) / 2
-        parts = [each.abs().split(self.places, 1) for each in (moves, slopes[1:], off)]
-        shares = [tuple(float(part.sum()) for part in each) for each in zip(*parts, strict=True)]
-        if any(moved > 0 and 1 - smooth / moved >= _FLAT for moved, smooth, _ in shares):
-            return 0.0
-        if not any(more > _JUMPED * max(moved, smooth) > 0 for moved, smooth, more in shares):
-            return None
-        most_off = off.abs().amax(0).topk(min(4, off.shape[1])).indices.tolist()
-        least = max(_LEAST_JUMP, 100 * exact.share) * float(self.rows.nan_to_num(posinf=0.0).abs().max())  # fmt: skip
-        jumps = (self._jumps(e, off[:, e], slopes[:, e] / apart, least) for e in most_off)
-        return _ALIKE if any(jumps) else None
-
-    def _jumps(self, element: int, off: Tensor, slopes: Tensor, least: float) -> bool:
-        """Whether an output jumps: halved to nothing, a stretch keeps what its slope does not explain."""
-        row = int(off.abs().argmax())
-        left, right, slope = self.nodes[row], self.nodes[row + 1], float(slopes[row])
-        low, high = (float(self.rows[r, element]) for r in (row, row + 1))
-        kept = 0.0
-        while right - left > _TINY:
-            middle = (left + right) / 2
-            value = float(self.values(middle)[element])
-            half, kept = slope * (middle - left), abs(high - low)
-            if abs(value - low - half) > abs(high - value - half):
-                right, high = middle, value
-            else:
-                left, low = middle, value
-        return abs(high - low) > max(0.75 * kept, least)
 
 
 def _other(value: Any) -> Any:
@@ -252,17 +192,17 @@ def _other(value: Any) -> Any:
 class OwnGradient(Measured):
     """The submission's backward as its own reference: the same in every layout, call and combination.
 
-    values    what the outputs are compared with
-    linear    of a backward that is not linear in grad_output, the linear one that it should be
-    measured  positions of arguments whose gradients nothing excuses: those are the derivatives
+    values   what the outputs are compared with
+    linear   of a backward that is not linear in grad_output, the linear one that it should be
+    excused  by position the outputs of which a wrong gradient may be no derivative: of all others it is
     """
 
     def __init__(
-        self, own: Measured, values: Callable[..., Any] | None = None, linear: bool = True,
-        measured: frozenset[int] = frozenset(),
+        self, own: Measured, excused: Mapping[int, frozenset[int]],
+        values: Callable[..., Any] | None = None, linear: bool = True,
     ):  # fmt: skip
         super().__init__(own.call, own.eps, own.stop)
-        self.right, self.linear, self.measured, self.known = values, linear, measured, own.known
+        self.right, self.linear, self.excused, self.known = values, linear, excused, own.known
         self.share, self.precisions = own.share, own.precisions
 
     def run(self, args: tuple[Any, ...]) -> Run:
@@ -291,9 +231,16 @@ class _OwnRun(Run):
         return [o for o in made if isinstance(o, Tensor) and not is_differentiable(o)]
 
     def gradients(self, wanted: Sequence[int], grads: Sequence[Any]) -> Sequence[Tensor]:
-        exact = [p for p in wanted if p in self.measured.measured]
-        found = dict(zip(exact, super().gradients(exact, grads), strict=True))
-        meant = [p for p in wanted if p not in found]
-        self.draws.again()
-        found |= zip(meant, self.measured.linearised(self.args, meant, grads), strict=True)
-        return [found[p] for p in wanted]
+        made = []
+        for p in wanted:
+            excused = self.measured.excused.get(p, range(len(grads)))
+            given = [g if g is None or i in excused else 0 * g for i, g in enumerate(grads)]
+            exact = [None if i in excused else g for i, g in enumerate(grads)]
+            found = torch.zeros_like(self.args[p])
+            if any(g is not None for g in exact):
+                (found,) = super().gradients([p], exact)
+            if excused:
+                self.draws.again()
+                found = found + self.measured.linearised(self.args, [p], given)[0]
+            made.append(found)
+        return made

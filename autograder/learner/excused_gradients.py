@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -34,14 +34,17 @@ _ATOL, _RTOL = 1e-4, 1e-3  # what is approximate: of the largest number, and of 
 class Meant:
     """Which gradients are no derivatives, and may be meant so.
 
-    kind      STEPS, IDENTITY, or "" for none
-    along     positions of the arguments that have such gradients
-    measured  of those that have wrong ones, which nothing excuses
+    kind     STEPS, IDENTITY, or "" for none
+    excused  by position, of gradients that are wrong, the outputs of which they may be no derivatives
     """
 
     kind: str = ""
-    along: frozenset[int] = frozenset()
-    measured: frozenset[int] = frozenset()
+    excused: Mapping[int, frozenset[int]] = field(default_factory=dict)
+
+    @property
+    def along(self) -> list[int]:
+        """The arguments whose gradients these are, where others are wrong."""
+        return [] if all(self.excused.values()) else [p for p, of in self.excused.items() if of]
 
 
 Wrong = Sequence[tuple[Pair, dict[int, tuple[Tensor, Tensor]]]]
@@ -70,24 +73,26 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured) -> Meant:
     """What backward gives and how forward moves tell of gradients that are no derivatives."""
     reference = asked.exercise.reference
     values = own if isinstance(reference, Measured) else Measured(reference)
-    excused: dict[int, str] = {}
+    none: frozenset[int] = frozenset()
+    excused: dict[int, frozenset[int]] = {}
     left: set[int] = set()
     natures: dict[int, Nature] = {}
+    kinds = set()
     for pair, off in wrong:
-        if off.keys() - {p for p, kind in excused.items() if kind == STEPS}:
-            with same_draws(pair.question):
-                args = fresh_arguments(pair.question)
-                nature = natures.setdefault(id(pair.question.args), Nature(values, args))
-                found = nature.excuses(pair.question.upstream, off)
-                derived = values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in found)  # fmt: skip
-            if not derived:
-                return Meant()  # the reference says which gradient is meant
-            excused |= found
-            left |= off.keys() - found.keys()
-    along = frozenset(excused)
-    if STEPS in excused.values():
-        return Meant(STEPS, along, frozenset(left - along))
-    return Meant(IDENTITY, along) if excused and not left else Meant()
+        with same_draws(pair.question):
+            known = natures.get(id(pair.question.args))
+            nature = known or Nature(values, own, fresh_arguments(pair.question))
+            natures[id(pair.question.args)] = nature
+            kind, found = nature.excuses(pair.question.upstream, off)
+            derived = known or values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in found)  # fmt: skip
+        if not derived:
+            return Meant()  # the reference says which gradient is meant
+        kinds |= {kind} if found else set()
+        left |= off.keys() - found.keys()
+        excused |= {p: excused.get(p, none) | found.get(p, none) for p in off}
+    if STEPS in kinds:
+        return Meant(STEPS, excused)
+    return Meant(IDENTITY, excused) if excused and not left else Meant()
 
 
 def approximate(wrong: Wrong, terms: Terms) -> float | None:
@@ -154,7 +159,7 @@ def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -
 
 def judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:
     linear = meant.kind != IDENTITY
-    reference = OwnGradient(own, terms.reference, linear, meant.measured)
+    reference = OwnGradient(own, meant.excused, terms.reference, linear)
     exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
     questions = asked.questions
     if not terms.second_order:  # what a surrogate's derivative is, nobody has said

@@ -150,7 +150,7 @@ def _report(
         notes = []
         if meant.kind:
             one.asked = judged_as_surrogate(asked, own, terms, meant)
-            along = [exercise.argument(i) for i in sorted(meant.along)] if meant.measured else ()
+            along = [exercise.argument(i) for i in meant.along]
             notes = [
                 replace(fault("surrogate", f"surrogate/{meant.kind}", along=along), severity="note")
             ]

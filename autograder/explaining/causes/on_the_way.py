@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from autograder.contract.meant_gradients import OwnGradient
 from autograder.contract.measured import Measured
 from autograder.contract.references import expected_upstream
 from autograder.explaining.causes import alterations
@@ -120,7 +121,11 @@ def first_wrong(result: Result) -> Reason | None:
         beside = "torch runs the reference"
         if isinstance(exercise.reference, Measured):
             beside = "torch itself differentiates forward"
-            if getattr(exercise.reference.call, "opened", None) is None:  # nor can it be run
+            # Of a surrogate it has other numbers, and what is no class cannot be run.
+            if (
+                isinstance(exercise.reference, OwnGradient)
+                or getattr(exercise.reference.call, "opened", None) is None
+            ):
                 return None
     return _symptom(
         _reason(("departs/first", {"beside": beside, **where_only(result)}), found, result)
