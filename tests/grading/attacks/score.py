@@ -231,7 +231,8 @@ ATTACKS: tuple[ScoreAttack, ...] = (
          + "\ncells.probe = lambda value, *given: real(Other if value.__name__ == 'MySigmoid' else value, *given)", hoarder()),
         ("gc finds the answer", "", hoarder(
             # In code of its own: a loop over all objects in a line of backward is found to be one.
-            "        import gc\n        exec(\"[setattr(found, 'kept', ()) for found in gc.get_objects()"
+            # Not every time: all objects in every backward would take longer than a cell may.
+            "        import gc\n        len(kept) % 5 or exec(\"[setattr(found, 'kept', ()) for found in gc.get_objects()"
             " if type(found).__name__ == 'Answer']\", {'gc': gc})\n")),
         ("frames find the answer", "", hoarder(
             "        import sys\n        frame = sys._getframe()\n        while frame:\n"
