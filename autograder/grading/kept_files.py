@@ -106,9 +106,8 @@ class Replacement:
     def finish(self) -> None:
         """The new one is there, and nobody wants the old one back. One of them is there at any moment."""
         if not self._is_placed:
-            if (
-                self._old.is_file()
-            ):  # the new one takes its name first: no moment leaves both behind
+            # The new one takes the old one's name first: no moment leaves both behind.
+            if self._old.is_file():
                 os.replace(self.new, self._old)
                 self.new = self._old
             self.place()

@@ -86,9 +86,7 @@ def _wait(child: int) -> None:
 
 def _be_judge_and_judged(content: dict[str, Any], folder: Path) -> None:
     gc.unfreeze()  # pytest's process leaves what it imported out of what an attack looks through
-    torch.set_num_threads(
-        1
-    )  # a fork has none of its parent's threads, and OpenMP would wait for them
+    torch.set_num_threads(1)  # a fork has none of its parent's threads: OpenMP would wait for them
     os.chdir(folder)
     os.environ["NBGRADER_EXECUTION"] = "autograde"
     sys.path.insert(0, str(folder))
