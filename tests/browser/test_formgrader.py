@@ -77,7 +77,10 @@ def manual_scores(folder: Path) -> set[float | None]:
 
 def open_submission(page, lab: Lab, folder: Path, learner: str, lesson: str = NAME) -> None:
     page.goto(f"{lab.url}/formgrader/submissions/{submission_id(folder, learner, lesson)}/")
-    page.wait_for_function("() => document.querySelector('input.score')?.placeholder !== ''")
+    # Until both are loaded, the page loses what is typed.
+    page.wait_for_function(
+        "() => window.formgrader?.grades?.loaded && window.formgrader.comments?.loaded"
+    )
 
 
 def stay(page) -> None:

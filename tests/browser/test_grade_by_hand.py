@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_formgrader import submission_id
+from tests.browser.test_formgrader import open_submission
 from tests.grading.gradebooks import CONFIG, LESSON, contents, grade_as, make_course
 
 PAGES = CONFIG + "from autograder.grading.config import configure_pages\nconfigure_pages(c)\n"
@@ -25,8 +25,7 @@ def test_an_unreadable_submission_is_graded_by_hand(
     grade_as(course, "ben", (None, None), **unreadable)
     with lab_server(Path(course.root)) as lab:
         lab.sign_in(page)
-        number = submission_id(Path(course.root), "ben", LESSON)
-        page.goto(f"{lab.url}/formgrader/submissions/{number}/")
+        open_submission(page, lab, Path(course.root), "ben", LESSON)
         expect(page.get_by_text("could not be graded automatically")).to_be_visible()
         expect(page.get_by_text("it was cut short </pre><script>")).to_be_visible()
         assert page.evaluate("window.pwned") is None
