@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import getattr_static
 from types import CodeType
 from typing import Any
 
@@ -56,7 +57,7 @@ def kind_of(value: Any) -> Kind:
 def _applied_by_torch(value: Any) -> bool:
     """Whether it is a Function class without an apply of its own."""
     made = isinstance(value, type) and issubclass(value, Function)
-    return made and getattr(value.apply, "__func__", None) is Function.apply.__func__  # type: ignore[attr-defined]
+    return made and getattr_static(value, "apply") is getattr_static(Function, "apply")
 
 
 class Submission:
