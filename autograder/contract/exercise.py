@@ -221,12 +221,12 @@ class Exercise:
     """
 
     name: str
-    lesson: str
     summary: str
     signature: str
     reference: Callable[..., Any]
     cases: tuple[Case, ...]
     hints: tuple[str, str, str]
+    lesson: str = ""
     drawn: Callable[[tuple[Any, ...], tuple[Tensor, ...]], tuple[Any, ...]] | None = None
     budget: Callable[[tuple[Any, ...], tuple[Tensor, ...]], int] | None = None
     budget_words: str = ""
@@ -275,12 +275,6 @@ class Exercise:
 def _names_in(signature: str) -> tuple[str, ...]:
     inner = signature.strip().strip("()")
     return tuple(p.split("=")[0].strip(" *") for p in inner.split(",") if p.strip())
-
-
-def sentences_beside(module: str) -> str:
-    """The sentences that stand beside an exercise's module (``__file__``), in a file of the same name."""
-    text = Path(module).with_suffix(".md").read_text(encoding="utf-8")
-    return text[text.index("## ") :] + "\n"  # what stands before says what the file is about
 
 
 def bytes_of(*tensors: Tensor | None) -> int:

@@ -34,13 +34,24 @@ MODULES = {
 
 @cache
 def lesson_exercises(lesson: str) -> tuple[Exercise, ...]:
-    """The exercises of one lesson, in the order in which the lesson poses them."""
+    """The exercises of one lesson, in its order, with what stands beside them: known mistakes and sentences.
+
+    Sentences are in the form of ``autograder.reporting.wording``; shared.md has those of several exercises.
+    """
     module = importlib.import_module(f"autograder.exercises.{MODULES[lesson]}")
     folder = Path(str(module.__file__)).parent
-    return tuple(
-        e if e.mistakes else replace(e, mistakes=folder / f"{_snake(e.name)}_mistakes.py")
-        for e in module.EXERCISES
-    )
+    found = []
+    for each in module.EXERCISES:
+        name = _snake(each.name)
+        told = "".join(_sentences(folder / f"{file}.md") for file in ("shared", name))
+        mistakes = folder / f"{name}_mistakes.py"
+        found.append(replace(each, lesson=lesson, mistakes=mistakes, sentences=told))
+    return tuple(found)
+
+
+def _sentences(file: Path) -> str:
+    """All that follows a file's words on what it is about; "" where there is none."""
+    return "".join((*file.read_text("utf-8").partition("## ")[1:], "\n")) if file.is_file() else ""
 
 
 def _snake(name: str) -> str:
@@ -122,7 +133,6 @@ def __getattr__(attribute: str) -> Any:
 
 WARM_UP = Exercise(
     name="Double",
-    lesson="",
     summary="2x, element by element.",
     signature="(x)",
     reference=lambda x: 2 * x,

@@ -7,7 +7,7 @@ import torch
 from torch.autograd import Function
 
 from autograder import evaluate
-from autograder.exercises.double_backward.swish_twice import _ReleasedSwish
+from autograder.exercises.double_backward.higher_orders import _ReleasedSwish
 from tests.mistakes.gallery import load
 
 

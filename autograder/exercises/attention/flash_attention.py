@@ -15,7 +15,6 @@ from autograder.contract.exercise import (
     Sampler,
     Scenario,
     bytes_of,
-    sentences_beside,
 )
 from autograder.exercises.attention.heads import (
     ATTENTION_OPERATIONS,
@@ -110,7 +109,6 @@ def _large(s: Sampler) -> tuple[Any, ...]:
 
 FLASH_ATTENTION = Exercise(
     name="FlashAttention",
-    lesson="07_attention",
     summary="attention in tiles of queries and keys, forward and backward; nothing larger than a tile is made.",
     signature="(q, k, v, causal, block_size)",
     reference=flash_reference,
@@ -157,5 +155,4 @@ FLASH_ATTENTION = Exercise(
             needs=("output_value", "gradients_agree"),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

@@ -16,7 +16,6 @@ from autograder.contract.exercise import (
     Sampler,
     Scenario,
     bytes_of,
-    sentences_beside,
 )
 from autograder.contract.functions import resolve
 from autograder.exercises.checkpointing.measuring import (
@@ -185,7 +184,6 @@ _AGAIN = (*_RIGHT, f"scenario {_MEMORY}")
 
 CHECKPOINT = Exercise(
     name="Checkpoint",
-    lesson="06_checkpointing",
     summary="fn(*args), with nothing kept but the arguments: backward runs fn again.",
     signature="(fn, *args)",
     reference=plain_call,
@@ -239,5 +237,4 @@ CHECKPOINT = Exercise(
             "random-state", run_random, judge_random, needs=_AGAIN,
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

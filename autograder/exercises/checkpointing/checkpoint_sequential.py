@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.exercises.common_cases import cases_of
 from autograder.observation.compare import both, close
@@ -157,7 +157,6 @@ _SEGMENTS = "there are as many segments as were asked for, and one input of each
 
 CHECKPOINT_SEQUENTIAL = Exercise(
     name="checkpoint_sequential",
-    lesson="06_checkpointing",
     summary="the layers one after another, cut into segments, each of them checkpointed.",
     signature="(layers, segments, x)",
     reference=one_after_another,
@@ -190,5 +189,4 @@ CHECKPOINT_SEQUENTIAL = Exercise(
             *_OWN, f"scenario {_EVERY}", f"scenario {_GRADIENTS}",
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario
 from autograder.exercises.checkpointing.measuring import (
     ROUNDED,
     SAME,
@@ -247,7 +247,6 @@ _BYTES = "float32 intermediates, and nothing else, are kept in half of their byt
 
 SAVE_IN_BFLOAT16 = Exercise(
     name="save_in_bfloat16",
-    lesson="06_checkpointing",
     summary="inside the block, float32 intermediates are kept for backward as bfloat16.",
     signature="()",
     reference=nullcontext,  # what a block is without it
@@ -275,5 +274,4 @@ SAVE_IN_BFLOAT16 = Exercise(
             "a result that is dropped frees its memory", "saves-on-ctx", run_release, judge_release, needs=_RUNS,
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

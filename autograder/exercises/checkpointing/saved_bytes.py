@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario
 from autograder.exercises.checkpointing.measuring import Stop, Watch, hooks_cleared
 from autograder.running.trace import storage_of
 
@@ -223,7 +223,6 @@ _NUMBERS = "the bytes of distinct storage are counted"
 
 SAVED_BYTES = Exercise(
     name="saved_bytes",
-    lesson="06_checkpointing",
     summary="the bytes of distinct storage that autograd keeps for backward of f(*args).",
     signature="(f, *args)",
     reference=distinct_bytes,
@@ -246,5 +245,4 @@ SAVED_BYTES = Exercise(
             needs=(f"scenario {_NUMBERS}",),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

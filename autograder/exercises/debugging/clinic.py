@@ -18,7 +18,6 @@ from autograder.contract.exercise import (
     Sampler,
     Scenario,
     bytes_of,
-    sentences_beside,
 )
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
 from autograder.exercises.common_cases import ONE_TENSOR, cases_of, fixed, kept
@@ -34,7 +33,7 @@ def _admit(
 ) -> None:  # fmt: skip
     """The next case."""
     name = f"Case{len(EXERCISES) + 1:02}"
-    EXERCISES.append(Exercise(name, "10_debugging", summary, signature, reference, cases, hints, **more))  # fmt: skip
+    EXERCISES.append(Exercise(name, summary, signature, reference, cases, hints, **more))  # fmt: skip
 
 
 def _shapes(
@@ -253,7 +252,6 @@ _admit(
     budget_words="no tensor: backward needs none",
     gradcheck=False,
     scenarios=(Scenario("gradients that come from elsewhere", "shared-state", _beside, _stays, needs=(), first=True),),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip
 
 
@@ -279,7 +277,6 @@ _admit(
         Scenario("the rows are drawn once, by torch's generator", "random-state", draws, judge_generator, needs=(), first=True),
         Scenario("each row is dropped with probability p", "forward-value", draws, judge_share_of_rows, needs=(), first=True),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip
 
 _admit(

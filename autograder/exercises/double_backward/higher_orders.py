@@ -1,18 +1,21 @@
-"""Cube and MyExp of lesson 05, and the experiment on derivatives of higher order that both have."""
+"""Cube, MyExp, SwishTwice and FirstOrderOnly of lesson 05: derivatives of derivatives, or none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
 from autograder.exercises.common_cases import ONE_TENSOR, elementwise_cases, fixed, kept
+from autograder.exercises.sigmoid.activations import SWISH
 from autograder.observation.compare import both, close, show
+from autograder.running.watching import Watching
 
-SENTENCES = sentences_beside(__file__)
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
 
@@ -71,7 +74,6 @@ def left_behind(leaves: dict[str, Tensor]) -> list[str]:
 
 CUBE = Exercise(
     name="Cube",
-    lesson="05_double_backward",
     summary="x³, element by element; the first, second and third derivatives are right.",
     signature="(x)",
     reference=lambda x: x**3,
@@ -87,7 +89,6 @@ CUBE = Exercise(
         "grad_output * 3 * x**2.",
     ),
     scenarios=(derivatives_up_to(3, lambda x: x**3, "the third derivative is right"),),
-    sentences=SENTENCES,
 )
 
 
@@ -102,7 +103,6 @@ _FAR = Case(
 
 MY_EXP = Exercise(
     name="MyExp",
-    lesson="05_double_backward",
     summary="eˣ, element by element; derivatives of any order are right.",
     signature="(x)",
     reference=torch.exp,
@@ -120,5 +120,82 @@ MY_EXP = Exercise(
     scenarios=(
         derivatives_up_to(5, torch.exp, "the third, fourth and fifth derivatives are right"),
     ),
-    sentences=SENTENCES,
 )
+
+
+class _ReleasedSwish(Function):
+    """The Swish that the released cell holds, line by line: it saves an intermediate."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, beta: Tensor) -> Tensor:
+        s = torch.sigmoid(beta * x)
+        ctx.save_for_backward(x, beta, s)
+        return x * s
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        x, beta, s = ctx.saved_tensors
+        grad_x = grad_beta = None
+        if ctx.needs_input_grad[0]:
+            grad_x = grad_output * (s + beta * x * s * (1 - s))
+        if ctx.needs_input_grad[1]:
+            grad_beta = (grad_output * x * x * s * (1 - s)).sum_to_size(beta.shape)
+        return grad_x, grad_beta
+
+
+SWISH_TWICE = replace(
+    SWISH,
+    name="SwishTwice",
+    summary="x · σ(beta · x), whose second derivatives are right too; a repair.",
+    released=_ReleasedSwish.apply,
+    hints=(
+        "All formulas are right: gradcheck says so. Look at the three saved tensors and ask of each: is "
+        "it an input, the output, or neither?",
+        "s = σ(beta · x) is made in forward, where autograd is off. To the second derivative it is a "
+        "constant. Where could it be made instead, so that autograd sees how it depends on x and beta?",
+        "Save x and beta only, and begin backward with s = torch.sigmoid(beta * x). The rest stays.",
+    ),
+)
+
+
+_ERF = ("erf", "erf_", "erfc", "special_erf", "erfinv")
+
+
+def _operations(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """The names of torch's operations in forward."""
+    with Watching() as seen:
+        submission(s.normal(3))
+    return {"names": sorted({str(each).split(".")[1] for each in seen.operations})}
+
+
+def _from_scipy(data: dict[str, Any]) -> Cause | None:
+    used = [name for name in data["names"] if name in _ERF]
+    return Cause("erf/of-torch", {"name": used[0]}, at=(used[0],)) if used else None
+
+
+FIRST_ORDER_ONLY = Exercise(
+    name="FirstOrderOnly",
+    summary="erf(x) computed by SciPy; a second derivative is right or raises RuntimeError.",
+    signature="(x)",
+    reference=torch.erf,
+    cases=elementwise_cases(),
+    budget=kept(0),
+    budget_words=ONE_TENSOR,
+    second_order="right-or-refused",
+    half=False,  # NumPy has no bfloat16
+    meta=False,  # and no tensors without data
+    hints=(
+        "Two jobs. The way out of torch and back for the value; and one line in backward that notices "
+        "that somebody wants to differentiate backward itself. What is different at that moment?",
+        "Out and back: x.detach().cpu().numpy(), then torch.as_tensor(…, dtype=x.dtype, "
+        "device=x.device). With create_graph=True grad mode is on while backward runs; else it is off.",
+        "The first line of backward: if torch.is_grad_enabled(): raise RuntimeError('first order "
+        "only'). Then grad_output * 2 / math.sqrt(math.pi) * torch.exp(-x**2).",
+    ),
+    scenarios=(
+        Scenario(
+            "the value comes from SciPy", "uses-builtin", _operations, _from_scipy,
+            needs=("output_value",), free=("names",),
+        ),
+    ),
+)  # fmt: skip

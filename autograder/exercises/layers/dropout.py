@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
 from autograder.exercises.common_cases import cases_of, fixed
 
@@ -112,7 +112,6 @@ def _far_off(kept: Tensor, share: float = 1 - _P) -> float | None:
 
 DROPOUT = Exercise(
     name="Dropout",
-    lesson="09_layers",
     summary="Each element is dropped with probability p, the others are divided by 1 − p; x itself when not training.",
     signature="(x, p, training)",
     reference=dropout,
@@ -163,5 +162,4 @@ DROPOUT = Exercise(
             needs=("gradients_agree",),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

@@ -1,7 +1,6 @@
 """Lesson 12, in the real stack: torch.func, custom operators, kernels in Triton."""
 
-from autograder.exercises.modern.dual_swish import DUAL_SWISH
-from autograder.exercises.modern.sinc_op import SINC_OP
+from autograder.exercises.modern.operators import DUAL_SWISH, SINC_OP
 from autograder.exercises.modern.triton_attention import TRITON_ATTENTION
 from autograder.exercises.modern.triton_softmax import TRITON_SOFTMAX
 

@@ -17,7 +17,7 @@ from autograder.exercises.attention.heads import (
     large_scores,
 )
 from autograder.exercises.common_cases import cases_of
-from autograder.exercises.modern.triton_softmax import SENTENCES, by_a_kernel, launched, not_stored
+from autograder.exercises.modern.triton_softmax import by_a_kernel, launched, not_stored
 from autograder.observation.compare import both, close
 
 _KEYS = 300  # more than a block may hold
@@ -105,7 +105,6 @@ def _one_kernel_in_tiles(data: dict[str, Any]) -> Cause | None:
 
 TRITON_ATTENTION = Exercise(
     name="triton_attention",
-    lesson="12_modern",
     summary="attention in tiles and with an online softmax, forward in one Triton kernel.",
     signature="(q, k, v, causal)",
     reference=flash_reference,
@@ -149,5 +148,4 @@ TRITON_ATTENTION = Exercise(
             needs=("output_value",),
         ),
     ),
-    sentences=SENTENCES,
 )  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.differentiation import as_tuple
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario, sentences_beside
+from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
 from autograder.exercises.common_cases import cases_of, fixed, kept
 from autograder.observation.compare import close
 from autograder.running.function_classes import patched
@@ -102,9 +102,6 @@ def by_a_kernel(data: dict[str, Any]) -> Cause | None:
     return None if data["kernels"] else Cause("triton/no-kernel", rule="uses-builtin")
 
 
-SENTENCES = sentences_beside(__file__)
-
-
 _rows = cases_of(lambda s, *shape: (2 * s.normal(*shape),))
 
 
@@ -137,7 +134,6 @@ def _stored(data: dict[str, Any]) -> Cause | None:
 
 TRITON_SOFTMAX = Exercise(
     name="triton_softmax",
-    lesson="12_modern",
     summary="softmax over the last dimension, by a Triton kernel behind an operator of your own.",
     signature="(x)",
     reference=row_softmax,
@@ -184,5 +180,4 @@ TRITON_SOFTMAX = Exercise(
         Scenario("each row is stored", "forward-value", _one_call, _stored, needs=(), first=True, given=("x",), free=("output",)),
         Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",), given=("x",), free=("output",)),
     ),
-    sentences=SENTENCES,
 )  # fmt: skip

@@ -15,7 +15,6 @@ from autograder.contract.exercise import (
     Sampler,
     Scenario,
     bytes_of,
-    sentences_beside,
 )
 from autograder.exercises.common_cases import cases_of, float64
 from autograder.observation.compare import close, show
@@ -117,7 +116,6 @@ def _alike(one: Tensor, other: Tensor) -> bool:
 
 FIXED_POINT = Exercise(
     name="FixedPoint",
-    lesson="11_outside_torch",
     summary="z = tanh(weight z + x), by iterating from z0; the gradient is that of the equation.",
     signature="(z0, x, weight, steps)",
     reference=fixed_point,
@@ -167,5 +165,4 @@ FIXED_POINT = Exercise(
             needs=("output_value",), first=True, given=("z0", "x", "weight", "upstream"),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

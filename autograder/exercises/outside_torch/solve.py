@@ -18,7 +18,6 @@ from autograder.contract.exercise import (
     Sampler,
     Scenario,
     bytes_of,
-    sentences_beside,
 )
 from autograder.exercises.common_cases import cases_of, float64
 from autograder.running.watching import Watching
@@ -117,7 +116,6 @@ def judge_factorisations(data: dict[str, Any]) -> Cause | None:
 
 SOLVE = Exercise(
     name="Solve",
-    lesson="11_outside_torch",
     summary="The solution of A x = b; A is factorised once, and backward solves with the same factors.",
     signature="(A, b)",
     reference=lambda A, b: torch.linalg.solve(A, b) + 0 * A.sum(),  # nothing is promised for an infinite A
@@ -166,5 +164,4 @@ SOLVE = Exercise(
             needs=("output_value", "gradients_agree"),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )  # fmt: skip

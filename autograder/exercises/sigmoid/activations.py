@@ -1,18 +1,27 @@
-"""MySigmoid, MyTanh, MyGELU and LogSigmoid of lesson 02: smooth functions of one tensor, with one contract."""
+"""The activations of lesson 02: smooth functions, element by element."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
-from autograder.contract.exercise import Exercise
-from autograder.exercises.common_cases import ONE_TENSOR, elementwise_cases, kept
+from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.exercises.common_cases import (
+    EXTREME,
+    ONE_TENSOR,
+    case_with_number,
+    cases_of,
+    elementwise_cases,
+    fixed,
+    kept,
+)
 
 _activation = partial(
     Exercise,
-    lesson="02_sigmoid",
     signature="(x)",
     cases=elementwise_cases(),
     budget=kept(0),
@@ -72,5 +81,113 @@ LOG_SIGMOID = _activation(
         "Forward: F.logsigmoid, or x.clamp(max=0) - torch.log1p(torch.exp(-x.abs())). The slope "
         "of log σ is a sigmoid again, of which argument? Try x = −1000, where log σ(x) = x.",
         "grad_x = grad_output * torch.sigmoid(-x), with the saved x.",
+    ),
+)
+
+
+SCALED_SIGMOID = Exercise(
+    name="ScaledSigmoid",
+    summary="scale · σ(x), element by element; scale is a Python float, 0 included.",
+    signature="(x, scale)",
+    reference=lambda x, scale: scale * torch.sigmoid(x),
+    cases=(
+        case_with_number("a vector, scale above 0", 5, low=1.3, high=2.5),
+        case_with_number("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5),
+        case_with_number("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
+        Case(
+            "scale = 0",
+            lambda s: (1.5 * s.normal(2, 3), 0.0),
+            role="special",
+            second="mixed",  # a gradient of zeros that depends on nothing is right, too
+            advice="0 is a scale like any other: the gradient is 0 there.",
+        ),
+        Case(
+            "x = 0",
+            fixed([0.0, 0.0, 0.0], 1.7),
+            role="special",
+            second=True,
+        ),
+        Case("a whole number as scale", lambda s: (1.5 * s.normal(4), 3), role="special"),
+        Case(
+            "a scale of 0.00001",
+            lambda s: (1.5 * s.normal(4), 1e-5),
+            role="special",
+        ),
+        case_with_number("a single number (0-d)", low=0.5, high=2.5, role="batch"),
+        case_with_number("an empty batch", 0, 3, low=0.5, high=2.5, role="empty"),
+        Case(
+            "inputs up to ±1000 in float32",
+            fixed(EXTREME, 1.5),
+            role="extreme",
+        ),
+    ),
+    budget=kept(0),
+    budget_words=ONE_TENSOR,
+    hints=(
+        "What does the output still know about x when scale is 0? Choose what to save so that backward "
+        "never divides by scale. And how many values does backward return?",
+        "Save x with save_for_backward and put the float on ctx (ctx.scale = scale). Backward computes "
+        "σ(x) again; a σ(x) saved in forward would be an intermediate.",
+        "With s = torch.sigmoid(x): return grad_output * ctx.scale * s * (1 - s), None.",
+    ),
+)
+
+
+def _swish(x: Tensor, beta: Tensor) -> Tensor:
+    return x * torch.sigmoid(beta * x)
+
+
+def _drawn(s: Sampler, x: tuple[int, ...], beta: tuple[int, ...]) -> tuple[Any, ...]:
+    """x normal, beta between 0.4 and 1.8 in size, of either sign."""
+    size = s.uniform(*beta, low=0.4, high=1.8)
+    return 1.5 * s.normal(*x), torch.where(s.normal(*beta) > -0.5, size, -size)
+
+
+_swish_case = cases_of(_drawn)
+
+
+SWISH = Exercise(
+    name="Swish",
+    summary="x · σ(beta · x); beta is a tensor that broadcasts to the shape of x.",
+    signature="(x, beta)",
+    reference=_swish,
+    cases=(
+        _swish_case("one beta per channel", (3, 4), (4,)),
+        _swish_case("a single beta (0-d)", (5,), ()),
+        _swish_case("one beta a row", (3, 4), (3, 1)),
+        _swish_case("a beta of the shape of x", (2, 3), (2, 3)),
+        _swish_case("a beta of shape (1,)", (4, 2), (1,)),
+        _swish_case("a batch of matrices, one beta a row", (2, 3, 4), (3, 1)),
+        Case(
+            "beta = 0",
+            lambda s: (1.5 * s.normal(3, 2), torch.zeros(2, dtype=torch.float64)),
+            role="special",
+            second=True,
+        ),
+        Case(
+            "x = 0",
+            lambda s: (torch.zeros(3, dtype=torch.float64), s.uniform(3, low=0.5, high=1.5)),
+            role="special",
+            second=True,
+        ),
+        _swish_case("x and beta 0-d", (), (), role="batch"),
+        _swish_case("an empty batch", (0, 4), (4,), role="empty"),
+        _swish_case("an empty vector, a single beta", (0,), (), role="empty"),
+        Case(
+            "inputs up to ±1000 in float32",
+            fixed(EXTREME, torch.linspace(0.5, 1.5, len(EXTREME)).double().tolist()),
+            role="extreme",
+        ),
+    ),
+    budget=kept(0, 1),
+    budget_words="x and beta",
+    hints=(
+        "Swish cannot be undone, so the output is not enough: save the two inputs. There are two "
+        "gradients to return, and beta's has the shape of beta, not of x.",
+        "With s = σ(beta · x) you have s′ = s · (1 − s), times the inner derivative. Differentiate x · s "
+        "once by x (a product!) and once by beta; what beta gets is summed with sum_to_size.",
+        "With s = torch.sigmoid(beta * x): grad_x = grad_output * (s + beta * x * s * (1 - s)); "
+        "grad_beta = (grad_output * x**2 * s * (1 - s)).sum_to_size(beta.shape). Compute each "
+        "only if ctx.needs_input_grad says so.",
     ),
 )

@@ -4,12 +4,15 @@ The references are surrogates: their values are those of the exercise and their 
 autograd, of every order, are those of the backward that the lesson states.
 """
 
-from autograder.exercises.ste.binarize import BINARIZE
-from autograder.exercises.ste.changed_gradients import CLIP_GRADIENT, GRADIENT_REVERSAL
-from autograder.exercises.ste.fake_quantize import FAKE_QUANTIZE
 from autograder.exercises.ste.gumbel_softmax import GUMBEL_SOFTMAX
-from autograder.exercises.ste.learned_scale import LEARNED_SCALE
-from autograder.exercises.ste.staircases import ROUND_STE, SIGN_STE
+from autograder.exercises.ste.quantisers import FAKE_QUANTIZE, LEARNED_SCALE
+from autograder.exercises.ste.straight_through import (
+    BINARIZE,
+    CLIP_GRADIENT,
+    GRADIENT_REVERSAL,
+    ROUND_STE,
+    SIGN_STE,
+)
 
 EXERCISES = (
     ROUND_STE,

@@ -14,10 +14,9 @@ from autograder.contract.exercise import (
     Exercise,
     Sampler,
     Scenario,
-    sentences_beside,
 )
 from autograder.exercises.common_cases import cases_of, float64, kept
-from autograder.exercises.ste.surrogates import surrogate
+from autograder.exercises.ste.straight_through import surrogate
 from autograder.observation.compare import show
 
 
@@ -107,7 +106,6 @@ def _extreme(hard: bool) -> Callable[[Sampler], tuple[Any, ...]]:
 
 GUMBEL_SOFTMAX = Exercise(
     name="GumbelSoftmax",
-    lesson="04_ste",
     summary=(
         "softmax((logits + gumbels) / tau) over the last dimension, or its one-hot version when hard; "
         "the gradient is that of the soft version either way, and gumbels gets None."
@@ -153,5 +151,4 @@ GUMBEL_SOFTMAX = Exercise(
             needs=("output_value",),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )

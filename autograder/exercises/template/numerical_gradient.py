@@ -28,7 +28,6 @@ def central_differences(f: Callable[[Tensor], Any], x: Tensor, eps: float = 1e-6
 
 NUMERICAL_GRADIENT = Exercise(
     name="numerical_gradient",
-    lesson="01_template",
     summary="the central-difference gradient of the scalar-valued f at x, a tensor of x's shape.",
     signature="(f, x, eps=1e-6)",
     reference=central_differences,

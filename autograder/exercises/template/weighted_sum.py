@@ -15,7 +15,6 @@ from autograder.contract.exercise import (
     Refusal,
     Sampler,
     Scenario,
-    sentences_beside,
 )
 from autograder.exercises.common_cases import kept, large
 
@@ -48,7 +47,6 @@ def _two_branches(s: Sampler, *shape: int) -> tuple[Tensor, Tensor, float, float
 
 WEIGHTED_SUM = Exercise(
     name="WeightedSum",
-    lesson="01_template",
     summary="w1 · x1 + w2 · x2 for tensors of equal shape and Python numbers w1 and w2.",
     signature="(x1, x2, w1, w2)",
     reference=lambda x1, x2, w1, w2: w1 * x1 + w2 * x2,
@@ -109,5 +107,4 @@ WEIGHTED_SUM = Exercise(
             needs=("refuses_what_it_should",),
         ),
     ),
-    sentences=sentences_beside(__file__),
 )

@@ -1,4 +1,4 @@
-"""LambertW of lesson 11: contract and hints. The derivative is that of the equation y·eʸ = a."""
+"""BesselJ0 and LambertW of lesson 11: SciPy computes them; torch knows no derivative."""
 
 from __future__ import annotations
 
@@ -9,7 +9,56 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import ONE_TENSOR, cases_of, fixed, kept
+from autograder.exercises.common_cases import ONE_TENSOR, cases_of, elementwise_cases, fixed, kept
+
+
+class _Bessel(Function):
+    """J of an integer order, with derivatives of every order: Jₙ′ = (Jₙ₋₁ − Jₙ₊₁) / 2 (DLMF 10.6.1)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, order: int) -> Tensor:
+        import scipy.special  # only where this exercise is checked
+
+        ctx.save_for_backward(x)
+        ctx.order = order
+        return torch.as_tensor(scipy.special.jv(order, x.detach().numpy()), dtype=x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        below, above = (_Bessel.apply(x, ctx.order + step) for step in (-1, 1))
+        return grad_output * (below - above) / 2, None
+
+
+BESSEL_J0 = Exercise(
+    name="BesselJ0",
+    summary="J₀(x), the Bessel function of order 0, computed by SciPy; twice differentiable.",
+    signature="(x)",
+    reference=lambda x: _Bessel.apply(x, 0),
+    cases=(
+        *elementwise_cases(),
+        Case("a vector of numbers up to ±30", lambda s: (s.uniform(6, low=-30.0, high=30.0),)),
+        # Where the value that torch has is off most, from the seventh digit on.
+        Case(
+            "numbers a little above 5",
+            lambda s: (s.uniform(6, low=5.001, high=5.1),),
+            role="special",
+            wants=(),
+        ),
+    ),
+    budget=kept(0),
+    budget_words=ONE_TENSOR,
+    half=False,  # NumPy has no bfloat16
+    meta=False,  # and no tensors without data
+    hints=(
+        "Two jobs. The way out of torch and back, for the value; and a slope, −J1(x), which is a function that torch "
+        "cannot differentiate either. What does the second derivative need from it?",
+        "The way out and back: x.detach().cpu().numpy(), then torch.as_tensor(…, dtype=x.dtype, device=x.device). Put "
+        "J1 into a second Function, with a backward of its own, and call that in the backward of J0.",
+        "backward of BesselJ0: -grad_output * J1.apply(x). J1 is computed by scipy.special.j1, and its slope is (J0 − J2) / 2, "
+        "with J2 = scipy.special.jv(2, …). (J0 − J1 / x is the same, but 0 / 0 at x = 0.)",
+    ),
+)
 
 
 class _LambertW(Function):
@@ -33,7 +82,6 @@ _positive = cases_of(lambda s, *shape, high=4.0: (s.uniform(*shape, low=0.05, hi
 
 LAMBERT_W = Exercise(
     name="LambertW",
-    lesson="11_outside_torch",
     summary="The solution y ≥ 0 of y·eʸ = a for a ≥ 0, computed by SciPy; twice differentiable.",
     signature="(a)",
     reference=_LambertW.apply,

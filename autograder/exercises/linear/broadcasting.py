@@ -1,4 +1,4 @@
-"""unbroadcast of lesson 03: contract, hints and experiments."""
+"""unbroadcast and Multiply of lesson 03."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from autograder.contract.exercise import Exercise
-from autograder.exercises.common_cases import cases_of
+from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.exercises.common_cases import cases_of, float64, kept
 
 
 def sum_down(grad: Tensor, shape: Sequence[int]) -> Tensor:
@@ -23,7 +23,6 @@ _down_case = cases_of(lambda s, grad, shape: (s.normal(*grad), shape), wants=(0,
 
 UNBROADCAST = Exercise(
     name="unbroadcast",
-    lesson="03_linear",
     summary="grad summed down to shape: the reverse of broadcasting a tensor of that shape.",
     signature="(grad, shape)",
     reference=sum_down,
@@ -71,4 +70,59 @@ UNBROADCAST = Exercise(
         "size == 1 and grad.shape[i] != 1: grad = grad.sum(i, keepdim=True). Return grad.",
     ),
     is_function=True,
+)
+
+
+_factors = cases_of(lambda s, a, b: (s.away_from(*a), s.away_from(*b)))
+
+
+def _zero_factors(s: Sampler) -> tuple[Tensor, Tensor]:
+    a = s.normal(2, 3)
+    a[0, 1] = 0.0
+    return a, float64([0.0, 1.5, -2.0])
+
+
+def _large_factors(s: Sampler) -> tuple[Tensor, Tensor]:
+    ends = float64([-1000.0, 1000.0, 1e-3])
+    return ends + s.uniform(2, 3), s.uniform(3, low=0.5, high=1.5)
+
+
+MULTIPLY = Exercise(
+    name="Multiply",
+    summary="a · b, element by element, for any two shapes that broadcast.",
+    signature="(a, b)",
+    reference=lambda a, b: a * b,
+    cases=(
+        _factors("a matrix times a row", (3, 4), (4,)),
+        _factors("a column times a row: both are stretched", (3, 1), (1, 4)),
+        _factors("two matrices of one shape", (2, 3), (2, 3)),
+        _factors("a single number times a matrix", (), (2, 3)),
+        _factors("a row times a batch of matrices", (4,), (2, 3, 4)),
+        Case(
+            "zeros among the factors",
+            _zero_factors,
+            role="special",
+            second=True,
+            advice="a · b divided by b does not give a back where b is 0. Save the factors themselves.",
+        ),
+        _factors("a batch of matrices times a column", (2, 3, 4), (3, 1), role="batch"),
+        _factors("a batch of matrices times a row", (3, 2, 4), (4,), role="batch"),
+        _factors("two single numbers", (), (), role="batch"),
+        _factors("an empty batch times a row", (0, 4), (4,), role="empty"),
+        _factors(
+            "an empty batch times a single row of two dimensions", (0, 3), (1, 3), role="empty"
+        ),
+        Case("inputs of ±1000", _large_factors, role="extreme"),
+    ),
+    budget=kept(0, 1),
+    budget_words="a and b",
+    hints=(
+        "When a grows a little, by how much does a · b grow? Which tensor does that gradient need, and "
+        "which shape must it have in the end?",
+        "The product grad_output * b has the shape of the output. Where a was broadcast, every copy of "
+        "an element of a contributes: sum the product down to the shape of a. You have just written the "
+        "function for that.",
+        "grad_a = unbroadcast(grad_output * b, a.shape) and grad_b = unbroadcast(grad_output * a, "
+        "b.shape), each only where ctx.needs_input_grad says so.",
+    ),
 )

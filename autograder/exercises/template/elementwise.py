@@ -1,4 +1,4 @@
-"""Clip: values kept between two bounds, and a gradient that passes on the bounds themselves."""
+"""Square, MyReLU and Clip of lesson 01: functions of each element by itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,85 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import clipped, fixed, float64, kept, large
+from autograder.exercises.common_cases import (
+    _with_zeros,
+    clipped,
+    fixed,
+    float64,
+    kept,
+    large,
+    off_zero,
+)
+
+SQUARE = Exercise(
+    name="Square",
+    summary="x², element by element.",
+    signature="(x)",
+    reference=lambda x: x * x,
+    cases=(
+        off_zero("a vector", 5),
+        off_zero("a matrix", 3, 4),
+        Case("a single number (no dimensions)", lambda s: (s.uniform(low=0.5, high=2.0),)),
+        Case(
+            "zeros among the inputs",
+            lambda s: (_with_zeros(s),),
+            role="special",
+            second=True,
+            advice="The slope at 0 is 0.",
+        ),
+        Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
+        Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
+    ),
+    hints=(
+        "What is the derivative of x² on paper? Which quantity appears in it? That one has to be "
+        "there in backward, so forward must save it.",
+        "Forward saves x with ctx.save_for_backward(x) and returns its square. Backward unpacks "
+        "the tuple: (x,) = ctx.saved_tensors. Then it multiplies two things: the local derivative "
+        "and what arrived from upstream.",
+        "dy/dx = 2x, so the gradient of x is 2 * x * grad_output.",
+    ),
+    budget=kept(0),
+    budget_words="the input",
+)
+
+
+MY_RELU = Exercise(
+    name="MyReLU",
+    summary="max(x, 0), element by element; the gradient at x = 0 is 0, as torch.relu has it.",
+    signature="(x)",
+    reference=torch.relu,
+    cases=(
+        off_zero("a vector", 10),
+        off_zero("a matrix", 3, 4),
+        off_zero("a batch of matrices", 2, 3, 2),
+        Case(
+            "x = 0, the kink",
+            lambda s: (_with_zeros(s),),
+            role="special",
+            advice="At x = 0 the contract asks for the gradient 0, as torch.relu has it. Choose by a comparison: it "
+            "passes where x > 0, and nowhere else.",
+        ),
+        Case(
+            "x = −inf",
+            lambda s: (torch.cat([torch.full((1,), -torch.inf), s.away_from(4)]),),
+            role="special",
+            advice="Where x is −inf the output is 0, and so is the gradient. A product of 0 and −inf has no value: "
+            "choose between values instead.",
+        ),
+        Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
+        Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
+    ),
+    hints=(
+        "Draw max(x, 0). Its slope has only two values. Where is it which, and what tells you so "
+        "in backward?",
+        "Where x is positive the gradient passes unchanged, elsewhere it stops, at 0 too. Save x, "
+        "the output, or a mask such as x > 0; then choose, element by element.",
+        "The gradient of x is grad_output where x > 0 and 0 elsewhere: torch.where(condition, "
+        "grad_output, 0), with a condition made from what you saved.",
+    ),
+    budget=kept(0),
+    budget_words="the input, the output or a mask",
+)
 
 
 def _around(s: Sampler, low: float, high: float) -> Tensor:
@@ -37,7 +115,6 @@ def _on_bounds(s: Sampler) -> Tensor:
 
 CLIP = Exercise(
     name="Clip",
-    lesson="01_template",
     summary="The values of torch.clamp(x, low, high); the gradient passes where low ≤ x ≤ high, bounds included.",
     signature="(x, low, high)",
     reference=clipped,

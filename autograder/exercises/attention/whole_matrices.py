@@ -1,22 +1,74 @@
-"""ScaledDotProductAttention of lesson 07: contract, hints and experiments."""
+"""Softmax, ScaledDotProductAttention and LeanAttention of lesson 07."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler, bytes_of
+from autograder.contract.exercise import (
+    Case,
+    Cause,
+    Exercise,
+    Sampler,
+    Scenario,
+    bytes_of,
+)
 from autograder.exercises.attention.heads import (
     ATTENTION_OPERATIONS,
     attention,
+    bytes_of_logsumexp,
     far_apart,
     heads,
     large_scores,
     row_bytes,
 )
-from autograder.exercises.common_cases import cases_of
+from autograder.exercises.common_cases import along, along_a_dim, cases_of, fixed, kept
+from autograder.observation.observation import Answer
+from autograder.running.structure import look_inside
+
+
+def _masked_scores(s: Sampler) -> tuple[Tensor, int]:
+    """Rows in which one or two elements are −inf, as a mask leaves them."""
+    x = s.normal(3, 4)
+    x[0, 1], x[1, 2], x[1, 3] = -torch.inf, -torch.inf, -torch.inf
+    return x, 1
+
+
+SOFTMAX = Exercise(
+    name="Softmax",
+    summary="softmax along dim; right second derivatives.",
+    signature="(x, dim)",
+    reference=lambda x, dim: torch.softmax(x, dim),
+    cases=(
+        *along_a_dim(
+            along,
+            along("a batch of matrices, dim=-1", 2, 4, 3, dim=-1),
+            Case("rows with some −inf, as a mask leaves them", _masked_scores, role="special"),
+        ),
+        Case(
+            "inputs up to ±1000 in float32",
+            fixed([[1000.0, 0.0, -1000.0], [-1000.0, -1200.0, -800.0], [2.0, 0.5, 1.0]], 1),
+            role="extreme",
+        ),
+    ),
+    budget=kept(output=True),
+    budget_words="the output",
+    hints=(
+        "Every output of a row depends on every input of it, so there is a Jacobian, one matrix a row. "
+        "You do not need the matrix, only its product with grad_output. And which tensor is enough to "
+        "write it: x, or the output?",
+        "∂yᵢ/∂xⱼ = yᵢ·(1 if i = j else 0) − yᵢ·yⱼ. Multiply with g and sum over i: one term stays, the "
+        "other becomes a sum along dim that all elements of the row share. Save y itself; shift by the "
+        "maximum before exp.",
+        "e = (x - x.amax(dim, keepdim=True)).exp(); y = e / e.sum(dim, keepdim=True). Backward: y "
+        "* (g - (g * y).sum(dim, keepdim=True)), and None for dim.",
+    ),
+)
 
 
 def some_mask(s: Sampler, *shape: int) -> Tensor:
@@ -127,7 +179,6 @@ def _with_weights(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
 
 SCALED_DOT_PRODUCT_ATTENTION = Exercise(
     name="ScaledDotProductAttention",
-    lesson="07_attention",
     summary="softmax(scale · q · kᵀ) · v with a bool mask; rows with nothing to attend to give 0.",
     signature="(q, k, v, mask=None, scale=None)",
     reference=attention,
@@ -150,3 +201,59 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
         "an argument: count them by len(ctx.needs_input_grad).",
     ),
 )
+
+
+_L, _S = 7, 8
+
+
+def _kept(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+    """One forward of one head; gives every tensor that is kept for backward."""
+    args: list[Any] = [s.normal(n, 2).requires_grad_(True) for n in (_L, _S, _S)]
+    mask = s.uniform(_L, _S) < 0.8
+    mask[:, 0] = True
+    args.append(mask)
+    answer = Answer()
+    look_inside(answer, args, (), lambda: (submission(*args),), lambda outputs: None)
+    return {"kept": [[k.holder, k.dtype, list(k.shape)] for k in answer.kept]}
+
+
+def _no_matrix(data: dict[str, Any]) -> Cause | None:
+    """The budget alone has room for a small matrix of weights where E and Ev are large."""
+    for holder, dtype, shape in data["kept"]:
+        if "float" in dtype and math.prod(shape) >= _L * _S:
+            place = "outside of ctx" if holder == "hidden" else holder
+            return Cause(
+                "lean/matrix-kept", {"place": place, "shape": tuple(shape), "rows": _L, "keys": _S}
+            )
+    return None
+
+
+def _budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0]) + row_bytes(args)[1]
+
+
+LEAN_ATTENTION = replace(
+    SCALED_DOT_PRODUCT_ATTENTION,
+    name="LeanAttention",
+    summary="the same attention, keeping no L×S float tensor: the weights are computed again.",
+    budget=_budget,
+    budget_words="q, k, v, the output, one logsumexp a row and the mask",
+    hints=(
+        "The weights are a function of q and k, which are kept anyway. Which single number of each row "
+        "turns its scores back into its weights, without computing maximum and sum again?",
+        "weights = exp(scores - logsumexp), one logsumexp a row. And the sum in the softmax's "
+        "backward, Σ weights · (g · vᵀ), is Σ out · g over the width of v: it needs no L×S "
+        "tensor. For a row with nothing to attend to the logsumexp is −inf: put 0 in its place, "
+        "and the weights come out 0 because the scores are −inf.",
+        "Backward: scores as in forward, masked; weights = (scores - lse).exp(); grad_v = "
+        "weights.transpose(-1, -2) @ g; delta = (g * out).sum(-1, keepdim=True); grad_scores = "
+        "weights * (g @ v.transpose(-1, -2) - delta) * scale. The logsumexp is an intermediate: "
+        "refuse second derivatives.",
+    ),
+    scenarios=(
+        Scenario(
+            "no L×S float tensor is kept for backward", "saves-too-much", _kept, _no_matrix,
+            needs=("output_value", "gradients_agree", "keeps_within_budget"), free=("kept",),
+        ),
+    ),
+)  # fmt: skip

@@ -1,14 +1,15 @@
-"""BatchNorm and LayerNorm of lesson 09, and what they share: the reference, a weight and a bias for each column."""
+"""BatchNorm, LayerNorm and Conv1d of lesson 09."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise, Sampler, bytes_of
-from autograder.exercises.common_cases import cases_of, float64
+from autograder.exercises.common_cases import cases_of, float64, kept
 
 
 def normalised(x: Tensor, weight: Tensor, bias: Tensor, eps: float, dim: int) -> Tensor:
@@ -46,7 +47,6 @@ _WIDEST = 8  # bytes: of half precision they may be kept in a wider dtype, as to
 
 BATCH_NORM = Exercise(
     name="BatchNorm",
-    lesson="09_layers",
     summary="Each column of x (N, C) normalised over the batch, times weight, plus bias; biased variance.",
     signature="(x, weight, bias, eps)",
     reference=lambda x, weight, bias, eps: normalised(x, weight, bias, eps, 0),
@@ -88,7 +88,6 @@ BATCH_NORM = Exercise(
 
 LAYER_NORM = Exercise(
     name="LayerNorm",
-    lesson="09_layers",
     summary="Each row of x (…, D) normalised over the last dimension, times weight, plus bias; biased variance.",
     signature="(x, weight, bias, eps)",
     reference=lambda x, weight, bias, eps: normalised(x, weight, bias, eps, -1),
@@ -131,3 +130,52 @@ LAYER_NORM = Exercise(
         "each only where it is needed, and None for eps.",
     ),
 )
+
+
+def _drawn_windows(
+    s: Sampler, *x: int, out: int, kernel: int, stride: int = 1, padding: int = 0
+) -> tuple[Any, ...]:
+    """x (N, C, L) and a weight (out, C, kernel); sizes that the kernel has to fit stay as they are."""
+    return s.normal(*x), s.normal(out, x[1], kernel), s.normal(out), stride, padding
+
+
+_layer = cases_of(_drawn_windows)
+
+
+CONV1D = Exercise(
+    name="Conv1d",
+    summary="Windows of x (N, C, L) weighed by weight (O, C, K), plus bias (O), as F.conv1d has it.",
+    signature="(x, weight, bias, stride, padding)",
+    reference=lambda x, weight, bias, stride, padding: F.conv1d(x, weight, bias, stride, padding),
+    cases=(
+        _layer("stride 1, no padding", 2, 3, 6, out=4, kernel=3),
+        _layer("stride 1, padding 2", 3, 2, 5, out=3, kernel=4, padding=2),
+        _layer("stride 2, padding 1", 2, 2, 7, out=3, kernel=3, stride=2, padding=1),
+        _layer("stride 2, where no window reaches the last element", 2, 3, 8, out=2, kernel=3, stride=2),
+        _layer("stride 5 with windows of 2: gaps between them", 2, 2, 9, out=3, kernel=2, stride=5, padding=1),
+        _layer("windows of a single element", 2, 3, 4, out=2, kernel=1),
+        _layer("one window, as long as x", 3, 2, 4, out=2, kernel=4, role="special"),
+        _layer(
+            "a window longer than x, by padding", 2, 2, 3, out=2, kernel=5, padding=2, role="special"
+        ),
+        _layer("an empty batch", 0, 2, 5, out=3, kernel=2, role="empty"),
+        Case(
+            "inputs of ±1000",
+            lambda s: (1000 * s.uniform(2, 2, 5, low=-1.0), s.normal(3, 2, 2), s.normal(3), 2, 1),
+            role="extreme",
+        ),
+    ),
+    budget=kept(0, 1),
+    budget_words="x and weight; no gradient needs the numbers of the bias",
+    hints=(
+        "Write the indices: y[n, o, t] = Σ over c and k of x[n, c, t·stride + k − padding] · weight[o, c, k], plus "
+        "bias[o]. Which outputs does one element of weight touch, and with which factor? And one element of x?",
+        "windows = F.pad(x, (padding, padding)).unfold(2, K, stride) has the shape (N, C, T, K), and then the layer "
+        "is MyLinear on windows: grad_weight is a sum over n and t of grad_output and windows. For x, each "
+        "element of grad_output goes back into its whole window, times weight: F.conv_transpose1d does that. An element "
+        "behind the last window gets 0: that is what output_padding is for.",
+        "grad_weight = torch.einsum('not,nctk->ock', grad_output, windows); grad_bias = grad_output.sum((0, 2)); "
+        "grad_x = F.conv_transpose1d(grad_output, weight, None, stride, padding, output_padding=(L + 2·padding − K) "
+        "% stride); None for stride and padding.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,229 @@
+"""Sum, Mean, Max and LogSumExp of lesson 03: what leaves one number of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import (
+    Case,
+    Cause,
+    Exercise,
+    Sampler,
+    Scenario,
+    bytes_of,
+)
+from autograder.exercises.common_cases import (
+    along,
+    along_a_dim,
+    cases_of,
+    distinct_along,
+    fixed,
+    float64,
+    kept,
+)
+
+
+def _large(s: Sampler) -> Tensor:
+    ends = float64([[-1000.0, 250.0, -1000.0], [1000.0, 1000.0, 0.0]])
+    return ends + s.uniform(2, 3)
+
+
+# Their sum is 0; a mean of no numbers is none, and nobody is asked for it.
+EMPTY_ROWS = Case(
+    "an empty batch of empty rows, dim=-1", lambda s: (s.normal(0, 0), -1, True), role="empty"
+)
+
+
+def _reduction_cases() -> tuple[Case, ...]:
+    make = cases_of(lambda s, *shape, dim, keep=(): (s.normal(*shape), dim, *keep))
+    return (
+        make("a matrix, dim=0", 3, 4, dim=0),
+        make("a matrix, dim=1", 2, 5, dim=1),
+        make("a matrix, dim=1, keepdim=True", 4, 3, dim=1, keep=(True,)),
+        make("a single row, dim=-2, keepdim=False", 1, 4, dim=-2, keep=(False,)),
+        make("a batch of matrices, dim=1", 2, 3, 4, dim=1),
+        make("a batch of matrices, dim=-1", 2, 3, 4, dim=-1),
+        make("a batch of matrices, dim=-3, keepdim=True", 2, 3, 4, dim=-3, keep=(True,)),
+        make("a vector, dim=0", 5, dim=0, role="batch"),
+        make("a vector, dim=-1, keepdim=True", 4, dim=-1, keep=(True,), role="batch"),
+        make("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
+        Case("inputs of ±1000", lambda s: (_large(s), 1), role="extreme"),
+    )
+
+
+SUM = Exercise(
+    name="Sum",
+    summary="torch.sum over one dimension.",
+    signature="(x, dim, keepdim=False)",
+    reference=lambda x, dim, keepdim=False: torch.sum(x, dim, keepdim=keepdim),
+    cases=(*_reduction_cases(), EMPTY_ROWS),
+    budget=kept(),
+    budget_words="no tensor: a shape and two plain values will do",
+    hints=(
+        "Sum and broadcasting are each other's backward. How much does the sum grow when one element "
+        "grows by 1? And which shape does the gradient need?",
+        "Note x.shape, dim and keepdim as attributes of ctx; no tensor is needed. In backward give "
+        "grad_output its lost dimension back (unsqueeze) where keepdim was False, and stretch it with "
+        "expand.",
+        "g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim); return "
+        "g.expand(ctx.shape), None, None.",
+    ),
+)
+
+
+MEAN = Exercise(
+    name="Mean",
+    summary="torch.mean over one dimension.",
+    signature="(x, dim, keepdim=False)",
+    reference=lambda x, dim, keepdim=False: torch.mean(x, dim, keepdim=keepdim),
+    cases=_reduction_cases(),
+    budget=kept(),
+    budget_words="no tensor: a shape and two plain values will do",
+    hints=(
+        "A mean is a sum divided by a number. Which number, exactly? Take Sum and change one thing.",
+        "The divisor is the size of the one dimension that is reduced, ctx.shape[ctx.dim]; not the batch "
+        "size and not the number of all elements.",
+        "g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim); return "
+        "g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None.",
+    ),
+)
+
+
+def _far_down(s: Sampler) -> tuple[Tensor, int]:
+    """The largest element of each column at an odd index above 256: bytes and bfloat16 have none."""
+    x = s.uniform(2, 300, 2, low=-3.0, high=3.0)
+    for column in range(4):
+        x[column // 2, 2 * s.integer(128, 149) + 1, column % 2] = 4.0 + column
+    return x, -2
+
+
+def _ties(s: Sampler) -> tuple[Tensor, int]:
+    """Rows in which the largest value stands twice or three times."""
+    rows = [[2.0, 5.0, 5.0, 1.0], [3.0, 3.0, 3.0, 0.5], [0.0, -1.0, 0.0, -2.0]]
+    return float64(rows) + s.uniform(3, 1), 1
+
+
+MAX = Exercise(
+    name="Max",
+    summary="(values, indices) of the largest element along dim, as torch.max gives them.",
+    signature="(x, dim)",
+    reference=lambda x, dim: tuple(torch.max(x, dim)),
+    cases=(
+        distinct_along("a matrix, dim=1", 3, 4, dim=1),
+        distinct_along("a matrix, dim=0", 5, 2, dim=0),
+        Case(
+            "a batch of tall matrices, dim=-2",
+            _far_down,
+            advice="Indices are whole numbers of any size: a byte ends at 255, and beyond 256 bfloat16 has every "
+            "second one only. Keep them as torch.max gives them.",
+        ),
+        distinct_along("a batch of matrices, dim=-1", 3, 2, 4, dim=-1),
+        distinct_along("a batch of matrices, dim=0", 3, 4, 2, dim=0),
+        Case(
+            "ties: the first of equal elements is chosen",
+            _ties,
+            role="special",
+            advice="Of equal elements one gets the whole gradient, the one that forward's indices name. "
+            "x == values marks them all: save the indices and scatter.",
+        ),
+        distinct_along("a vector", 5, dim=0, role="batch"),
+        distinct_along("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
+        Case(
+            "inputs of ±1000", lambda s: (1000.0 * s.distinct(2, 3, spacing=0.4), 1), role="extreme"
+        ),
+    ),
+    budget=lambda args, outputs: bytes_of(outputs[1]),
+    budget_words="the indices",
+    hints=(
+        "When the largest element of a row grows a little, the maximum grows with it; the others do "
+        "nothing. So where does each element of grad_output go, and what does backward have to remember?",
+        "Save the indices, and note x.shape and dim. backward receives two upstream gradients, one an "
+        "output; that of the indices means nothing. Start from zeros of x's shape (new_zeros keeps the "
+        "dtype) and write grad_values to the chosen places with scatter.",
+        "grad_x = grad_values.new_zeros(ctx.shape).scatter(dim, indices.unsqueeze(dim), "
+        "grad_values.unsqueeze(dim)); return grad_x, None.",
+    ),
+)
+
+
+def log_sum_exp(x: Tensor, dim: int) -> Tensor:
+    """torch.logsumexp, with gradient 0 (not NaN) for a row that is −inf everywhere."""
+    empty = (x == -torch.inf).all(dim, keepdim=True)
+    value = torch.logsumexp(torch.where(empty, 0.0, x), dim)
+    return torch.where(empty.squeeze(dim), -torch.inf, value)
+
+
+def _with_infinities(s: Sampler) -> tuple[Tensor, int]:
+    """A row of −inf, a row with one −inf, an ordinary row."""
+    x = s.normal(3, 4)
+    x[0], x[1, 2] = -torch.inf, -torch.inf
+    return x, 1
+
+
+def _nan_upstream(log_sum_exp: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+    """Which rows of the gradient are NaN when the gradient that arrives for row 1 of 3 is."""
+    x = s.normal(3, 4).requires_grad_(True)
+    upstream = s.normal(3)
+    upstream[1] = torch.nan
+    (gradient,) = torch.autograd.grad(log_sum_exp(x, 1), x, upstream)
+    return {"rows": gradient.isnan().all(1).tolist()}
+
+
+def _stays(seen: dict[str, Any]) -> Cause | None:
+    return None if seen["rows"][1] else Cause("nan/swallowed", at=("nan_to_num", "nansum"))
+
+
+LOG_SUM_EXP = Exercise(
+    name="LogSumExp",
+    summary="log Σ eˣ along dim, finite for every finite x; −inf with gradient 0 for a row of −inf.",
+    signature="(x, dim)",
+    reference=log_sum_exp,
+    cases=(
+        *along_a_dim(
+            along,
+            along("a single row, dim=1", 1, 3, dim=1),
+            Case(
+                "rows with −inf",
+                _with_infinities,
+                role="special",
+                second=True,
+                advice="In a row of −inf the output is −inf too, and −inf − (−inf) is nan. Put 0 in place of an "
+                "infinite maximum or output before you subtract it, with torch.where.",
+            ),
+        ),
+        Case(
+            "inputs up to ±1000 in float32",
+            fixed(
+                [[1000.0, 999.0, -1000.0], [-1000.0, -1001.0, -999.0], [-1000.0, 1000.0, 0.0]], 1
+            ),
+            role="extreme",
+        ),
+    ),
+    budget=kept(0, output=True),
+    budget_words="x and the output",
+    hints=(
+        "Shift before you exponentiate: log Σ eˣ = m + log Σ e^(x − m) for every m. Which m keeps all "
+        "exponents at or below 0? In backward, each element gets a share of grad_output. Which shares "
+        "add up to 1?",
+        "Save x and the output. The share of an element is e^(x − output), never larger than 1; that is "
+        "the softmax. For a row of −inf both x and the output are −inf, and −inf − (−inf) is NaN: put 0 "
+        "in place of an infinite output before you subtract.",
+        "Backward: safe = torch.where(out == -torch.inf, 0.0, out), then grad_x = "
+        "grad_output.unsqueeze(dim) * torch.exp(x - safe.unsqueeze(dim)). Forward: m = "
+        "x.amax(dim, keepdim=True) with −inf replaced by 0 in the same way, out = m.squeeze(dim) "
+        "+ torch.exp(x - m).sum(dim).log().",
+    ),
+    scenarios=(
+        Scenario(
+            "a NaN from upstream stays a NaN",
+            "upstream-nonlinear",
+            _nan_upstream,
+            _stays,
+            needs=("gradients_agree",),
+        ),
+    ),
+)

@@ -1,0 +1,260 @@
+"""Prod, Norm and Amax of lesson 08."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch import Tensor
+
+from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.exercises.common_cases import (
+    along_a_dim,
+    cases_of,
+    distinct_along,
+    fixed,
+    float64,
+    kept,
+)
+
+_NO_DIVISION = (
+    "out / x is 0 / 0 where x is 0. The gradient of one factor is the product of the others: multiply those "
+    "before it with those behind it, and divide by nothing."
+)
+
+
+def product(x: Tensor, dim: int) -> Tensor:
+    """Factor by factor, so that every derivative is that of a product, at zeros too."""
+    return functools.reduce(torch.mul, x.unbind(dim), torch.ones_like(x.sum(dim)))
+
+
+_factors = cases_of(lambda s, *shape, dim: (s.away_from(*shape), dim))
+
+
+def _zeros(s: Sampler, *places: tuple[int, int]) -> tuple[Tensor, int]:
+    """A matrix of four factors a row, with 0 at these places; the other rows have none."""
+    x = s.away_from(3, 4, gap=0.3)
+    for place in places:
+        x[place] = 0.0
+    return x, 1
+
+
+_with_zeros = cases_of(_zeros)
+
+
+PROD = Exercise(
+    name="Prod",
+    summary="The product along dim; right with zeros among the factors, and twice.",
+    signature="(x, dim)",
+    reference=product,
+    cases=(
+        *along_a_dim(
+            _factors,
+            _factors("rows of a single factor, dim=1", 3, 1, dim=1),
+            _with_zeros(
+                "rows with one zero",
+                (0, 1),
+                (2, 3),
+                role="special",
+                second=True,
+                advice=_NO_DIVISION,
+            ),
+            _with_zeros(
+                "rows with two zeros, and with three",
+                (0, 0),
+                (0, 2),
+                (1, 1),
+                (1, 2),
+                (1, 3),
+                role="special",
+                second=True,
+                advice="With two zeros every gradient of the row is 0. The second derivative is not: the two zeros "
+                "have one, the product of the other factors.",
+            ),
+        ),
+        Case(
+            "rows without factors, dim=1",
+            lambda s: (s.normal(2, 0), 1),
+            role="empty",
+            advice="A product of no factors is 1, and its gradient has no elements.",
+        ),
+        Case(
+            "inputs of ±1000",
+            fixed([[1000.0, -1000.0, 500.0], [-1000.0, 1e-3, 1000.0], [0.0, -1000.0, 1000.0]], 1),
+            role="extreme",
+            advice=_NO_DIVISION,
+        ),
+    ),
+    budget=kept(0, output=True),
+    budget_words="x and the output",
+    hints=(
+        "When one factor grows a little, the product grows by that times all the others. Can you get the "
+        "product of the others without a division?",
+        "Read the row from the left and note, before each element, the product so far. Do the same from the "
+        "right. What is between the two notes is the element itself. torch.cumprod makes all notes at once; "
+        "flip turns the row round.",
+        "With x of shape (…, n): ones = torch.ones_like(x[..., :1]); left = torch.cat([ones, x[..., :-1]], -1)"
+        ".cumprod(-1); right = torch.cat([x[..., 1:], ones], -1).flip(-1).cumprod(-1).flip(-1); grad_x = "
+        "grad_output.unsqueeze(-1) * left * right. For another dim, move it to the end and back (movedim).",
+    ),
+)
+
+
+def norm(x: Tensor, dim: int) -> Tensor:
+    """√Σx² along dim in float64; a row of zeros has the value 0 and the gradient 0."""
+    zero = (x == 0).all(dim, keepdim=True)
+    value = torch.where(zero, 1.0, x).square().sum(dim).sqrt()
+    return torch.where(zero.squeeze(dim), 0.0, value)
+
+
+# Away from 0: no row is short.
+_rows = cases_of(lambda s, *shape, dim: (s.away_from(*shape, gap=0.3), dim))
+
+
+def _zero_rows(s: Sampler) -> tuple[Tensor, int]:
+    x = s.away_from(4, 3)
+    x[0], x[2] = 0.0, 0.0
+    return x, 1
+
+
+def _short_rows(s: Sampler) -> tuple[Tensor, int]:
+    return s.away_from(2, 3) * 1e-30, 1
+
+
+def _some_zeros(s: Sampler) -> tuple[Tensor, int]:
+    x = s.away_from(3, 4)
+    x[0, 1:], x[1, 2] = 0.0, 0.0
+    return x, 1
+
+
+def _far(s: Sampler) -> tuple[Tensor, int]:
+    rows = [[1e30, -2e30, 3e30], [1000.0, 0.0, -1000.0], [1e30, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    return float64(rows) * s.uniform(4, 1, low=0.5, high=1.5), 1
+
+
+NORM = Exercise(
+    name="Norm",
+    summary="√Σx² along dim; gradient 0 in a row of zeros, no overflow at 1e30 in float32.",
+    signature="(x, dim)",
+    reference=norm,
+    cases=(
+        *along_a_dim(
+            _rows,
+            _rows("rows of a single number, dim=1", 3, 1, dim=1),
+            Case(
+                "rows of zeros",
+                _zero_rows,
+                role="special",
+                advice="In a row of zeros x / out is 0 / 0, which is nan. Put 1 in place of a norm of 0 with "
+                "torch.where before you divide; no small number has to be added.",
+            ),
+            Case(
+                "zeros in rows that are not zero",
+                _some_zeros,
+                role="special",
+                second=True,
+                advice="A row is zero when all of its elements are, which is where its norm is 0.",
+            ),
+            Case(
+                "short rows: a norm of 1e-30",
+                _short_rows,
+                role="special",
+                advice="The gradient of a short row has length 1, too: put another number in place of a norm of 0 alone.",
+            ),
+        ),
+        Case(
+            "inputs up to 1e30 in float32",
+            _far,
+            role="extreme",
+            advice="The square of 1e30 is more than float32 can hold. Divide each row by its largest size before "
+            "you square, and multiply afterwards; a row of zeros is divided by 1. In backward, "
+            "divide x by the norm first.",
+        ),
+    ),
+    budget=kept(0, output=True),
+    budget_words="x and the output",
+    hints=(
+        "The norm of a row grows fastest in the direction of the row itself, and the slope in that "
+        "direction is 1. Which vector of length 1 is that? And what could it be where the row is zero?",
+        "Forward: take the largest |x| of each row out of the root, so that nothing larger than 1 is squared; "
+        "where it is 0, take 1. Backward: x / out, with 1 in place of an out of 0. Save x and the output, "
+        "and no mask or scaled copy: those would be constants to the second derivative.",
+        "top = x.abs().amax(dim, keepdim=True); top = torch.where(top == 0, 1.0, top); out = top.squeeze(dim) * "
+        "(x / top).square().sum(dim).sqrt(). Backward: safe = torch.where(out == 0, 1.0, out).unsqueeze(dim); "
+        "grad_x = grad_output.unsqueeze(dim) * (x / safe), and None for dim.",
+    ),
+)
+
+
+_SHARE = (
+    "The elements that equal the maximum share the gradient of their row: count them, and divide. "
+    "The others get nothing."
+)
+
+
+def _ties(s: Sampler) -> tuple[Tensor, int]:
+    """Two, three and four of a row are the largest, and a row without ties."""
+    rows = [
+        [2.0, 5.0, 5.0, 1.0],
+        [3.0, 3.0, 0.5, 3.0],
+        [7.0, 7.0, 7.0, 7.0],
+        [0.0, 4.0, -1.0, -1.0],
+    ]
+    return float64(rows) + s.uniform(4, 1), 1
+
+
+def _columns(s: Sampler) -> tuple[Tensor, int]:
+    x, _ = _ties(s)
+    return x.t().contiguous(), 0
+
+
+def _almost(s: Sampler) -> tuple[Tensor, int]:
+    """The second largest differs in its last digit."""
+    top = s.uniform(3, 1, low=0.1, high=0.2)
+    return torch.cat([torch.nextafter(top, top - 1.0), top, top - 1.0], 1), 1
+
+
+AMAX = Exercise(
+    name="Amax",
+    summary="The largest element along dim; elements that tie share the gradient equally.",
+    signature="(x, dim)",
+    reference=lambda x, dim: torch.amax(x, dim),
+    cases=(
+        *along_a_dim(
+            distinct_along,
+            distinct_along("rows of a single number, dim=1", 3, 1, dim=1),
+            Case("ties along dim=1", _ties, role="special", second="mixed", advice=_SHARE),
+            Case("ties along dim=0", _columns, role="special", advice=_SHARE),
+            Case(
+                "almost a tie: another last digit",
+                _almost,
+                role="special",
+                advice="A little less is less: ask for equality, without a tolerance.",
+            ),
+            Case(
+                "300 that tie",
+                lambda s: (s.uniform(1, 1).expand(2, 300).clone(), 1),
+                role="special",
+                advice="Count those that share in a dtype that has room for all of them; uint8 ends at 255.",
+            ),
+        ),
+        Case(
+            "inputs of ±1000",
+            fixed(
+                [[-1000.0, 1000.0, 999.0], [-1000.0, -1001.0, -1000.0], [1000.0, 1000.0, 1000.0]], 1
+            ),
+            role="extreme",
+            advice=_SHARE,
+        ),
+    ),
+    budget=kept(0, output=True),
+    budget_words="x and the output, or a mask",
+    hints=(
+        "When one of two equal largest elements grows, the maximum grows; when it falls, nothing happens. "
+        "A fair answer between the two shares the gradient. Who has a share, and how many are they?",
+        "x == out, with the lost dimension put back, marks all who share; its sum along dim counts them. Save "
+        "x and the output, or the mask itself: a bool takes one byte an element.",
+        "mask = x == out.unsqueeze(dim); grad_x = mask * (grad_output / mask.sum(dim)).unsqueeze(dim); "
+        "return grad_x, None.",
+    ),
+)

@@ -1,0 +1,254 @@
+"""RoundSTE, SignSTE, Binarize, GradientReversal and ClipGradient of lesson 04, and what surrogates share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.exercises.common_cases import case_with_number, clipped, fixed, kept, of_every_shape
+
+KEEPS_NOTHING = "no tensor: backward needs none"
+
+
+EXTREME = [-1000.0, -100.0, -30.0, -5.0, -0.75, 0.25, 5.0, 30.0, 100.0, 1000.0]
+
+
+_FAR = [-1e30, -4e7, *EXTREME, 4194305.0, 4e7, 1e30]
+
+
+def elementwise_cases(draw: Callable[..., Tensor], *special: Case) -> tuple[Case, ...]:
+    """Cases of a function of one tensor; ``draw`` gets a Sampler and a shape."""
+    return (
+        *of_every_shape(draw, *special, vector=12),
+        # Beyond 2²⁴ float32 has no 1 beside x: x + (sign(x) − x) is 0 there.
+        Case(
+            "inputs up to ±1e30 in float32",
+            fixed(_FAR),
+            role="extreme",
+        ),
+    )
+
+
+class _InPlaceOf(Function):
+    @staticmethod
+    def forward(ctx: Any, value: Tensor, stand_in: Tensor) -> Tensor:
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[None, Tensor]:
+        return None, grad_output
+
+
+def surrogate(value: Tensor, stand_in: Tensor) -> Tensor:
+    """A tensor with exactly the values of ``value`` and all the derivatives of ``stand_in``, at ±∞ too."""
+    found: Tensor = _InPlaceOf.apply(value.detach(), stand_in)
+    return found
+
+
+NEAR_ZERO = [-0.5, 0.0, -0.0, 1e-12, -1e-12, 2.0]
+
+
+def shuffled(s: Sampler, values: Tensor) -> Tensor:
+    """The same values in a random order."""
+    return values[s.distinct(values.numel()).argsort()]
+
+
+HALVES = (
+    "torch.round sends halves to the even neighbour: 0.5 to 0, 1.5 to 2. A half that is added and cut off sends "
+    "them all one way: floor(x + 0.5) up, trunc(x + 0.5 · sign(x)) away from 0."
+)
+
+
+FAR_OUT = (
+    "Beside 1e20 float32 has no 1, so x + (… − x) is 0 there; and x / scale is larger than every number of an "
+    "integer dtype. Compute the output from the clamped steps, in x's dtype."
+)
+
+
+ROUND_STE = Exercise(
+    name="RoundSTE",
+    summary="torch.round(x), halves to the even neighbour; backward passes the gradient unchanged.",
+    signature="(x)",
+    reference=lambda x: surrogate(torch.round(x), x),
+    gradcheck=False,
+    cases=elementwise_cases(
+        lambda s, *shape: 2.5 * s.normal(*shape),
+        Case(
+            "halves",
+            fixed([-2.5, -1.5, -0.5, 0.2, 0.5, 1.5, 2.5]),
+            role="special",
+            advice=f"backward passes the gradient at halves as everywhere: they play a part in forward alone. {HALVES}",
+        ),
+    ),
+    budget=kept(),
+    budget_words=KEEPS_NOTHING,
+    hints=(
+        "Draw round(x): a staircase. Which straight line follows it as closely as possible, and what is "
+        "its slope?",
+        "Forward is torch.round(x). Backward pretends that it was y = x, so it needs no saved tensor.",
+        "grad_x = grad_output.",
+    ),
+)
+
+
+SIGN_STE = Exercise(
+    name="SignSTE",
+    summary="torch.sign(x); backward passes the upstream gradient on unchanged.",
+    signature="(x)",
+    reference=lambda x: surrogate(torch.sign(x), x),
+    gradcheck=False,
+    cases=elementwise_cases(
+        lambda s, *shape: 1.5 * s.normal(*shape),
+        Case(
+            "x = 0, where sign is 0",
+            fixed(NEAR_ZERO),
+            role="special",
+            advice="torch.sign(0) is 0, neither 1 nor -1, and x / |x| is nan there. The gradient passes at 0 "
+            "as everywhere.",
+        ),
+    ),
+    budget=kept(),
+    budget_words=KEEPS_NOTHING,
+    hints=(
+        "Pretend in backward that forward had been y = x. What does the identity do with the gradient "
+        "that arrives?",
+        "Forward is torch.sign(x). Backward needs neither x nor the output, so nothing has to be saved.",
+        "grad_x = grad_output.",
+    ),
+)
+
+
+def _on_both_sides(s: Sampler, *shape: int) -> Tensor:
+    """Values up to about ±3 off the kinks; the first tell masks apart. A single one lies inside ±1."""
+    flat = s.away_from(*shape, points=(-1.0, 0.0, 1.0), scale=1.3).reshape(-1)
+    telling = (0.4, -1.6, 1.7, -0.5, 0.9, -0.9, 1.1, -1.1)
+    for place, value in enumerate(telling[: flat.numel()]):
+        flat[place] = value + s.uniform(low=-0.04, high=0.04)
+    return shuffled(s, flat).reshape(shape)
+
+
+def plus_or_minus_one(x: Tensor) -> Tensor:
+    """+1 where x ≥ 0, −1 elsewhere; the dtype of x."""
+    return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
+
+
+BINARIZE = Exercise(
+    name="Binarize",
+    summary="+1 where x ≥ 0, −1 elsewhere; the gradient passes where |x| ≤ 1 and is 0 elsewhere.",
+    signature="(x)",
+    reference=lambda x: surrogate(plus_or_minus_one(x), clipped(x, -1.0, 1.0)),
+    gradcheck=False,
+    cases=elementwise_cases(
+        _on_both_sides,
+        Case(
+            "x = 0, which gives +1, and x next to 0",
+            fixed(NEAR_ZERO),
+            role="special",
+            advice="Binarize has two values, and 0 belongs to +1: x >= 0. torch.sign would give 0 there.",
+        ),
+        Case(
+            "x = ±1, where the gradient still passes",
+            fixed([-1.0, 1.0, 0.5, 1.5, -1.25]),
+            role="special",
+            advice="At x = -1 and x = 1 the gradient still passes: |x| <= 1, not <.",
+        ),
+    ),
+    budget=kept(0),
+    budget_words="x or a mask",
+    hints=(
+        "The surrogate is clamp(x, -1, 1). You wrote its gradient in lesson 01: it was called "
+        "Clip.",
+        "Keep x, or the mask x.abs() <= 1, with save_for_backward. In forward torch.sign will not do: it "
+        "has a third value.",
+        "Forward: torch.where(x >= 0, 1.0, -1.0).to(x.dtype). Backward: torch.where(x.abs() <= 1, "
+        "grad_output, 0.0).",
+    ),
+)
+
+
+GRADIENT_REVERSAL = Exercise(
+    name="GradientReversal",
+    summary="x unchanged; backward gives −alpha · grad_output, for a Python number alpha.",
+    signature="(x, alpha)",
+    reference=lambda x, alpha: surrogate(x, -alpha * x),
+    gradcheck=False,
+    cases=(
+        case_with_number("a vector, alpha below 1", 5, low=0.2, high=0.6),
+        case_with_number("a matrix, alpha above 1", 3, 4, low=1.5, high=3.0),
+        case_with_number("a batch of matrices", 2, 3, 4, low=0.6, high=0.9),
+        Case(
+            "alpha = 0",
+            lambda s: (s.normal(2, 3), 0.0),
+            role="special",
+            advice="alpha = 0 is a number like any other, and stops the gradient.",
+        ),
+        Case("a whole number as alpha", lambda s: (s.normal(4), 2), role="special"),
+        case_with_number(
+            "a negative alpha",
+            4,
+            low=-0.8,
+            high=-0.3,
+            role="special",
+            advice="The gradient is -alpha * grad_output for every alpha: a negative one turns the sign back.",
+        ),
+        case_with_number("a single number (0-d)", low=1.2, high=1.8, role="batch"),
+        case_with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
+        Case("inputs up to ±1000 in float32", fixed(EXTREME, 0.5), role="extreme"),
+    ),
+    budget=kept(),
+    budget_words=KEEPS_NOTHING,
+    hints=(
+        "Forward does nothing to x. All the work is in backward: which sign, and which factor? And how "
+        "many values does backward return?",
+        "alpha is a number: put it on ctx as an attribute. Forward returns x, or a view of it "
+        "(x.view_as(x)). No tensor has to be saved.",
+        "return -ctx.alpha * grad_output, None.",
+    ),
+)
+
+
+def _clipped(x: Tensor, limit: float) -> Tensor:
+    """x, with a hook that clamps the gradient on its way back."""
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda gradient: gradient.clamp(-limit, limit) + 0.0)  # no -0
+    return y
+
+
+CLIP_GRADIENT = Exercise(
+    name="ClipGradient",
+    summary="x unchanged; backward gives grad_output clamped to ±limit, element by element.",
+    signature="(x, limit)",
+    reference=_clipped,
+    gradcheck=False,
+    linear_upstream=False,
+    cases=(
+        case_with_number("a vector", 6, low=0.25, high=0.4),
+        case_with_number("a matrix", 3, 4, low=0.5, high=0.75),
+        case_with_number("a batch of matrices, a wider limit", 2, 3, 4, low=1.1, high=1.3),
+        Case(
+            "limit = 0",
+            lambda s: (s.normal(2, 3), 0.0),
+            role="special",
+            advice="A limit of 0 is a limit like any other, and lets nothing through.",
+        ),
+        Case("a whole number as limit", lambda s: (s.normal(4, 3), 1), role="special"),
+        Case("a limit that nothing reaches", lambda s: (s.normal(4), 100.0), role="special"),
+        case_with_number("a single number (0-d)", low=0.01, high=0.02, role="batch"),
+        case_with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
+        Case("inputs up to ±1000 in float32", fixed(EXTREME, 0.5), role="extreme"),
+    ),
+    budget=kept(),
+    budget_words=KEEPS_NOTHING,
+    hints=(
+        "Forward does nothing to x. In backward it is grad_output that is limited, not x.",
+        "limit is a number: put it on ctx. Tensor.clamp makes a new tensor, clamp_ would write into one "
+        "that belongs to torch.",
+        "return grad_output.clamp(-ctx.limit, ctx.limit), None.",
+    ),
+)
