@@ -601,7 +601,7 @@ outcome("kept-pairs")
 # * **values** $1 + \sum_{j \ne i} \sigma((x_i - x_j)/\text{temperature})$ over the last dimension
 # * **gradients** right: each number stands on both sides of the minus
 # * **second derivatives** right
-# * **special points**: ties, and rows of a single number, whose rank is 1; finite and right at ±1000
+# * **special points**: ties, and rows of a single number, whose rank is 1; finite and right at ±1000. (∞ minus itself is NaN, and so may a row with an infinite number be.)
 # * **memory**: `x`; no tensor of n × n is kept
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 

@@ -94,7 +94,7 @@ outcome("redraw")
 # * **values**: each element is 0 with probability `p`, whatever happens to the others, and `x / (1 - p)` else; with `training=False` it is `x`
 # * **gradients**: the same elements, the same factor; `None` for `p` and `training`
 # * **second derivatives** right
-# * **special points**: p = 0, p = 1 and ±1000
+# * **special points**: p = 0, p = 1 and ±1000. (An infinite number times 0 is NaN, in `F.dropout` too, and so may yours be.)
 # * **memory**: a byte an element (a bool mask), or the state of the generator (5056 bytes); nothing when not training
 # * **shapes, strides, dtypes** as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and the right answer is not, yours is right)
 # * **nothing else is touched**: backward knows forward's mask; the seed is the caller's

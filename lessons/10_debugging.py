@@ -199,6 +199,7 @@ print("repaired:   ", twin(patients()["Case05"].repaired, x))
 # * **values** of `x * weight`; `x` (…, C) with any number of dimensions in front, `weight` (C)
 # * **gradients** of exactly these shapes, each only where it is needed
 # * **second derivatives** right
+# * **special points**: where one of the two is infinite, its own gradient is finite and right
 # * **memory**: `x` and `weight`
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 

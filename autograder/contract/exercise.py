@@ -87,7 +87,7 @@ class Case:
              extreme (±1000, judged in float32), empty, batch (more or fewer batch dimensions)
     second   a special or extreme case that asks second derivatives too (main cases always do); "mixed": only
              in a loss that adds x³, where a gradient may be constant
-    digits   tiny numbers keep their digits in float32, as those of torch's own function do
+    digits   numbers below 1e-5 keep their digits in float32, as all others do where those of torch's own function do
     advice   the next step for who fails at this very point, where the rule's own words are too
              general ("if scale: takes 0 for a missing number")
     """

@@ -5,37 +5,61 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.drawing import Asking, Numbered, is_finite
+from autograder.contract.drawing import Asking, Numbered
 from autograder.contract.exercise import Case
-from autograder.contract.references import cast, gradients_vary
+from autograder.contract.references import Expected, cast, gradients_vary
 from autograder.observation.compare import close
 from autograder.observation.observation import Question
+
+_INFINITE = {"−inf": -math.inf, "inf": math.inf}
 
 
 class OtherArguments(Asking):
     """What two calls may not share, and what has to stay finite, is seen with such arguments."""
 
-    def infinite(self, i: int, case: Case) -> Iterator[Question]:
-        """The first case with −inf, and with inf, in one place of an argument, where the right answer is finite."""
-        for name, number in (("−inf", -math.inf), ("inf", math.inf)):
-            like = self.question("infinite", (i, case), suffix=f":{name}", same_code=True)
-            if not like.wants or self.exercise.strictness.as_given:
-                return
-            place = like.wants[0]
+    def infinite(self, at: Numbered) -> Iterator[Question]:
+        """A case with −inf, and with inf, in one place of each argument: outputs and gradients that stay finite are right."""
+        like = self.question("infinite", at, same_code=True, where_finite=True)
+        for place, (name, number) in product(like.wants, _INFINITE.items()):
             changed = like.args[place].clone()
             changed.view(-1)[:1] = number
             args = (*like.args[:place], changed, *like.args[place + 1 :])
-            name = f"{self.exercise.argument(place)} = {name}"
-            asked = replace(like, args=args, case=name, role="special")
-            right = self.references.expect(asked)
-            found = [t for t in (*right.outputs, *(right.gradients or ())) if isinstance(t, Tensor)]
-            if all(map(is_finite, found)):
+            told = f"{self.exercise.argument(place)} = {name}"
+            asked = replace(like, id=f"{like.id}:{told}", args=args, case=told, role="special")
+            right = self.answer(asked)
+            if right is not None and not any(a.isnan().any() for a in right.outputs if isinstance(a, Tensor)):  # fmt: skip
                 yield asked
+
+    def aliased(self, main: Sequence[Numbered]) -> Iterator[Question]:
+        """One tensor, which requires grad, in the place of each two of one shape that some case has."""
+        kind, asked = "function" if self.exercise.is_function else "run", set[tuple[int, int]]()
+        for like in (self.question("aliased", at, kind, same_code=True) for at in main):
+            places = like.wants or range(len(like.args))
+            tensors = [(i, a) for i in places if isinstance(a := like.args[i], Tensor) and a.is_floating_point()]  # fmt: skip
+            for (i, one), (j, other) in combinations(tensors, 2):
+                if one.shape != other.shape or (i, j) in asked:
+                    continue
+                told = f"one tensor as {self.exercise.argument(i)} and {self.exercise.argument(j)}"
+                again = replace(
+                    like, id=f"aliased:{i}:{j}", case=told, role="special", wants=like.wants or (i, j),
+                    args=(*like.args[:j], one, *like.args[j + 1 :]), more=like.more | {"same": [i, j]},
+                )  # fmt: skip
+                if self.answer(again) is not None:
+                    asked.add((i, j))
+                    yield again
+
+    def answer(self, asked: Question) -> Expected | None:
+        """The right answer; None where the reference refuses such arguments, each in its own way."""
+        try:
+            return self.references.expect(asked)
+        except Exception:
+            return None
 
     def silent(self, at: Numbered) -> Question:
         """A case where nothing arrives from above: 0 goes on, whatever backward divides by."""

@@ -55,6 +55,7 @@ class _Planner(OtherArguments):
                 yield self.question("run", at, "function")
                 if self.exercise.noncontiguous and at[1].role == "main":
                     yield self.question("transposed", at, "function", "transposed")
+            yield from self.aliased([at for at in cases if at[1].role == "main"])
         else:
             yield from self.of_class(cases, devices)
         for i, refusal in enumerate(self.exercise.refusals):
@@ -138,7 +139,9 @@ class _Planner(OtherArguments):
             yield self.question("consumer", main[0], variant="consumer")
         for kind in self.exercise.also:
             yield self.second(main[0], kind=kind)
-        yield from self.infinite(i, case)
+        if not self.exercise.strictness.as_given:
+            yield from self.infinite(main[0])
+            yield from self.aliased(main)
 
     def batches(self, cases: list[Numbered], varied: list[Numbered]) -> Iterator[Question]:
         """Other strides, a stride-0 upstream and second derivatives of more dimensions.

@@ -135,6 +135,7 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
 def reference_arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
     """The arguments as the reference gets them: float64, CPU, contiguous, with requires_grad."""
     made: list[Any] = []
+    first, last = question.more.get("same", (-1, -1))
     for i, value in enumerate(cast(question.args if args is None else args, torch.float64)):
         if isinstance(value, Tensor):
             value = value.detach().clone()
@@ -142,7 +143,7 @@ def reference_arguments(question: Question, args: Sequence[Any] | None = None) -
                 value.requires_grad_(True)
         elif isinstance(value, Named):
             value = resolve(value)
-        made.append(value)
+        made.append(made[first] if i == last else value)
     return made
 
 

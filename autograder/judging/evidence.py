@@ -77,11 +77,12 @@ class Pair:
     def raw(self, position: int) -> Any:
         """What the learner's backward returned for an argument, before torch repairs it.
 
-        Falls back to the gradient that reached the leaf when backward was not seen directly, and where
-        what torch repairs is not judged here.
+        Falls back to the gradient that reached the leaf when backward was not seen directly, where what
+        torch repairs is not judged here, and where one leaf is two arguments.
         """
         given = self.references is not None and self.references.exercise.strictness.as_given
-        if given and self.reached(position) is not None:
+        summed = given or "same" in self.question.more
+        if summed and self.reached(position) is not None:
             return self.reached(position)
         if self.answer.raw is not None and position < len(self.answer.raw):
             return self.answer.raw[position]

@@ -34,7 +34,8 @@ class Question:
     directions weights of the gradients in a second derivative, one for each position in ``wants``
     layout     contiguous, transposed (same values, other strides), consumer (the same of the upstream
                gradient alone) or expanded (stride-0 upstream)
-    more       what one kind alone needs (a second set of arguments, the name of a scenario, …)
+    more       what one kind alone needs (a second set of arguments, the name of a scenario, …); ``same``: two positions
+               that get one tensor; ``where_finite``: outputs and gradients that are not finite are not judged
     """
 
     id: str

@@ -115,6 +115,7 @@ class _NoContext:
 def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
     """Fresh copies of the arguments: leaves, in the layout and on the device of the question."""
     made: list[Any] = []
+    first, last = question.more.get("same", (-1, -1))
     for position, value in enumerate(question.args if args is None else args):
         if isinstance(value, Named):
             value = resolve(value)
@@ -128,7 +129,7 @@ def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> li
                 value = transposed(value)
             if position in question.wants:
                 value.requires_grad_(True)
-        made.append(value)
+        made.append(made[first] if position == last else value)
     return made
 
 

@@ -62,6 +62,11 @@ def _masked(x: Tensor) -> Tensor:
     return torch.where(x.detach() > 0, x, 0.0)[torch.zeros(3, dtype=torch.int64)]
 
 
+def _two_dtypes(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Saves x, and x read as twice as many numbers of half the size."""
+    return torch.sin(x), x[:, :1] * x.detach().view(torch.float32)
+
+
 def _linear(x: Tensor) -> Tensor:
     scale, layer = torch.nn.Parameter(torch.ones(x.shape[1])), torch.nn.Linear(x.shape[1], 3)
     return torch.tanh(layer(x * scale)).sum()
@@ -90,6 +95,7 @@ TRIALS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     ),
     "the sine of an expanded row": (lambda x: torch.sin(x[0].clone().expand(x.shape)), ("x",)),
     "torch.sin(x) * x, where x is a detached slice": (lambda x: torch.sin(x) * x, ("slice",)),
+    "torch.sin(x), and x read as float32": (_two_dtypes, ("x",)),
     "a mask and whole numbers": (_masked, ("float32",)),
     "a scale, a linear layer and tanh": (_linear, ("float32",)),
     "two tensors, a number, two outputs": (lambda x, c, y: (c * x * y, torch.sin(y)), ("x", 2.5, "x")),

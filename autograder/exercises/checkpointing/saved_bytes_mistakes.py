@@ -696,3 +696,18 @@ def saved_bytes(f, *args):
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
         f(*args)
     return sum(sizes.values())
+
+
+# %% wrong[value]: a storage counts once for each dtype
+def saved_bytes(f, *args):
+    found, alive = {}, []
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        found[storage.data_ptr(), tensor.dtype] = storage.nbytes()
+        alive.append(tensor.detach())
+        return alive[-1]
+
+    with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        f(*args)
+    return sum(found.values())

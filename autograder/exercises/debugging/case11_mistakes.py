@@ -292,3 +292,33 @@ class Case11(Function):
     def backward(ctx, grad_output):
         (rows,) = ctx.saved_tensors
         return torch.where(rows, grad_output / (1 - ctx.p), 0.0), None
+
+
+# %% wrong[forward-value]: one number for all rows of a matrix
+class Case11(Function):
+    @staticmethod
+    def forward(ctx, x, p):
+        rows = torch.rand(x.shape[0], *[1] * (x.dim() - 1), device=x.device) >= p
+        ctx.save_for_backward(rows)
+        ctx.p = p
+        return x * rows / (1 - p)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (rows,) = ctx.saved_tensors
+        return grad_output * rows / (1 - ctx.p), None
+
+
+# %% wrong[forward-value]: the same rows of each matrix
+class Case11(Function):
+    @staticmethod
+    def forward(ctx, x, p):
+        rows = torch.rand(*x.shape[-2:-1], 1, device=x.device) >= p
+        ctx.save_for_backward(rows)
+        ctx.p = p
+        return x * rows / (1 - p)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (rows,) = ctx.saved_tensors
+        return grad_output * rows / (1 - ctx.p), None

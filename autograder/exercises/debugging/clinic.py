@@ -269,7 +269,7 @@ _admit(
         "The rows that forward dropped are known to forward alone. Who draws again draws others.",
         "ctx.save_for_backward(rows) in forward; in backward (rows,) = ctx.saved_tensors, and nothing is drawn.",
     ),
-    drawn=lambda args, outputs: ((outputs[0] != 0).any(-1, keepdim=True),),
+    drawn=lambda args, outputs: ((outputs[0].nan_to_num(0.0) != 0).any(-1, keepdim=True),),
     budget=lambda args, outputs: max(args[0].numel() // max(args[0].shape[-1], 1), RANDOM_STATE_BYTES),
     budget_words="one byte a row, or the state of the random generator",
     gradcheck=False,  # each of its calls would drop others

@@ -16,7 +16,7 @@ def dropped_rows(x: Tensor, p: float, rows: Tensor | None = None) -> Tensor:
     """The reference: ``rows`` of x (…, 1) are kept, and divided by 1 − p; without them it draws its own."""
     if rows is None:
         rows = torch.rand(*x.shape[:-1], 1, dtype=torch.float64) >= p
-    return torch.where(rows, x / (1 - p), 0.0)
+    return x * rows / (1 - p)
 
 
 def draws(drop_rows: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:

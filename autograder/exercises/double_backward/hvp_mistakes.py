@@ -393,3 +393,12 @@ def hvp(f, x, v):
     if gradient.requires_grad:
         torch.dot(gradient.flatten(), v.flatten()).backward()
     return torch.zeros_like(x) if here.grad is None else here.grad
+
+
+# %% wrong[fails-special-point]: x as it comes, which may be v as well
+def hvp(f, x, v):
+    x = x if x.requires_grad else x.detach().requires_grad_(True)
+    (gradient,) = torch.autograd.grad(f(x), x, create_graph=True)
+    if not gradient.requires_grad:
+        return torch.zeros_like(x)
+    return torch.autograd.grad((gradient * v).sum(), x, materialize_grads=True)[0]

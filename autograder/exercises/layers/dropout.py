@@ -19,12 +19,12 @@ def dropout(x: Tensor, p: float, training: bool, kept: Tensor | None = None) -> 
         return x.clone()
     if kept is None:
         kept = torch.rand(x.shape, dtype=torch.float64) >= p
-    return torch.where(kept, x / (1 - p), 0.0) if p < 1 else x * 0.0
+    return x * kept / (1 - p) if p < 1 else x * 0.0
 
 
 def kept_in(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor]:
-    """Which elements an answer kept: no case has a 0 in x where that matters."""
-    return (outputs[0] != 0,)
+    """Which elements an answer kept: no case has a 0 in x where that matters. An infinite one times 0 is NaN."""
+    return (outputs[0].nan_to_num(0.0) != 0,)
 
 
 _case = cases_of(lambda s, *shape, p, training=True: (s.away_from(*shape), p, training))
@@ -32,7 +32,7 @@ _case = cases_of(lambda s, *shape, p, training=True: (s.away_from(*shape), p, tr
 
 # ---- which elements are dropped ----------------------------------------------------------------------
 
-_SHAPE = (60, 50)
+_SHAPE = (6, 10, 50)  # of three dimensions: who draws for two of them draws for one as well
 _P = 0.3
 _FAR = 6.0  # standard deviations: one honest answer in a thousand million is further off
 
@@ -44,7 +44,7 @@ def run_draws(dropout: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
     slopes  which elements of that x have a gradient
     """
     x, seed = s.away_from(*_SHAPE), s.integer(0, 10_000)
-    half = torch.arange(_SHAPE[0]).unsqueeze(1) < _SHAPE[0] // 2
+    half = torch.arange(_SHAPE[0]).view(-1, 1, 1) < _SHAPE[0] // 2
 
     def call(given: Tensor) -> tuple[Tensor, Tensor]:
         leaf = given.clone().requires_grad_(True)
@@ -86,7 +86,7 @@ def judge_generator(data: dict[str, Any]) -> Cause | None:
 def judge_share(data: dict[str, Any]) -> Cause | None:
     """Each element by itself is dropped with probability p."""
     kept = data["first"]
-    if _mixed(kept) and bool((kept[:1] == kept).all() or (kept[:, :1] == kept).all()):
+    if _mixed(kept) and any(bool((kept.narrow(d, 0, 1) == kept).all()) for d in range(kept.dim())):
         return Cause("draws/whole-rows")
     if (far := _far_off(kept)) is not None:
         code = "draws/keeps-p" if _far_off(kept, _P) is None else "draws/share"

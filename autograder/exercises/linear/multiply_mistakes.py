@@ -833,3 +833,22 @@ class Multiply(Function):
         return tuple(
             g.mul(kept[1 - i]).sum_to_size(ctx.sizes[i]) if ctx.needs_input_grad[i] else None for i in (0, 1)
         )
+
+
+# %% wrong[fails-special-point]: of a square the whole slope for each of the two arguments
+class Multiply(Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        ctx.slope = 2 if x is y else 1
+        return x * y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        grad_x = grad_y = None
+        if ctx.needs_input_grad[0]:
+            grad_x = (ctx.slope * grad_output * y).sum_to_size(x.shape)
+        if ctx.needs_input_grad[1]:
+            grad_y = (ctx.slope * grad_output * x).sum_to_size(y.shape)
+        return grad_x, grad_y

@@ -969,3 +969,16 @@ class LogSigmoid(Function):
         t = torch.exp(-x.abs())
         slope = torch.relu(-x.sign()) + x.sign() * t / (1 + t)
         return grad_output * slope
+
+
+# %% wrong[fails-special-point]: the slope as exp(y - x), which is inf - inf at -inf
+class LogSigmoid(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.nn.functional.logsigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * torch.exp(torch.nn.functional.logsigmoid(x) - x)

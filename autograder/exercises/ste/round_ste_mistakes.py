@@ -576,3 +576,15 @@ class RoundSTE(Function):
     def backward(ctx, g):
         stop = torch.tensor(ctx.middle, dtype=torch.bool, device=g.device).reshape(g.shape)
         return g.masked_fill(stop, 0)
+
+
+# %% wrong[forward-unstable]: adds a number so large that the places behind the point are lost
+class RoundSTE(Function):
+    @staticmethod
+    def forward(ctx, x):
+        large = 1.5 / torch.finfo(x.dtype).eps
+        return torch.where(x.abs() < large, (x + large) - large, x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output

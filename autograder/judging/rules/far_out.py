@@ -24,6 +24,7 @@ from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Rule, Verdict, r
 from autograder.observation.compare import both
 
 _PRECISE, _LOST = 1e-4, 0.05  # as a share of the number itself
+_TINY = 2e-5  # what a number may be off by all the same where nothing is said of tiny ones
 
 
 @rule("forward-unstable", needs=("output_value",), of=to("run", "function", role="extreme"))
@@ -61,9 +62,8 @@ def _number(pair: Pair, found: Problem) -> tuple[int, float] | None:
 
 
 def _without_digits(ev: Evidence, pair: Pair) -> Iterator[Problem]:
-    """Outputs and gradients that have lost all digits of small numbers, though torch's own have them."""
-    if not any(case.digits for case in ev.exercise.cases if case.name == pair.question.case):
-        return
+    """Outputs and gradients in which a number has lost its digits beside larger ones, though torch's own has them."""
+    tiny = any(case.digits for case in ev.exercise.cases if case.name == pair.question.case)
     made, slopes = _torch_itself(ev, pair)
     outputs = zip(pair.answer.outputs or (), pair.expected.outputs, made, strict=False)
     looked: list[tuple[Any, ...]] = [
@@ -76,12 +76,12 @@ def _without_digits(ev: Evidence, pair: Pair) -> Iterator[Problem]:
         for position, precise in zip(pair.question.wants, slopes, strict=False)
     ]  # fmt: skip
     for code, what, place, position, got, right, precise in looked:
-        if (index := _lost(got, right, precise)) is not None:
+        if (index := _lost(got, right, precise, 0.0 if tiny else _TINY)) is not None:
             facts = {**at_index(ev, pair, got, right, index, position), "what": what}
             yield Problem(code, facts, both(got, right), place, position, index)
 
 
-def _lost(got: object, right: object, precise: object) -> tuple[int, ...] | None:
+def _lost(got: object, right: object, precise: object, tiny: float) -> tuple[int, ...] | None:
     """The first element in which a number has no digits left, and torch's own has four."""
     if (
         not (isinstance(got, Tensor) and isinstance(right, Tensor) and isinstance(precise, Tensor))
@@ -89,7 +89,7 @@ def _lost(got: object, right: object, precise: object) -> tuple[int, ...] | None
     ):
         return None
     kept = (precise.double() - right).abs() <= _PRECISE * right.abs()
-    lost = (got.double() - right).abs() > _LOST * right.abs()
+    lost = (got.double() - right).abs() > (_LOST * right.abs()).clamp(min=tiny)
     bad = ((right.abs() > torch.finfo(torch.float32).tiny) & kept & lost).nonzero()
     return tuple(map(int, bad[0])) if len(bad) else None
 

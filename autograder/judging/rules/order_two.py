@@ -19,7 +19,7 @@ from autograder.judging.rules.ranges import (
     special_points,
 )
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, finds, rule
-from autograder.observation.compare import both, close, show
+from autograder.observation.compare import both, close, show, where_finite
 from autograder.observation.source import Source, at
 
 _Wrong = tuple[int, object, object]  # (place, actual, expected)
@@ -152,17 +152,9 @@ def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
         if right is None or not bool(right.any()):
             if isinstance(got, Tensor) and bool(got.any()) and not close(got, got * 0, dtype):
                 return place, got, right
-        elif got is None or not _same_where_finite(got, right, dtype):
+        elif got is None or not close(where_finite(got, right), right, dtype):
             return place, got, right
     return None
-
-
-def _same_where_finite(got: Any, right: Tensor, dtype: torch.dtype) -> bool:
-    """Far out the reference itself may have no number: there nothing is asked for."""
-    finite = torch.isfinite(right)
-    if not isinstance(got, Tensor) or got.shape != right.shape or bool(finite.all()):
-        return close(got, right, dtype)
-    return close(got[finite], right[finite], dtype)
 
 
 def _moves(second: Tensor | None) -> bool:
