@@ -95,7 +95,7 @@ class Precision:
 
 def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -> Precision:
     """How exactly a function computes around a point; ``known``: the dtype that it computes in, if that is known."""
-    line, dtype = _through(at), known or computes_in(values, at)
+    line, dtype = through(at), known or computes_in(values, at)
 
     def beside(apart: float) -> Tensor:
         # Beside the point: an output that jumps there alone (where x == 0) is as exact as all others.
@@ -148,9 +148,9 @@ def _jumps(rows: Tensor) -> Tensor:
     return torch.where(scatters, found.amin(0), 0.0)
 
 
-def _through(at: Tensor) -> Tensor:
-    """A direction in which each number moves by its own size, more or less."""
-    generator = torch.Generator().manual_seed(0)
+def through(at: Tensor, seed: int = 0) -> Tensor:
+    """A random direction in which each number moves by its own size, more or less."""
+    generator = torch.Generator().manual_seed(seed)
     scale = torch.where(at == 0, 1.0, at.abs())
     line = (torch.rand(at.shape, generator=generator, dtype=torch.float64) + 0.5) * scale
     return torch.where(torch.rand(at.shape, generator=generator) < 0.5, -line, line)
@@ -161,7 +161,7 @@ def computes_in(values: Values, at: Tensor) -> torch.dtype:
 
     A quantiser picks among numbers that somebody gave. It moves in jumps, and seldom at each of a few steps.
     """
-    line, found = _through(at), torch.float64
+    line, found = through(at), torch.float64
     for coarse, apart in reversed(_COARSE):
         near = torch.stack([values(at + place * apart / 3 * line) for place in range(4)])
         distinct = torch.stack([near[i] != near[j] for i in range(4) for j in range(i)])

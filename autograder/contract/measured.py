@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,16 +19,23 @@ from autograder.contract.differences import (
     flat_of,
     precision_of,
     slopes_at,
+    through,
     unflat,
     unit_directions,
 )
-from autograder.contract.differentiation import Draws, as_tuple, gradients_of
+from autograder.contract.differentiation import Draws, as_tuple, gradients_of, second_order
 from autograder.contract.ending import errors_only
 from autograder.observation.compare import close, coarse_dtype
+from autograder.observation.snapshot import dense
 
 MOST = 1000  # elements of one argument that are moved, each with four calls of forward
 MOST_NUMBERS = 2_000_000  # slopes that are kept of one argument
 MOST_TWICE = 40  # elements that are moved for a second derivative, each with four calls of backward
+FEW = 16  # elements that are moved one by one in any case; of more, lines are asked first
+_LINES = 2
+MOST_BLOCKS = 100  # of a large argument that are asked, where its gradient is wrong somewhere
+_UNSURE = 1e-4  # lines tell nothing where they are off by more than this share of what they measure
+_OFF = 1e-8  # what a right gradient is off by on a line, as a share of what is added up there
 
 
 class Measured:
@@ -51,9 +58,11 @@ class Measured:
         self.dtype: torch.dtype | None = None
         # What it rounds to along one argument, a factor of the others' slopes has too; at most float32's.
         self.share = 0.0
-        # Outputs and slopes, by the arguments and the one that was moved.
-        self.known: dict[Any, list[tuple[Tensor, _Placed]]] = {}
+        # By the arguments and the one that was moved.
+        self.known: dict[Any, list[_Moved]] = {}
         self.precisions: dict[Any, Precision] = {}
+        # Arguments that are symmetric matrices to forward and to backward.
+        self.folded: set[int] = set()
         self.twice: dict[Any, _Twice] = {}
 
     def __call__(self, *args: Any) -> Any:
@@ -99,7 +108,7 @@ class Measured:
         self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
     ) -> tuple[Tensor, ...]:
         """What the submission's own backward gives; zeros for None."""
-        copies = [_copied(a) for a in args]
+        copies, upstream = list(map(_leaf, args)), list(map(_copied, upstream))
         for i in wants:
             copies[i].requires_grad_(True)
         with torch.enable_grad():
@@ -107,7 +116,7 @@ class Measured:
         leaves = [copies[i] for i in wants]
         found = gradients_of(made, upstream, leaves)
         return tuple(
-            torch.zeros_like(x) if g is None else g.detach()
+            torch.zeros_like(x) if g is None else dense(g.detach())
             for x, g in zip(leaves, found, strict=True)
         )
 
@@ -142,42 +151,111 @@ class Measured:
                 values[i] = values[i] + 6 * (twice.leaves[places[i]] * d).conj()
         return tuple(values), tuple(run.errors[place] for place in (*places, *above))
 
-    def slopes(
-        self, values: Callable[[Tensor], Tensor], leaf: Tensor, made: Tensor, key: Any
-    ) -> _Placed:
-        """The slopes of a function of one tensor, given flat, that gives ``made``; nan where it stops."""
 
+class _Moved:
+    """A function of n numbers around a place, as it follows what is moved: all at once, or each by itself.
+
+    values  the function; nan where it stops
+    made    what it gives there
+    """
+
+    def __init__(self, of: Measured, values: Callable[[Tensor], Tensor], leaf: Tensor, made: Tensor, key: Any):  # fmt: skip
         def known(flat: Tensor) -> Tensor:
             with contextlib.suppress(Exception):  # beyond its domain: a probability above 1
-                if not self.stop():
+                if not of.stop():
                     return values(flat)
             return torch.full_like(made, math.nan)
 
-        at = flat_of(leaf)
-        precision = self.precisions.get(key) or precision_of(known, at, self.dtype)
-        self.precisions[key] = precision
-        self.share = max(self.share, min(precision.share, torch.finfo(torch.float32).eps))
-        room = max(4, min(self.most, MOST_NUMBERS // max(1, len(precision.noise))))
-        places = list(unit_directions(len(at), room))
-        along = torch.zeros(len(places), len(at), dtype=torch.float64)
-        along[range(len(places)), places] = 1.0
-        found = slopes_at(known, at, along, precision, self.eps, self.stop)
-        return _Placed(found, places, len(at))
+        self.of, self.values, self.at, self.made = of, known, flat_of(leaf), made
+        known_precision = of.precisions.get(key) or precision_of(known, self.at, of.dtype)
+        self.precision = of.precisions[key] = known_precision
+        self.room = max(4, min(of.most, MOST_NUMBERS // max(1, len(made))))
+        self.lines: dict[Any, _Lines] = {}
+
+    def gradient(self, weights: Tensor, given: Tensor | None) -> tuple[Tensor, Tensor]:
+        """(the slopes of the weighted outputs, their errors), each (n,): errors are infinite of what was not moved.
+
+        given  what backward says they are, where it says something: believed, or a multiple of it, where random
+               lines bear it out
+        """
+        slopes, errors = torch.zeros_like(self.at), torch.full_like(self.at, math.inf)
+        if given is not None and len(self.at) > FEW:
+            for factor in (1.0, self._block(0, len(self.at)).factor(given, weights)):
+                told, borne = given * factor, self._borne_out(given * factor, weights, 1)
+                if not bool(borne.isinf().any()):
+                    return told, borne
+            if len(self.at) > self.room:
+                slopes, errors = given.clone(), self._borne_out(given, weights, MOST_BLOCKS)
+        left = errors.isinf().nonzero().reshape(-1)
+        places = left[list(unit_directions(len(left), self.room))]
+        if tuple(places.tolist()) not in self.lines:
+            along = torch.zeros(len(places), len(self.at), dtype=torch.float64)
+            along[range(len(places)), places] = 1.0
+            self.lines[tuple(places.tolist())] = self._along(along)
+        moved = self.lines[tuple(places.tolist())].slopes
+        slopes[places], errors[places] = moved.weighted(weights, self.of.share)
+        return slopes, errors
+
+    def _borne_out(self, told: Tensor, weights: Tensor, most: int) -> Tensor:
+        """What the elements of a gradient may be off by; infinite where it is wrong, or nobody can tell.
+
+        most  blocks that are asked: halves of what is wrong, down to single elements
+        """
+        errors, blocks = torch.full_like(told, math.inf), [(0, len(told))]
+        for _ in range(most):
+            if not blocks:
+                break
+            first, last = blocks.pop()
+            middle, found = (
+                (first + last) // 2,
+                self._block(first, last).bear_out(told, weights, self.of.share),
+            )
+            if found is not None:
+                errors[first:last] = found[first:last]
+            elif last - first > 1:
+                blocks += [(middle, last), (first, middle)]
+        return errors
+
+    def _block(self, first: int, last: int) -> _Lines:
+        """Lines along which some elements move, all others stay."""
+        if (first, last, "block") not in self.lines:
+            whole = last - first == len(self.at)
+            along = torch.zeros(_LINES if whole else 1, len(self.at), dtype=torch.float64)
+            for seed, line in enumerate(along):
+                line[first:last] = through(self.at, 1 + seed)[first:last]
+            self.lines[first, last, "block"] = self._along(along)
+        return self.lines[first, last, "block"]
+
+    def _along(self, along: Tensor) -> _Lines:
+        of = self.of
+        return _Lines(
+            slopes_at(self.values, self.at, along, self.precision, of.eps, of.stop), along
+        )
 
 
-class _Placed:
-    """Slopes along some of the unit directions of n elements."""
+class _Lines(NamedTuple):
+    """Slopes along some directions (k, n)."""
 
-    def __init__(self, slopes: Slopes, places: list[int], count: int):
-        self.slopes, self.places, self.count = slopes, places, count
+    slopes: Slopes
+    along: Tensor
 
-    def weighted_into(self, weights: Tensor, share: float) -> tuple[Tensor, Tensor]:
-        """(slopes, errors) of all n elements: 0 and inf for those that were not moved."""
+    def factor(self, given: Tensor, weights: Tensor) -> float:
+        """What a gradient is to be multiplied with to come near to the slopes."""
+        mine, slopes = self.along @ given, self.slopes.near @ weights
+        return float(mine @ slopes / (mine @ mine))
+
+    def bear_out(self, told: Tensor, weights: Tensor, share: float) -> Tensor | None:
+        """What the elements of a gradient may be off by; None where it is wrong, or nobody can tell."""
         slopes, errors = self.slopes.weighted(weights, share)
-        whole = torch.zeros(self.count, dtype=torch.float64)
-        doubt = torch.full((self.count,), math.inf, dtype=torch.float64)
-        whole[self.places], doubt[self.places] = slopes, errors
-        return whole, doubt
+        # What is added up, by argument and by output, is large where slopes cancel.
+        sizes = torch.maximum(
+            (self.along * told).norm(dim=1), (self.slopes.near * weights).norm(dim=1)
+        )
+        apart = (self.along @ told - slopes).abs()
+        if not bool(((apart <= errors + _OFF * sizes) & (errors <= _UNSURE * sizes)).all()):
+            return None
+        of_each, of_all = errors / sizes, errors / self.along.norm(dim=1)
+        return of_each.nan_to_num().max() * told.abs() + of_all.max()
 
 
 class _Twice:
@@ -203,7 +281,23 @@ class _Twice:
                 for g, d in zip(found, directions.values(), strict=True)
             ])  # fmt: skip
 
+        def again(leaves: Sequence[Any], wanted: Sequence[int], weights: Sequence[Tensor | None]) -> tuple[Tensor, ...]:  # fmt: skip
+            """What the submission's own second backward gives."""
+            leaves = [_leaf(leaf).requires_grad_(True) for leaf in leaves]
+            now, rest = list(map(_leaf, args)), iter(leaves[len(wants) :])
+            for i, leaf in zip(wants, leaves, strict=False):
+                now[i] = leaf
+            with torch.enable_grad():
+                made = as_tuple(of.call(*now))
+            asked = [d if w else None for d, w in zip(directions.values(), weights[0].tolist(), strict=True)]  # type: ignore[union-attr]  # fmt: skip
+            above = [None if g is None else next(rest) for g in upstream]
+            _, found = second_order(made, above, leaves[: len(wants)], asked, mixed=False)
+            return tuple(
+                torch.zeros_like(leaves[p]) if (g := found[p]) is None else g for p in wanted
+            )
+
         self.total = Measured(weighted, of.eps, of.stop, MOST_TWICE)
+        self.total.gradients = errors_only()(again)  # type: ignore[method-assign, assignment]
         # A weighted sum has more digits than what backward computes.
         given = next(filter(None, map(coarse_dtype, first.values())), None)
         inside = {of.computes_in(args, i) for i in wants} - {torch.float64}
@@ -249,15 +343,25 @@ class Run:
             for o, g in zip(self.outputs, grads, strict=True)
             if is_differentiable(o)
         ]
-        weights, placed = _all_flat(given), list(map(self._placed, wanted))
+        weights, moved, own = _all_flat(given), list(map(self._moved, wanted)), {}
+        with contextlib.suppress(Exception):  # a backward that stops says nothing
+            self.measured._in_time()
+            self.draws.again()
+            own = dict(zip(wanted, self.measured.gradients(self.args, wanted, grads), strict=True))
         made = []
-        for position, slopes in zip(wanted, placed, strict=True):
-            slope, error = slopes.weighted_into(weights, self.measured.share)
-            self.errors[position] = errors_like(error, self.args[position])
-            made.append(unflat(slope, self.args[position]))
+        for position, each in zip(wanted, moved, strict=True):
+            mine = flat_of(own[position]) if position in own else None
+            slope, error = each.gradient(weights, mine)
+            target = self.args[position]
+            found, off = unflat(slope, target), errors_like(error, target)
+            if position in own and _of_one_triangle(target, own[position], found, off):
+                found, off = (found + found.mH) / 2, (off + off.mT) / 2
+                self.measured.folded.add(position)
+            self.errors[position] = off
+            made.append(found)
         return made
 
-    def _placed(self, position: int) -> _Placed:
+    def _moved(self, position: int) -> _Moved:
         target = self.args[position]
 
         def values(flat: Tensor) -> Tensor:
@@ -266,13 +370,14 @@ class Run:
 
         key = _key(position, self.args)
         known = self.measured.known.setdefault(key, [])
-        now = _all_flat(
-            self.outputs
-        )  # another forward runs, perhaps, where another argument requires grad
-        found = next((placed for made, placed in known if close(made, now)), None)
+        # Another forward runs, perhaps, where another argument requires grad.
+        now = _all_flat(self.outputs)
+        found = next((moved for moved in known if close(moved.made, now)), None)
         if found is None:
-            found = self.measured.slopes(values, target, now, key)
-            known.append((now, found))
+            found = _Moved(self.measured, values, target, now, key)
+            known.append(found)
+        share = min(found.precision.share, torch.finfo(torch.float32).eps)
+        self.measured.share = max(self.measured.share, share)
         return found
 
 
@@ -291,6 +396,19 @@ class _Slopes(torch.autograd.Function):
         wanted = [i for i, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
         found = dict(zip(wanted, ctx.run.gradients(wanted, grads), strict=True))
         return None, *map(found.get, range(len(ctx.run.args)))
+
+
+def _of_one_triangle(at: Tensor, given: Tensor, slopes: Tensor, errors: Tensor) -> bool:
+    """Whether forward reads one triangle of a symmetric matrix, and backward's gradient is a symmetric one.
+
+    Of a function of symmetric matrices, Cholesky's for instance, gradients that are alike once they are made symmetric
+    are the same one.
+    """
+    square = at.dim() > 1 and at.shape[-1] == at.shape[-2] > 1
+    if not square or not torch.equal(at, at.mH) or not close(given, given.mH):
+        return False
+    unread = [not bool((t(slopes, 1) != 0).any() | (t(errors, 1) != 0).any()) for t in (torch.triu, lambda x, k: x.tril(-k))]  # fmt: skip
+    return unread[0] != unread[1]
 
 
 def is_differentiable(value: Any) -> bool:

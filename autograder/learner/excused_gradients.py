@@ -12,22 +12,24 @@ import torch
 from torch import Tensor
 
 from autograder.contract.any_function import Terms
+from autograder.contract.differences import flat_of, through, unflat
 from autograder.contract.differentiation import as_tuple, same_draws
-from autograder.contract.ending import errors_only
 from autograder.contract.exercise import Exercise
 from autograder.contract.meant_gradients import IDENTITY, STEPS, Nature, OwnGradient
-from autograder.contract.measured import Measured
+from autograder.contract.measured import Measured, is_differentiable
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
 from autograder.learner.one_check import OneCheck
-from autograder.observation.snapshot import opened
 from autograder.reporting.verdict import Asked
-from autograder.running.submission import Submission, fresh_arguments
+from autograder.running.submission import fresh_arguments
 from autograder.running.watching import counted
 
 _AGAIN = 8  # times
 _ALIKE = 0.1  # as a share of the larger one
 _ATOL, _RTOL = 1e-4, 1e-3  # what is approximate: of the largest number, and of each
+_MOST = 1e-2  # in any case
+_STEPS_LEFT = 200  # what a solver leaves off is so many of its last steps, where it is slow
+_CLOSE = 1e-9  # places between which forward stops a step later
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,17 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured) -> Meant:
     return Meant(IDENTITY, excused) if excused and not left else Meant()
 
 
-def approximate(wrong: Wrong, terms: Terms) -> float | None:
-    """What gradients are off by, as a share of the largest number, where all are off a little, nearly everywhere.
+def approximate(
+    wrong: Wrong, terms: Terms, own: Measured, args: Sequence[Any]
+) -> tuple[float, float] | None:
+    """(What gradients are off by, what they may be), as shares of the largest number: all a little, nearly everywhere.
 
-    A mistake is larger, one factor, or in one place.
+    A mistake is larger, one factor, or in one place. None where there is one, and where forward does nothing again
+    and again, as a solver that stops when it is exact enough, or in time steps.
     """
     if terms.reference or terms.surrogate or terms.strict or terms.atol or terms.rtol:
         return None
-    shares, off_at_all = [0.0], [torch.ones(1)]
+    shares, off_at_all, most = [0.0], [torch.ones(1)], [0.0]
     for pair, off in wrong:
         for i, (got, right) in off.items():
             error = pair.expected.errors and pair.expected.errors[pair.question.wants.index(i)]
@@ -116,31 +121,51 @@ def approximate(wrong: Wrong, terms: Terms) -> float | None:
                 return None
             apart, size = (got - right).abs(), right.abs()
             low, high = ((got - right) / right)[size > 0].aminmax()
-            one_factor = high - low < _ALIKE * max(high, -low)
-            if one_factor or bool((apart > _RTOL * size + _ATOL * size.max()).any()):
-                return None
+            if high - low < _ALIKE * max(high, -low):
+                return None  # one factor
             off_at_all.append((apart > error).flatten().float())
             shares.append(float(apart.max() / size.max()))
-    return max(shares) if float(torch.cat(off_at_all).mean()) >= 0.5 else None
+            most.append(float((apart - _RTOL * size).max() / size.max()))
+    if max(most) > _MOST or float(torch.cat(off_at_all).mean()) < 0.5:
+        return None
+    atol = _left_off(own, args)
+    return (max(shares), 2 * atol) if atol is not None and max(most) <= atol else None
 
 
-def iterates(submission: Any, args: Sequence[Any]) -> bool:
-    """Whether forward does one thing again and again: as a solver that stops when it is exact enough, or in time steps."""
-    called = Submission(submission)
-    with (
-        contextlib.suppress(Exception),
-        errors_only(),
-        torch.no_grad(),
-        counted(called.files) as work,
-    ):
-        called(*map(opened, args))
-    return max([*work.ran.operations.values(), *work.places.values()], default=0) >= _AGAIN
+def _left_off(own: Measured, args: Sequence[Any]) -> float | None:
+    """What gradients may be off by: more where a step more or less moves the outputs. None: there are no steps."""
+
+    def ran(t: float) -> tuple[list[int], Tensor]:
+        """How often operations and lines ran at a place on a line through all arguments, and the outputs."""
+        moved = [
+            unflat(flat_of(a) + t * through(flat_of(a)), a).requires_grad_(a.requires_grad)
+            if is_differentiable(a) else a for a in args
+        ]  # fmt: skip
+        with counted(own.call.files) as work:  # type: ignore[attr-defined]
+            outputs = as_tuple(own.values(moved))
+        made = torch.cat([flat_of(o) for o in outputs if is_differentiable(o)])
+        return [*work.ran.operations.values(), *work.places.values()], made
+
+    with contextlib.suppress(Exception):
+        here, made = ran(0.0)
+        if max(here, default=0) < _AGAIN:
+            return None
+        for far in (0.1, -0.1, 0.5, -0.5):
+            near, there = 0.0, far
+            while ran(there)[0] != here and abs(there - near) > _CLOSE:
+                middle = (near + there) / 2
+                near, there = (middle, there) if ran(middle)[0] == here else (near, middle)
+            if there != far or ran(far)[0] != here:
+                jump = float((ran(near)[1] - ran(there)[1]).abs().max() / made.abs().max())
+                return min(_MOST, max(_ATOL, _STEPS_LEFT * jump))
+        return _ATOL
+    return None
 
 
-def judged_as_approximate(asked: Asked) -> Asked:
+def judged_as_approximate(asked: Asked, atol: float) -> Asked:
     """The same with tolerances for what is approximate; what was measured is known."""
     exercise, references = asked.exercise, copy.copy(asked.references)
-    allowed = replace(exercise.strictness, rtol=_RTOL, atol=_ATOL)
+    allowed = replace(exercise.strictness, rtol=_RTOL, atol=atol)
     references.exercise = exercise = replace(exercise, strictness=allowed)
     return replace(asked, exercise=exercise, references=references)
 

@@ -21,7 +21,6 @@ from autograder.judging.finding import Clause, Finding, fault
 from autograder.learner.excused_gradients import (
     approximate,
     gradients_meant,
-    iterates,
     judged_as_approximate,
     judged_as_surrogate,
     wrong_gradients,
@@ -42,6 +41,8 @@ from autograder.running.submission import (
 # What may go wrong only because the check computes in float64.
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
 
+
+_FOLDED = "How the gradient for {name} is shared between two triangles: a symmetric matrix, of which forward reads one."
 
 # Numbers that are no derivative, and may be as their author wants them: linear in the upstream gradient.
 _MAY_BE_MEANT = {f"gradient-{what}" for what in ("value", "scale", "sign", "zero", "missing")}
@@ -146,22 +147,21 @@ def _report(
         if dtype != torch.float64:
             observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
         wrong = () if terms.surrogate is not None else wrong_gradients(one)
-        meant, share = gradients_meant(wrong, asked, own), approximate(wrong, terms)
         notes = []
-        if meant.kind:
+        if not clock.over() and (off := approximate(wrong, terms, own, arguments.sets[0])):
+            one.asked = judged_as_approximate(asked, off[1])
+            note = fault("loses-precision", "range/approximate", share=f"{off[0]:.0e}")
+            notes = [replace(note, severity="advice")] if wrong else []
+        elif (meant := gradients_meant(wrong, asked, own)).kind:
             one.asked = judged_as_surrogate(asked, own, terms, meant)
             along = [exercise.argument(i) for i in meant.along]
-            notes = [
-                replace(fault("surrogate", f"surrogate/{meant.kind}", along=along), severity="note")
-            ]
-        elif share is not None and not clock.over() and iterates(target, arguments.sets[0]):
-            one.asked = judged_as_approximate(asked)
-            note = fault("loses-precision", "range/approximate", share=f"{share:.0e}")
-            notes = [replace(note, severity="advice")] if wrong else []
+            note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
+            notes = [replace(note, severity="note")]
         believed = VALUES if terms.reference is None else frozenset()
         report = one.verdict(believed)
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
+        report.undecided += [_FOLDED.format(name=exercise.argument(i)) for i in sorted(own.folded)]
         report.findings += map(said, notes)
         if terms.reference is None and terms.surrogate is None:
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])

@@ -33,11 +33,36 @@ def test_beside_an_element_that_jumps_the_others_are_judged():
     )
 
 
+@pytest.mark.parametrize("shape", [(30, 40), (300, 400)])
+def test_one_wrong_number_in_a_large_gradient_is_found_and_named(shape):
+    """Of so many numbers none is moved by itself before a line through all of them says that something is wrong."""
+    calls, at = list[int](), (17, 3)
+
+    def forward(ctx, x):
+        calls.append(1)
+        return keep(ctx, x.softmax(-1), x.softmax(-1), x)
+
+    def backward(ctx, g, wrong):
+        p = ctx.saved_tensors[1].softmax(-1)
+        grad = p * (g - (p * g).sum(-1, keepdim=True))
+        return grad.index_put((torch.tensor(at[0]), torch.tensor(at[1])), wrong * grad[at])
+
+    for wrong in (1.0, 1.01):
+        calls.clear()
+        made = op("Softmax", forward, lambda ctx, g, wrong=wrong: backward(ctx, g, wrong))
+        report = evaluate(made, inputs=(normal(*shape),), seed=1, seconds=None)
+        assert (report.passed, report.undecided) == (wrong == 1.0, []), str(report)
+        assert wrong == 1.0 or f"at [{at[0]}, {at[1]}]" in str(report), str(report)
+        assert wrong > 1.0 or len(calls) < 250
+
+
 def test_of_a_large_argument_it_is_said_how_much_was_not_looked_at():
-    twice = op("Twice", lambda ctx, x: 2 * x, lambda ctx, g: 2 * g)
-    report = evaluate(twice, inputs=(normal(30, 40),), seed=1, seconds=None)
-    assert report.passed
-    assert "of 200 of 1,200 elements" in str(report.undecided)
+    """On a kink no line tells, and there are too many numbers to move each."""
+    relu = op("Relu", lambda ctx, x: keep(ctx, x.relu(), x), lambda ctx, g: g * (ctx.saved_tensors[0] > 0))  # fmt: skip
+    x = normal(30, 40)
+    report = evaluate(relu, inputs=(torch.where(x.abs() < 1, 0.0, x),), seed=1, seconds=None)
+    assert report.passed, str(report)
+    assert "of 1,200 elements" in str(report.undecided)
 
 
 def test_what_nobody_can_tell_has_not_passed_and_nothing_behind_it_is_praised():

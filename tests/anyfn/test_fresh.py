@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.autograd.function import once_differentiable
 
 from autograder import evaluate
 from tests.anyfn.making import keep, normal, op, positive
@@ -51,6 +52,78 @@ def test_what_a_solver_leaves_off_is_advice(wrong):
     assert report.passed == (not wrong), str(report)
     assert wrong or said(report)["loses-precision"] == "advice", str(report)
     assert not evaluate(root, inputs=(normal(5),), seed=1, strict=True, seconds=None).passed
+
+
+@pytest.mark.parametrize(("stop", "wrong"), [(1e-4, 0.0), (1e-6, 0.0), (1e-4, 0.02), (0.0, 1e-3)])
+def test_a_fixed_point_may_be_off_by_the_steps_that_it_leaves_off(stop, wrong):
+    """z = tanh(Wz + x), where the equation of backward is iterated as far; without ``stop``, for 200 steps."""
+
+    def solved(step, z):
+        for _ in range(200):
+            new = step(z)
+            left, z = float((new - z).abs().max()), new
+            if left < stop:
+                break
+        return z
+
+    def forward(ctx, weight, x):
+        z = solved(lambda z: torch.tanh(weight @ z + x), torch.zeros_like(x))
+        return keep(ctx, z, weight, z)
+
+    def backward(ctx, g):
+        weight, z = ctx.saved_tensors
+        slope = 1 - z**2
+        u = slope * solved(lambda v: g + weight.T @ (slope * v), g)
+        return torch.outer(u, z) + wrong * u.sum(), u
+
+    point = op("Point", forward, once_differentiable(backward))
+    report = evaluate(point, inputs=(0.3 * normal(4, 4), normal(4, seed=1)), seed=1, seconds=None)
+    assert report.passed == (not wrong), str(report)
+
+
+SPREAD = normal(4, 4)
+SYMMETRIC = SPREAD @ SPREAD.T + 4 * torch.eye(4, dtype=torch.float64)
+
+
+def made_symmetric(gradient):
+    return (gradient + gradient.mT) / 2
+
+
+def of_matrix(value, gradient):
+    """A function of a matrix whose gradient is ``gradient`` times the upstream one; torch says what that is."""
+
+    def backward(ctx, g):
+        at = ctx.saved_tensors[0].detach().requires_grad_(True)
+        with torch.enable_grad():
+            (slopes,) = torch.autograd.grad(value(at), at, g)
+        return gradient(slopes)
+
+    return op("OfMatrix", lambda ctx, a: keep(ctx, value(a), a), once_differentiable(backward))
+
+
+def one_triangle(a):
+    """The lower one is read."""
+    return (torch.linalg.eigvalsh(a.tril() + a.tril(-1).mT)).log().sum()
+
+
+@pytest.mark.parametrize(
+    ("value", "gradient", "at", "right"),
+    {
+        "cholesky, symmetric": (torch.linalg.cholesky, made_symmetric, SYMMETRIC, True),
+        "cholesky, of a batch": (torch.linalg.cholesky, made_symmetric, torch.stack([SYMMETRIC, 2 * SYMMETRIC]), True),
+        "the triangle that is read": (one_triangle, lambda g: g, SYMMETRIC, True),
+        "both triangles": (one_triangle, made_symmetric, SYMMETRIC, True),
+        "both, each in full": (one_triangle, lambda g: g + g.tril(-1).mT, SYMMETRIC, False),
+        "a factor": (one_triangle, lambda g: 1.01 * made_symmetric(g), SYMMETRIC, False),
+        "the other triangle": (one_triangle, lambda g: g.mT, SYMMETRIC, False),
+        "no symmetric matrix": (one_triangle, made_symmetric, SYMMETRIC + SPREAD, False),
+        "all of it is read": (lambda a: torch.linalg.inv(a)[0], made_symmetric, SYMMETRIC, False),
+        "a diagonal is read": (lambda a: a.diagonal().exp(), lambda g: g + 0.1 * g.sum() * (g == 0), SYMMETRIC, False),
+    }.values(),
+)  # fmt: skip
+def test_of_a_symmetric_matrix_a_gradient_may_be_a_symmetric_one(value, gradient, at, right):
+    report = evaluate(of_matrix(value, gradient), inputs=(at,), seed=1, seconds=None)
+    assert report.passed == right, str(report)
 
 
 @pytest.mark.parametrize("partly", [True, False])
