@@ -1,10 +1,10 @@
 """Runs evaluate on Functions that public packages ship, where they lie: python benchmarks/real_functions.py
 
-The packages (an extra in pyproject.toml, `bank` or `second-bank`) are installed without what they depend on into a cache
-of their own, --cache (build/real_functions, build/second_real_functions), and imported from there: no code is copied, and
+The packages (an extra in pyproject.toml: `bank`, `second-bank` or `third-bank`) are installed without what they depend on into a cache
+of their own, --cache (build/real_functions, …), and imported from there: no code is copied, and
 torch stays as it is.
 
---bank NAME   ours (the default); blind or second: the entries of people who had no part in the checker, with evaluate's
+--bank NAME   ours (the default); blind, second or third: the entries of people who had no part in the checker, with evaluate's
               defaults (ten seconds, a fresh seed)
 --verify      also shows again, without the checker, that what each entry says is true
 --only WORD   entries whose place contains the word
@@ -22,7 +22,7 @@ import sys
 import time
 import tomllib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,13 @@ sys.path[:0] = [str(ROOT)]
 
 from autograder import evaluate  # noqa: E402
 from benchmarks.measure import write_counted  # noqa: E402
-from benchmarks.real_world import blind_wrong, derivatives, second_wrong, surrogates  # noqa: E402, F401
+from benchmarks.real_world import blind_wrong, derivatives, second_wrong, surrogates, third_wrong  # noqa: E402, F401
 from benchmarks.real_world.blind import BLIND  # noqa: E402
 from benchmarks.real_world.entry import ENTRIES, Bank, Entry, verified  # noqa: E402
-from benchmarks.real_world.second_showing import SECOND, stand_in  # noqa: E402
+from benchmarks.real_world.second_showing import SECOND  # noqa: E402
+from benchmarks.real_world.second_showing import stand_in as beside_second  # noqa: E402
+from benchmarks.real_world.third_showing import THIRD  # noqa: E402
+from benchmarks.real_world.third_showing import stand_in as beside_third  # noqa: E402
 
 GOOD = {"right": "passes", "surrogate": "known", "wrong": "found"}
 
@@ -49,13 +52,15 @@ class Choice:
     extra: str
     cache: str
     terms: dict[str, Any]  # of evaluate
+    stand_in: Callable[[], None] = lambda: None  # for what its packages import and do not need
 
 
 OURS = {"seed": 1, "seconds": None}
 BANKS = {
     "ours": Choice(ENTRIES, "bank", "real_functions", OURS),
     "blind": Choice(BLIND, "bank", "real_functions", {}),
-    "second": Choice(SECOND, "second-bank", "second_real_functions", {}),
+    "second": Choice(SECOND, "second-bank", "second_real_functions", {}, beside_second),
+    "third": Choice(THIRD, "third-bank", "third_real_functions", {}, beside_third),
 }
 
 
@@ -158,8 +163,7 @@ def main() -> int:
     install(cache, bank.extra)
     # unsloth_zoo writes files where it is imported: not into the folder somebody happens to be in.
     os.environ["UNSLOTH_COMPILE_LOCATION"] = str(cache.resolve() / "unsloth")
-    if options.bank == "second":
-        stand_in()
+    bank.stand_in()
     rows, untrue = [], 0
     for entry in bank.entries:
         if options.only not in entry.where:

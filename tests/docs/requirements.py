@@ -21,7 +21,7 @@ Tried besides: on 2026-11-23 the wheel under Python 3.12.1 and 3.13.0 with the C
 same to the letter; on 2026-11-22 the solution notebooks of lessons 01 to 07 with torch 2.15.0, the newest then ([what differs](claims.md#what-differs)).
 """
 # Packages of others that we judge, which is not recommending them; the last is a part of `test`.
-LEFT_OUT = ("bank", "second-bank", "postgres")
+LEFT_OUT = ("bank", "second-bank", "third-bank", "postgres")
 HEAD = """# What it needs
 
 `python -m tests.docs.requirements` writes this page from `pyproject.toml`, the workflow and the installed packages.
