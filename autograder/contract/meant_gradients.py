@@ -203,7 +203,7 @@ class OwnGradient(Measured):
     ):  # fmt: skip
         super().__init__(own.call, own.eps, own.stop)
         self.right, self.linear, self.excused, self.known = values, linear, excused, own.known
-        self.share, self.precisions = own.share, own.precisions
+        self.precisions = own.precisions
 
     def run(self, args: tuple[Any, ...]) -> Run:
         return _OwnRun(self, args)

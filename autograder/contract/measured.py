@@ -15,6 +15,7 @@ from autograder.contract.differences import (
     Precision,
     Slopes,
     Stop,
+    Values,
     errors_like,
     flat_of,
     precision_of,
@@ -56,8 +57,6 @@ class Measured:
     ):  # fmt: skip
         self.call, self.eps, self.stop, self.most = call, eps, stop, most
         self.dtype: torch.dtype | None = None
-        # What it rounds to along one argument, a factor of the others' slopes has too; at most float32's.
-        self.share = 0.0
         # By the arguments and the one that was moved.
         self.known: dict[Any, list[_Moved]] = {}
         self.precisions: dict[Any, Precision] = {}
@@ -86,18 +85,37 @@ class Measured:
         value = value.detach().requires_grad_(args[position].requires_grad)
         return as_tuple(self.values([*args[:position], value, *args[position + 1 :]]))
 
-    def computes_in(self, args: Sequence[Any], position: int) -> torch.dtype:
-        """The dtype that it rounds to inside, whatever dtype its outputs have."""
-        target, key, draws = args[position], _key(position, args), Draws()
+    def along(self, args: Sequence[Any], position: int, draws: Draws) -> Values:
+        """All numbers of the outputs as a function of those of one argument, with what was drawn."""
+        target = args[position]
 
         def values(flat: Tensor) -> Tensor:
             self._in_time()
             draws.again()
             return _all_flat(self.moved(args, position, unflat(flat, target)))
 
+        return values
+
+    def precision(
+        self, args: Sequence[Any], position: int, values: Values | None = None
+    ) -> Precision:
+        """How exactly forward computes where one argument moves."""
+        key = position, *map(_told_apart, args)
         if key not in self.precisions:
-            self.precisions[key] = precision_of(values, flat_of(target))
-        return self.precisions[key].dtype
+            values = values or self.along(args, position, Draws())
+            self.precisions[key] = precision_of(values, flat_of(args[position]), self.dtype)
+        return self.precisions[key]
+
+    def computes_in(self, args: Sequence[Any], positions: Sequence[int]) -> torch.dtype | None:
+        """The coarsest dtype that it rounds to inside, whatever dtype its outputs have; None for float64."""
+        found = {self.precision(args, i).dtype for i in positions} - {torch.float64}
+        return max(found, key=lambda dtype: torch.finfo(dtype).eps, default=None)
+
+    @property
+    def share(self) -> float:
+        """What it rounds to along one argument, a factor of the others' slopes has too; at most float32's."""
+        shares = [p.share for p in self.precisions.values()]
+        return min(max(shares, default=0.0), torch.finfo(torch.float32).eps)
 
     def _in_time(self) -> None:
         if self.stop():
@@ -159,16 +177,12 @@ class _Moved:
     made    what it gives there
     """
 
-    def __init__(self, of: Measured, values: Callable[[Tensor], Tensor], leaf: Tensor, made: Tensor, key: Any):  # fmt: skip
-        def known(flat: Tensor) -> Tensor:
-            with contextlib.suppress(Exception):  # beyond its domain: a probability above 1
-                if not of.stop():
-                    return values(flat)
-            return torch.full_like(made, math.nan)
-
-        self.of, self.values, self.at, self.made = of, known, flat_of(leaf), made
-        known_precision = of.precisions.get(key) or precision_of(known, self.at, of.dtype)
-        self.precision = of.precisions[key] = known_precision
+    def __init__(
+        self, of: Measured, args: Sequence[Any], position: int, made: Tensor, draws: Draws
+    ):
+        self.of, self.at, self.made = of, flat_of(args[position]), made
+        self.values = _or_nan(of.along(args, position, draws), made)
+        self.precision = of.precision(args, position, self.values)
         self.room = max(4, min(of.most, MOST_NUMBERS // max(1, len(made))))
         self.lines: dict[Any, _Lines] = {}
 
@@ -300,9 +314,7 @@ class _Twice:
         self.total.gradients = errors_only()(again)  # type: ignore[method-assign, assignment]
         # A weighted sum has more digits than what backward computes.
         given = next(filter(None, map(coarse_dtype, first.values())), None)
-        inside = {of.computes_in(args, i) for i in wants} - {torch.float64}
-        coarsest = max(inside, key=lambda d: torch.finfo(d).eps, default=None)
-        self.total.dtype = given or coarsest
+        self.total.dtype = given or of.computes_in(args, wants)
 
     def tells(self, directions: dict[int, Tensor | None], first: dict[int, Tensor]) -> bool:
         """Whether this is of the same directions and of the same backward: another one runs, perhaps, for other numbers drawn."""
@@ -362,22 +374,14 @@ class Run:
         return made
 
     def _moved(self, position: int) -> _Moved:
-        target = self.args[position]
-
-        def values(flat: Tensor) -> Tensor:
-            self.draws.again()
-            return _all_flat(self.measured.moved(self.args, position, unflat(flat, target)))
-
-        key = _key(position, self.args)
+        key = position, *map(_told_apart, self.args)
         known = self.measured.known.setdefault(key, [])
         # Another forward runs, perhaps, where another argument requires grad.
         now = _all_flat(self.outputs)
         found = next((moved for moved in known if close(moved.made, now)), None)
         if found is None:
-            found = _Moved(self.measured, values, target, now, key)
+            found = _Moved(self.measured, self.args, position, now, self.draws)
             known.append(found)
-        share = min(found.precision.share, torch.finfo(torch.float32).eps)
-        self.measured.share = max(self.measured.share, share)
         return found
 
 
@@ -421,16 +425,22 @@ def _all_flat(values: Sequence[Any]) -> Tensor:
     return torch.cat(rows) if rows else torch.zeros(0, dtype=torch.float64)
 
 
+def _or_nan(values: Values, made: Tensor) -> Values:
+    """The same, and nan where it stops: beyond its domain (a probability above 1), or in time."""
+
+    def known(flat: Tensor) -> Tensor:
+        with contextlib.suppress(Exception):
+            return values(flat)
+        return torch.full_like(made, math.nan)
+
+    return known
+
+
 def _told_apart(value: Any) -> Any:
     """What tells one argument from another: of a tensor its numbers, of other objects which they are."""
     if isinstance(value, Tensor):
         return value.shape, value.dtype, value.detach().cpu().numpy().tobytes()
     return value if isinstance(value, bool | int | float | str | None) else id(value)
-
-
-def _key(position: int, args: Sequence[Any]) -> tuple[Any, ...]:
-    """What tells one measurement from another: which argument is moved, and from where."""
-    return position, *map(_told_apart, args)
 
 
 def _leaf(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import secrets
 import time
@@ -143,9 +144,10 @@ def _report(
         observation = one.observation
         if observation.facts["interrupted"]:
             return one.verdict(VALUES)
-        dtype = _computes_in(own, arguments) if not clock.over() else torch.float64
-        if dtype != torch.float64:
-            observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
+        with contextlib.suppress(Exception):  # a forward that stops is told of by its answers
+            dtype = own.computes_in(arguments.sets[0], arguments.wants[0])
+            if dtype is not None and not clock.over():
+                observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
         wrong = () if terms.surrogate is not None else wrong_gradients(one)
         notes = []
         if not clock.over() and (off := approximate(wrong, terms, own, arguments.sets[0])):
@@ -176,15 +178,6 @@ def _perhaps_meant(finding: Finding) -> Finding:
     of_backward = finding.pair is not None and finding.pair.question.kind == "run"
     perhaps = of_backward and finding.rule in _MAY_BE_MEANT
     return with_step(finding, "surrogate/perhaps") if perhaps else finding
-
-
-def _computes_in(own: Measured, arguments: Given) -> torch.dtype:
-    """The coarsest dtype that forward computes in, of any argument."""
-    try:
-        found = {own.computes_in(arguments.sets[0], i) for i in arguments.wants[0]}
-    except Exception:  # a forward that stops is told of by its answers
-        return torch.float64
-    return max(found, key=lambda dtype: torch.finfo(dtype).eps, default=torch.float64)
 
 
 def _say_left_out(report: Report, exercise: Exercise, arguments: Given) -> None:
