@@ -95,13 +95,18 @@ def _run(ask: Asking, q: Question, answer: Answer) -> None:
     """Forward and backward as a training step does it; looks whether anything was written to."""
     args, looked = fresh_arguments(q), q.looked_for_writes
     before = [moment(a) for a in args if looked]
+    drawn = [torch.get_rng_state()]
     outputs = ask.take(ask.submission(*args))
     if not ask.submission.classes:  # a custom op: of a class the trace tells
         answer.data["inputs_changed_in_forward"] = list(changed(before, args))
     upstream = fresh_upstream(q, outputs)
     marks = [moment(g) for g in upstream if looked]
+    drawn.append(torch.get_rng_state())
+    torch.rand(())  # what is drawn between the two may not be drawn again after them
     if upstream:
         answer.gradients = ask.gradients(args, outputs, upstream)
+    now = torch.get_rng_state()
+    answer.data["drawn_again"] = any(torch.equal(now, earlier) for earlier in drawn)
     answer.inputs_changed = tuple(changed(before, args))
     # The gradients were asked for without .backward(): whoever filled .grad did it in a backward.
     answer.data["grad_left"] = _grad_left(args)

@@ -322,3 +322,20 @@ class Case11(Function):
     def backward(ctx, grad_output):
         (rows,) = ctx.saved_tensors
         return grad_output * rows / (1 - ctx.p), None
+
+
+# %% wrong[random-state]: draws again from forward's random state, and leaves it there
+class Case11(Function):
+    @staticmethod
+    def forward(ctx, x, p):
+        ctx.p = p
+        ctx.save_for_backward(torch.get_rng_state())
+        rows = torch.rand(*x.shape[:-1], 1, device=x.device) >= p
+        return torch.where(rows, x / (1 - p), 0.0)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (state,) = ctx.saved_tensors
+        torch.set_rng_state(state)
+        rows = torch.rand(*grad_output.shape[:-1], 1, device=grad_output.device) >= ctx.p
+        return torch.where(rows, grad_output / (1 - ctx.p), 0.0), None

@@ -48,6 +48,7 @@ ORDER: tuple[Rule, ...] = (
     honesty.differentiates_exactly,
     honesty.writes_it_by_hand,
     context.keeps_calls_apart,
+    writes.leaves_random_numbers,
     gradient.gradcheck_passes,
     far_out.output_stable,
     far_out.gradient_stable,

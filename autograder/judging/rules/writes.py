@@ -62,6 +62,16 @@ def leaves_saved(ev: Evidence, pair: Pair) -> Verdict:
     return None
 
 
+@rule("random-state", needs=("output_is_connected",), of=to("run"))
+def leaves_random_numbers(ev: Evidence, pair: Pair) -> Verdict:
+    """backward does not set torch's random numbers back to earlier ones."""
+    if not pair.answer.data.get("drawn_again"):
+        return None
+    calls = (ev.source.first_call("backward", name) for name in ("set_rng_state", "set_state"))
+    place = next(filter(None, calls), None)
+    return fault("random-state", "writes/random-state", pair, evidence=at(place))
+
+
 @rule("mutates-upstream", needs=("output_is_connected",), of=_of_classes)
 def leaves_upstream(ev: Evidence, pair: Pair) -> Verdict:
     """grad_output is left as it was."""
