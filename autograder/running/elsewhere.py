@@ -7,9 +7,11 @@ there once for every call, and grows with what is kept.
 from __future__ import annotations
 
 import gc
+import pickle
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,6 +80,7 @@ def _count(roots: list[Any], more: Callable[[Any], Iterable[Any]]) -> Held | Non
         elif isinstance(one, np.ndarray):
             numbers += one.size if np.issubdtype(one.dtype, np.floating) else 0
             size += one.nbytes
+            waiting += [one.dtype, *(one.ravel().tolist() if one.dtype.hasobject else ())]
         elif isinstance(one, str):
             text, size = text + len(one), size + len(one)
         elif isinstance(one, bytes | bytearray):
@@ -90,11 +93,20 @@ def _count(roots: list[Any], more: Callable[[Any], Iterable[Any]]) -> Held | Non
             size += _A_PLACE * len(inside)
             waiting += inside
         else:
-            size += 0 if isinstance(one, type | _FUNCTIONS) else sys.getsizeof(one, 0)
+            size += 0 if isinstance(one, type | _FUNCTIONS) else _own_size(one)
             waiting += more(one)
     if is_code:
         return None
     return Held(numbers + (text // _OF_A_NUMBER if text >= SOME_TEXT else 0), size)
+
+
+def _own_size(one: Any) -> int:
+    """Bytes of an object without what it refers to; where the garbage collector cannot look into it, as pickle writes it."""
+    size = sys.getsizeof(one, 0)
+    if not gc.is_tracked(one):  # a range, a dtype with metadata, a generator of random numbers
+        with suppress(Exception):  # what cannot be pickled hides nothing more
+            size = max(size, len(pickle.dumps(one)))
+    return size
 
 
 def _reached(one: Any) -> Iterable[Any]:

@@ -118,18 +118,21 @@ def kept_of_many(
 ) -> tuple[Kept, ...]:
     """What stays alive for backward of many rows; outside of tensors, what that is more than for few, whatever its type.
 
-    The call before, with other arguments of the same kind, fills what somebody keeps for a shape.
+    The calls before, with other arguments of both sizes, fill what somebody keeps for a shape, and what keeps the last call.
     """
     beside: list[dict[str, int]] = []
-    for args in (few, many):
-        call(*(a.detach() * 0.9 if _is_float(a) else a for a in args))
+    for args, others in ((few, many), (many, few)):
+        for before in (args, others):
+            call(*(a.detach() * 0.9 if _is_float(a) else a for a in before))
         with _young(), Storages() as storages:
             output, more = growth(classes, functools.partial(call, *args))
         outputs = as_tuple(output)
         beside.append({"hidden": more})
         for node in custom_nodes(outputs):
-            for name, value in (*vars(node).items(), ("saved", _saved_of(node))):
-                beside[-1][f"ctx.{name}"] = held(value).bytes
+            of_node = {**vars(node), "saved": _saved_of(node), "metadata": node.metadata}
+            beside[-1] |= {f"ctx.{name}": held(value).bytes for name, value in of_node.items()}
+        given = [vars(a) for a in (*args, *outputs) if isinstance(a, Tensor)]
+        beside[-1]["an attribute of a tensor"] = held(given).bytes
     kept = [each for each in _kept(list(many), outputs, storages) if each.who != "numbers"]
     for holder, size in beside[1].items():
         if (grown := size - beside[0].get(holder, 0)) > SOME_BYTES:

@@ -160,6 +160,16 @@ NUMBERS = {
     "complex numbers on ctx": keeping("ctx.t = [complex(v) for v in y.flatten().tolist()]", "[v.real for v in ctx.t]"),
     "the sizes of tensors": keeping("ctx.t = [torch.empty(0, int(v * 2**52)) for v in y.flatten().tolist()]", "[v.shape[1] / 2**52 for v in ctx.t]"),
     "the ends of ranges": keeping("ctx.t = [range(int(v * 2**52)) for v in y.flatten().tolist()]", "[v.stop / 2**52 for v in ctx.t]"),
+    "the metadata of the node": keeping("ctx.metadata['t'] = y.flatten().tolist()", "ctx.metadata['t']"),
+    "the metadata of a dtype": keeping("ctx.t = np.dtype('f8', metadata={'t': y.flatten().tolist()})", "ctx.t.metadata['t']", "import numpy as np\nKEPT = []\n"),
+    "an array of objects": keeping("ctx.t = np.empty(1, dtype=object)\n        ctx.t[0] = y.flatten().tolist()", "ctx.t[0]", "import numpy as np\nKEPT = []\n"),
+    "the end of one range": keeping("ctx.t = range(int.from_bytes(y.double().numpy().tobytes() + b'1', 'little'))",
+        "torch.frombuffer(bytearray(ctx.t.stop.to_bytes(8 * ctx.s.numel() + 1, 'little')[:-1] or b'0' * 8), dtype=torch.float64)[: ctx.s.numel()].tolist()").replace(
+        "y = torch.sigmoid(x)", "ctx.save_for_backward(x)\n        y = torch.sigmoid(x)"),
+    "an attribute of the output": HEAD.replace("ctx.save_for_backward(x)", "y = torch.sigmoid(x)\n        ctx.save_for_backward(y)\n        y.t = y.tolist()").replace(
+        IN_FORWARD, "        return y\n").replace("(x,) =", "(y,) =") + "        return g * y * (1 - y)\n",
+    "the last call alone": keeping("Box.last = ctx, y.flatten().tolist()", "Box.last[1] if Box.last[0] is ctx else torch.sigmoid(ctx.saved_tensors[0]).flatten().tolist()",
+        "KEPT = []\nclass Box:\n    last = None\n").replace("y = torch.sigmoid(x)", "ctx.save_for_backward(x)\n        y = torch.sigmoid(x)"),
     "what a method of a list is bound to": keeping("ctx.n, ctx.t = y.numel(), y.flatten().tolist().__getitem__", "[ctx.t(i) for i in range(ctx.n)]"),
     "what an iterator has left": keeping("ctx.t = iter(y.flatten().tolist())", "list(ctx.t)"),
     "the output, of many numbers only": HEAD.replace("ctx.save_for_backward(x)", "ctx.save_for_backward(x, *([torch.sigmoid(x)] if x.numel() > 500 else []))").replace(
