@@ -21,13 +21,14 @@ import torch
 from torch import Tensor
 
 Values = Callable[[Tensor], Tensor]  # (n,) ↦ (m,), float64
-Stop = Callable[[], bool]
 
 _ROUNDING = 2.0**-53  # of one operation in float64
 # A measured error of this share of the slopes is worth a second try with a shorter step.
 _LOST = 1e-4
 _LONGEST = 0.2  # as a share of the number that is moved
 _SAFETY = 4.0  # noise is a standard deviation
+_UNSURE = 1e-4  # lines tell nothing where they are off by more than this share of what they measure
+_OFF = 1e-8  # what a right gradient is off by on a line, as a share of what is added up there
 _COARSE = (
     (torch.bfloat16, 5e-2),
     (torch.float16, 2e-2),
@@ -47,12 +48,14 @@ class Slopes(NamedTuple):
     near, far  central differences with the steps h and 2h
     kink       slope on the right less slope on the left, without what curvature explains
     noise      the standard deviation that rounding gives ``near``
+    along      the directions (k, n)
     """
 
     near: Tensor
     far: Tensor
     kink: Tensor
     noise: Tensor
+    along: Tensor
 
     def weighted(self, weights: Tensor, share: float = 0.0) -> tuple[Tensor, Tensor]:
         """(slopes, errors), each (k,), of the outputs' sum with these weights (m,); an error may be inf.
@@ -66,6 +69,22 @@ class Slopes(NamedTuple):
         rounding = _SAFETY * share * (self.near.abs() @ weights.abs())
         errors = torch.nan_to_num((near - far).abs() + kink + noise + rounding, nan=math.inf)
         return near + (near - far) / 3, errors
+
+    def factor(self, given: Tensor, weights: Tensor) -> float:
+        """What a gradient is to be multiplied with to come near to the slopes."""
+        mine, slopes = self.along @ given, self.near @ weights
+        return float(mine @ slopes / (mine @ mine))
+
+    def bear_out(self, told: Tensor, weights: Tensor, share: float) -> Tensor | None:
+        """What the elements of a gradient may be off by; None where it is wrong, or nobody can tell."""
+        slopes, errors = self.weighted(weights, share)
+        # What is added up, by argument and by output, is large where slopes cancel.
+        sizes = torch.maximum((self.along * told).norm(dim=1), (self.near * weights).norm(dim=1))
+        apart = (self.along @ told - slopes).abs()
+        if not bool(((apart <= errors + _OFF * sizes) & (errors <= _UNSURE * sizes)).all()):
+            return None
+        of_each, of_all = errors / sizes, errors / self.along.norm(dim=1)
+        return of_each.nan_to_num().max() * told.abs() + of_all.max()
 
     @property
     def doubt(self) -> Tensor:
@@ -187,23 +206,21 @@ def _levels(numbers: Tensor) -> float:
 
 
 def slopes_at(
-    values: Values, at: Tensor, along: Tensor, precision: Precision, eps: float | None = None,
-    stop: Stop = lambda: False,
-) -> Slopes:  # fmt: skip
-    """The slopes of a function at a point (n,) along directions (k, n).
+    values: Values, at: Tensor, along: Tensor, precision: Precision, eps: float | None = None
+) -> Slopes:
+    """The slopes of a function at a point (n,) along directions (k, n); nan where the function is.
 
     eps   the step; None: what noise and curvature balance at, and where that is too long for the place
           (log near 0), a shorter one
-    stop  says that there is no time left; directions that were not walked have an infinite error
     """
     size = (along * at).abs().amax(1) if len(along) else torch.ones(0, dtype=torch.float64)
     if eps is not None:
-        return _walked(values, at, along, torch.full_like(size, eps), precision, stop)
-    found = _walked(values, at, along, precision.step * size.clamp(min=1.0), precision, stop)
+        return _walked(values, at, along, torch.full_like(size, eps), precision)
+    found = _walked(values, at, along, precision.step * size.clamp(min=1.0), precision)
     # An input of 1e-5 has a neighbourhood of its own.
     short = (found.doubt > _LOST) & (size > 0) & (size < 1.0)
     if bool(short.any()):
-        again = _walked(values, at, along[short], precision.step * size[short], precision, stop)
+        again = _walked(values, at, along[short], precision.step * size[short], precision)
         better = again.doubt < found.doubt[short]
         places = short.nonzero().reshape(-1)[better]
         for mine, its in zip(found, again, strict=True):
@@ -212,14 +229,11 @@ def slopes_at(
 
 
 def _walked(
-    values: Values, at: Tensor, along: Tensor, steps: Tensor, precision: Precision, stop: Stop
+    values: Values, at: Tensor, along: Tensor, steps: Tensor, precision: Precision
 ) -> Slopes:
     middle = values(at)
-    rows: list[tuple[Tensor, ...]] = []
-    for direction, h in zip(along, steps.tolist(), strict=True):
-        if stop():
-            rows.append(tuple(torch.full_like(middle, math.nan) for _ in range(4)))
-            continue
+    rows = torch.zeros(4, len(along), len(middle), dtype=torch.float64)
+    for row, direction, h in zip(rows.unbind(1), along, steps.tolist(), strict=True):
         left2, left, right, right2 = (values(at + t * h * direction) for t in (-2, -1, 1, 2))
         near, far = (right - left) / (2 * h), (right2 - left2) / (4 * h)
         # Right slope less left slope: h·f″ where smooth, the same number at every step at a kink.
@@ -227,11 +241,8 @@ def _walked(
         # An output that did not change at all has no noise either.
         moved = (right2 != middle) | (left2 != middle) | (right != left)
         noise = torch.where(moved, precision.noise / h, precision.noise / h * (near != 0))
-        rows.append((near, far, bent, noise))
-    if not rows:
-        rows = [tuple(middle.new_zeros(0, len(middle)) for _ in range(4))]
-        return Slopes(*rows[0])
-    return Slopes(*(torch.stack([row[i] for row in rows]) for i in range(4)))
+        row[:] = torch.stack((near, far, bent, noise))
+    return Slopes._make((*rows, along))
 
 
 def unit_directions(n: int, most: int) -> Iterator[int]:

@@ -115,16 +115,16 @@ def second_order(
     if mixed:
         leaves, grads = list(inputs), [g.detach() for g in grads]
         total = sum(((x**3).sum().real for x in inputs), total)
-    total = sum((_product(o, g) for o, g in zip(roots, grads, strict=True)), total)
+    total = sum((product(o, g) for o, g in zip(roots, grads, strict=True)), total)
     first = torch.autograd.grad(total, list(inputs), create_graph=True, allow_unused=True)
     weighted = zip(first, directions, strict=True)
-    contraction = sum((_product(g, d) for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
+    contraction = sum((product(g, d) for g, d in weighted if g is not None and d is not None), torch.zeros(()))  # fmt: skip
     for kept in (keep_graph,) if keep_graph or mixed else (True, False):
         second = torch.autograd.grad(contraction, leaves, allow_unused=True, retain_graph=kept)
     return tuple(map(copied, first)), tuple(map(copied, second))
 
 
-def _product(one: Tensor, other: Tensor) -> Tensor:
+def product(one: Tensor, other: Tensor) -> Tensor:
     """The real inner product, also of complex numbers: what torch takes gradients of."""
     return (one * other.conj()).sum().real
 

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from autograder.contract.around import MOST, Around, or_nan
 from autograder.contract.differences import (
     Precision,
-    Slopes,
-    Stop,
     Values,
     errors_like,
     flat_of,
     precision_of,
-    slopes_at,
-    through,
     unflat,
-    unit_directions,
 )
-from autograder.contract.differentiation import Draws, as_tuple, gradients_of, second_order
+from autograder.contract.differentiation import Draws, as_tuple, gradients_of, product
 from autograder.contract.ending import errors_only
 from autograder.observation.compare import close, coarse_dtype
 from autograder.observation.snapshot import dense
 
-MOST = 1000  # elements of one argument that are moved, each with four calls of forward
-MOST_NUMBERS = 2_000_000  # slopes that are kept of one argument
 MOST_TWICE = 40  # elements that are moved for a second derivative, each with four calls of backward
-FEW = 16  # elements that are moved one by one in any case; of more, lines are asked first
-_LINES = 2
-MOST_BLOCKS = 100  # of a large argument that are asked, where its gradient is wrong somewhere
-_UNSURE = 1e-4  # lines tell nothing where they are off by more than this share of what they measure
-_OFF = 1e-8  # what a right gradient is off by on a line, as a share of what is added up there
 
 
 class Measured:
@@ -52,13 +40,14 @@ class Measured:
     own = True  # what it raises, the submission raises
 
     def __init__(
-        self, call: Callable[..., Any], eps: float | None = None, stop: Stop = lambda: False,
+        self, call: Callable[..., Any], eps: float | None = None,
+        stop: Callable[[], bool] = lambda: False,
         most: int = MOST,
     ):  # fmt: skip
         self.call, self.eps, self.stop, self.most = call, eps, stop, most
         self.dtype: torch.dtype | None = None
         # By the arguments and the one that was moved.
-        self.known: dict[Any, list[_Moved]] = {}
+        self.known: dict[Any, list[Around]] = {}
         self.precisions: dict[Any, Precision] = {}
         # Arguments that are symmetric matrices to forward and to backward.
         self.folded: set[int] = set()
@@ -170,108 +159,6 @@ class Measured:
         return tuple(values), tuple(run.errors[place] for place in (*places, *above))
 
 
-class _Moved:
-    """A function of n numbers around a place, as it follows what is moved: all at once, or each by itself.
-
-    values  the function; nan where it stops
-    made    what it gives there
-    """
-
-    def __init__(
-        self, of: Measured, args: Sequence[Any], position: int, made: Tensor, draws: Draws
-    ):
-        self.of, self.at, self.made = of, flat_of(args[position]), made
-        self.values = _or_nan(of.along(args, position, draws), made)
-        self.precision = of.precision(args, position, self.values)
-        self.room = max(4, min(of.most, MOST_NUMBERS // max(1, len(made))))
-        self.lines: dict[Any, _Lines] = {}
-
-    def gradient(self, weights: Tensor, given: Tensor | None) -> tuple[Tensor, Tensor]:
-        """(the slopes of the weighted outputs, their errors), each (n,): errors are infinite of what was not moved.
-
-        given  what backward says they are, where it says something: believed, or a multiple of it, where random
-               lines bear it out
-        """
-        slopes, errors = torch.zeros_like(self.at), torch.full_like(self.at, math.inf)
-        if given is not None and len(self.at) > FEW:
-            for factor in (1.0, self._block(0, len(self.at)).factor(given, weights)):
-                told, borne = given * factor, self._borne_out(given * factor, weights, 1)
-                if not bool(borne.isinf().any()):
-                    return told, borne
-            if len(self.at) > self.room:
-                slopes, errors = given.clone(), self._borne_out(given, weights, MOST_BLOCKS)
-        left = errors.isinf().nonzero().reshape(-1)
-        places = left[list(unit_directions(len(left), self.room))]
-        if tuple(places.tolist()) not in self.lines:
-            along = torch.zeros(len(places), len(self.at), dtype=torch.float64)
-            along[range(len(places)), places] = 1.0
-            self.lines[tuple(places.tolist())] = self._along(along)
-        moved = self.lines[tuple(places.tolist())].slopes
-        slopes[places], errors[places] = moved.weighted(weights, self.of.share)
-        return slopes, errors
-
-    def _borne_out(self, told: Tensor, weights: Tensor, most: int) -> Tensor:
-        """What the elements of a gradient may be off by; infinite where it is wrong, or nobody can tell.
-
-        most  blocks that are asked: halves of what is wrong, down to single elements
-        """
-        errors, blocks = torch.full_like(told, math.inf), [(0, len(told))]
-        for _ in range(most):
-            if not blocks:
-                break
-            first, last = blocks.pop()
-            middle, found = (
-                (first + last) // 2,
-                self._block(first, last).bear_out(told, weights, self.of.share),
-            )
-            if found is not None:
-                errors[first:last] = found[first:last]
-            elif last - first > 1:
-                blocks += [(middle, last), (first, middle)]
-        return errors
-
-    def _block(self, first: int, last: int) -> _Lines:
-        """Lines along which some elements move, all others stay."""
-        if (first, last, "block") not in self.lines:
-            whole = last - first == len(self.at)
-            along = torch.zeros(_LINES if whole else 1, len(self.at), dtype=torch.float64)
-            for seed, line in enumerate(along):
-                line[first:last] = through(self.at, 1 + seed)[first:last]
-            self.lines[first, last, "block"] = self._along(along)
-        return self.lines[first, last, "block"]
-
-    def _along(self, along: Tensor) -> _Lines:
-        of = self.of
-        return _Lines(
-            slopes_at(self.values, self.at, along, self.precision, of.eps, of.stop), along
-        )
-
-
-class _Lines(NamedTuple):
-    """Slopes along some directions (k, n)."""
-
-    slopes: Slopes
-    along: Tensor
-
-    def factor(self, given: Tensor, weights: Tensor) -> float:
-        """What a gradient is to be multiplied with to come near to the slopes."""
-        mine, slopes = self.along @ given, self.slopes.near @ weights
-        return float(mine @ slopes / (mine @ mine))
-
-    def bear_out(self, told: Tensor, weights: Tensor, share: float) -> Tensor | None:
-        """What the elements of a gradient may be off by; None where it is wrong, or nobody can tell."""
-        slopes, errors = self.slopes.weighted(weights, share)
-        # What is added up, by argument and by output, is large where slopes cancel.
-        sizes = torch.maximum(
-            (self.along * told).norm(dim=1), (self.slopes.near * weights).norm(dim=1)
-        )
-        apart = (self.along @ told - slopes).abs()
-        if not bool(((apart <= errors + _OFF * sizes) & (errors <= _UNSURE * sizes)).all()):
-            return None
-        of_each, of_all = errors / sizes, errors / self.along.norm(dim=1)
-        return of_each.nan_to_num().max() * told.abs() + of_all.max()
-
-
 class _Twice:
     """What backward gives for some arguments, each gradient weighted with its direction, as it follows what is moved.
 
@@ -286,32 +173,19 @@ class _Twice:
         self.leaves = (*(args[i] for i in wants), *(g for g in upstream if g is not None))
 
         def weighted(*moved: Tensor) -> Tensor:
-            now, rest = list(args), iter(moved[len(wants) :])
+            now, rest = list(map(_leaf, args)), iter(moved[len(wants) :])
             for i, value in zip(wants, moved, strict=False):
-                now[i] = value
-            found = of.gradients(now, wants, [None if g is None else next(rest) for g in upstream])
+                now[i] = value if value.requires_grad else value.requires_grad_()
+            made = as_tuple(of.call(*now))
+            above = [None if g is None else next(rest) for g in upstream]
+            found = gradients_of(made, above, [now[i] for i in wants], create_graph=True)
+            none = torch.zeros((), dtype=torch.float64)
             return torch.stack([
-                flat_of(g) @ flat_of(torch.zeros_like(g) if d is None else d)
+                none if g is None or d is None else product(dense(g), d)
                 for g, d in zip(found, directions.values(), strict=True)
             ])  # fmt: skip
 
-        def again(leaves: Sequence[Any], wanted: Sequence[int], weights: Sequence[Tensor | None]) -> tuple[Tensor, ...]:  # fmt: skip
-            """What the submission's own second backward gives."""
-            leaves = [_leaf(leaf).requires_grad_(True) for leaf in leaves]
-            now, rest = list(map(_leaf, args)), iter(leaves[len(wants) :])
-            for i, leaf in zip(wants, leaves, strict=False):
-                now[i] = leaf
-            with torch.enable_grad():
-                made = as_tuple(of.call(*now))
-            asked = [d if w else None for d, w in zip(directions.values(), weights[0].tolist(), strict=True)]  # type: ignore[union-attr]  # fmt: skip
-            above = [None if g is None else next(rest) for g in upstream]
-            _, found = second_order(made, above, leaves[: len(wants)], asked, mixed=False)
-            return tuple(
-                torch.zeros_like(leaves[p]) if (g := found[p]) is None else g for p in wanted
-            )
-
         self.total = Measured(weighted, of.eps, of.stop, MOST_TWICE)
-        self.total.gradients = errors_only()(again)  # type: ignore[method-assign, assignment]
         # A weighted sum has more digits than what backward computes.
         given = next(filter(None, map(coarse_dtype, first.values())), None)
         self.total.dtype = given or of.computes_in(args, wants)
@@ -355,7 +229,7 @@ class Run:
             for o, g in zip(self.outputs, grads, strict=True)
             if is_differentiable(o)
         ]
-        weights, moved, own = _all_flat(given), list(map(self._moved, wanted)), {}
+        weights, moved, own = _all_flat(given), list(map(self._around, wanted)), {}
         with contextlib.suppress(Exception):  # a backward that stops says nothing
             self.measured._in_time()
             self.draws.again()
@@ -363,7 +237,7 @@ class Run:
         made = []
         for position, each in zip(wanted, moved, strict=True):
             mine = flat_of(own[position]) if position in own else None
-            slope, error = each.gradient(weights, mine)
+            slope, error = each.gradient(weights, mine, self.measured.share)
             target = self.args[position]
             found, off = unflat(slope, target), errors_like(error, target)
             if position in own and _of_one_triangle(target, own[position], found, off):
@@ -373,14 +247,17 @@ class Run:
             made.append(found)
         return made
 
-    def _moved(self, position: int) -> _Moved:
-        key = position, *map(_told_apart, self.args)
-        known = self.measured.known.setdefault(key, [])
+    def _around(self, position: int) -> Around:
+        of, key = self.measured, (position, *map(_told_apart, self.args))
+        known = of.known.setdefault(key, [])
         # Another forward runs, perhaps, where another argument requires grad.
         now = _all_flat(self.outputs)
-        found = next((moved for moved in known if close(moved.made, now)), None)
+        found = next((each for each in known if close(each.made, now)), None)
         if found is None:
-            found = _Moved(self.measured, self.args, position, now, self.draws)
+            values = or_nan(of.along(self.args, position, self.draws), now)
+            precision = of.precision(self.args, position, values)
+            at = flat_of(self.args[position])
+            found = Around(values, at, now, precision, of.eps, of.most)
             known.append(found)
         return found
 
@@ -423,17 +300,6 @@ def _all_flat(values: Sequence[Any]) -> Tensor:
     """All real numbers of some tensors in a row; what is not differentiable has none."""
     rows = [flat_of(value) for value in values if is_differentiable(value)]
     return torch.cat(rows) if rows else torch.zeros(0, dtype=torch.float64)
-
-
-def _or_nan(values: Values, made: Tensor) -> Values:
-    """The same, and nan where it stops: beyond its domain (a probability above 1), or in time."""
-
-    def known(flat: Tensor) -> Tensor:
-        with contextlib.suppress(Exception):
-            return values(flat)
-        return torch.full_like(made, math.nan)
-
-    return known
 
 
 def _told_apart(value: Any) -> Any:
