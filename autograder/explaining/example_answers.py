@@ -10,7 +10,7 @@ import ast
 import itertools
 import linecache
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
@@ -127,41 +127,64 @@ def answers_of(ev: Evidence, example: Example) -> ExampleAnswers:
 # ---- the numbers that right answers have on their way -------------------------------------------
 
 _MOST = 8  # right answers of an exercise whose numbers are looked at
+_STEPS = 1200  # numbers of all of them, before the last
 Place = tuple[str, int]  # ("output", 0), ("gradient", 1)
+Shape = tuple[int, ...]
 
 
-@dataclass
+class _OfSize:
+    """Different numbers, a row each, with the shapes that each has."""
+
+    def __init__(self, size: int) -> None:
+        self._rows, self.shapes = np.empty((8, size)), list[list[Shape]]()
+
+    @property
+    def rows(self) -> Array:
+        return self._rows[: len(self.shapes)]
+
+    def add(self, numbers: Array, apart: float) -> None:
+        same = _near(numbers, self.rows, apart)
+        if same.any():
+            shapes = self.shapes[int(same.argmax())]
+            shapes += [] if numbers.shape in shapes else [numbers.shape]
+            return
+        if len(self.shapes) == len(self._rows):
+            self._rows = np.concatenate((self._rows, self._rows))
+        self._rows[len(self.shapes)] = numbers.reshape(-1)
+        self.shapes.append([numbers.shape])
+
+
 class Numbers:
     """Numbers that are found again in whatever shape they have. ``apart``: how far they may be, as a share."""
 
-    apart: float = 1e-6
-    by_size: dict[int, list[Array]] = field(default_factory=dict)
+    def __init__(self, apart: float) -> None:
+        self._apart, self._by_size = apart, dict[int, _OfSize]()
 
     def add(self, numbers: Array) -> None:
-        flat = numbers.reshape(-1)
-        if not self.have(flat):
-            self.by_size.setdefault(flat.size, []).append(flat)
+        self._by_size.setdefault(numbers.size, _OfSize(numbers.size)).add(numbers, self._apart)
 
     def have(self, numbers: Array) -> bool:
-        return _is_among(numbers.reshape(-1), self.by_size.get(numbers.size, []), self.apart)
+        return bool(_near(numbers, self.of_size(numbers.size).rows, self._apart).any())
+
+    def of_size(self, size: int) -> _OfSize:
+        """As many numbers."""
+        return self._by_size.get(size) or _OfSize(size)
 
 
-def _is_among(flat: Array, known: list[Array], apart: float = 1e-6) -> bool:
-    if not known:
-        return False
-    rows = np.stack(known)
+def _near(numbers: Array, rows: Array, apart: float = 1e-9) -> Array:
+    """Which rows are these numbers."""
+    flat = numbers.reshape(-1)
     with np.errstate(invalid="ignore"):  # inf − inf
         largest = np.abs(rows).max(axis=1, keepdims=True, initial=0)
         near = np.abs(rows - flat) <= apart * (1e-3 * largest + np.abs(rows))
     near &= np.isfinite(rows) & np.isfinite(flat)
     same = near | (rows == flat) | (np.isnan(rows) & np.isnan(flat))
-    return bool(same.all(axis=1).any())
+    return np.asarray(same.all(axis=1))
 
 
 class RightNumbers:
     """The numbers that right answers have on their way to one result of one question.
 
-    every   all of their numbers, also those on the way to other results
     toward  the arguments and upstream gradients, and what leads to this result
     values  the same as values of a run
     """
@@ -169,26 +192,44 @@ class RightNumbers:
     def __init__(self, ev: Evidence, question: Question, place: Place):
         flows = _flows(ev, question)
         right = flows[0].results.get(place)
-        ends = [f.results[place] for f in flows if place in f.results and right is not None and like(f.results[place], right)]  # fmt: skip
+        ends = [f.results[place] for f in flows if place in f.results and right is not None and like(f.results[place].numbers, right.numbers)]  # fmt: skip
+        if place[0] == "error":  # nobody knows which result it was to be
+            ends = [end for f in flows for end in f.results.values()]
         self.values = list(dict.fromkeys(v for end in ends for v in ancestors(end)))
         tensors = [v for v in (*question.args, *question.upstream) if isinstance(v, Tensor)]
-        apart = 1e-4 if any(t.dtype == torch.float32 for t in tensors) else 1e-6
-        self.every, self.toward = Numbers(apart), Numbers(apart)
+        apart = 1e-4 if any(t.dtype == torch.float32 for t in tensors) else 1e-9
+        self.toward = Numbers(apart)
         given = [t.detach().double().numpy() for t in tensors if t.numel() <= LARGEST]
         for numbers in (*given, *(v.numbers for v in self.values)):
             self.toward.add(numbers)
-        for numbers in (*given, *(v.numbers for f in flows for v in f.values)):
-            self.every.add(numbers)
+
+    def has(self, value: Value) -> bool:
+        """Whether right answers have it in this very order and shape."""
+        known = self.toward.of_size(value.numbers.size)
+        same = np.flatnonzero(_near(value.numbers, known.rows))
+        return any(value.numbers.shape in known.shapes[i] for i in same)
+
+    def moved(self, value: Value) -> Iterator[Array]:
+        """The same numbers in another order or shape, as right answers have them."""
+        known, shape = self.toward.of_size(value.numbers.size), value.numbers.shape
+        same = _near(value.numbers, known.rows)
+        if not value.mask:
+            ordered = _near(np.sort(value.numbers, None), np.sort(known.rows))
+        for i in np.flatnonzero(same if value.mask else ordered) if value.numbers.size > 1 else ():
+            shapes = [s for s in known.shapes[i] if s != shape]
+            yield from map(known.rows[i].reshape, shapes if same[i] else [shape, *shapes])
 
     def instead_of(self, value: Value) -> Iterator[Array]:
-        """What may belong in the place of a value: right numbers on the way to the same result, as many."""
-        flat = value.numbers.reshape(-1)
-        for numbers in reversed(self.toward.by_size.get(flat.size, [])):
-            if not numbers.any() or (value.mask and not np.isin(numbers, (0, 1)).all()):
-                continue  # zeros are right for much
-            for each in (numbers, 1 - numbers) if value.mask and not self.toward.have(flat) else (numbers,):  # fmt: skip
-                if not _is_among(flat, [each]):
-                    yield each
+        """What may belong in the place of a value: right numbers on the way to the same result, as many; the nearest first."""
+        known, shape = self.toward.of_size(value.numbers.size), value.numbers.shape
+        fits = np.isin(known.rows, (0, 1)).all(axis=1) if value.mask else known.rows.any(axis=1)
+        apart = np.abs(known.rows - value.numbers.reshape(-1)).mean(axis=1)
+        for i in sorted(np.flatnonzero(fits), key=lambda i: apart[i]):  # zeros are right for much
+            row = known.rows[i]
+            shapes = () if value.mask or shape in known.shapes[i] else known.shapes[i]
+            for each in (row, 1 - row) if value.mask else (row,):
+                if not like(value.numbers, each):
+                    yield from map(each.reshape, (shape, *shapes))
 
 
 def _flows(ev: Evidence, question: Question) -> list[Flow]:
@@ -199,11 +240,12 @@ def _flows(ev: Evidence, question: Question) -> list[Flow]:
         right = known_answers(ev.exercise, right=True)[:_MOST]
         answers = map(loaded, right)
         with contained():
-            flows = [flow(answer, question, scenarios) for answer in answers if answer is not None]
+            flows = [_of_reference(ev, question)]
+            for answer in answers:
+                if answer is not None and sum(len(f.values) for f in flows) < _STEPS:
+                    flows.append(flow(answer, question, scenarios))
             # Their tensors are not kept: they stay as long as the questions do.
-            known[question.id] = [
-                Flow(f.results, f.values) for f in (_of_reference(ev, question), *flows)
-            ]
+            known[question.id] = [Flow(f.results, f.values) for f in flows]
     return known[question.id]
 
 
@@ -222,11 +264,11 @@ def _of_reference(ev: Evidence, question: Question) -> Flow:
     def run(answer: Answer) -> None:
         expected = expect(exercise, question)
         answer.outputs, answer.gradients = expected.outputs, expected.gradients
+        answer.second = expected.second
 
     return flow_of(run, question, frozenset())
 
 
-def like(value: Value, other: Value) -> bool:
-    """Whether two values have the same numbers, in whatever shape."""
-    flat = value.numbers.reshape(-1)
-    return flat.size == other.numbers.size and _is_among(flat, [other.numbers.reshape(-1)])
+def like(numbers: Array, others: Array) -> bool:
+    """Whether these are the same numbers, in whatever shape."""
+    return numbers.size == others.size and bool(_near(numbers, others.reshape(1, -1)).any())

@@ -266,22 +266,3 @@ def shape_words(shape: Any) -> str:
         if len(shape)
         else "() – a single number"
     )
-
-
-def where_wrong(inputs: Tensor, wrong: Tensor) -> str | None:
-    """In which region of the input the differences lie, when one simple region says it all.
-
-    inputs, wrong  one shape; ``wrong`` is boolean
-    """
-    if inputs.shape != wrong.shape or not bool(wrong.any()) or bool(wrong.all()):
-        return None
-    regions = {
-        "negative": inputs < 0,
-        "positive": inputs > 0,
-        "larger than 1 in size": inputs.abs() > 1,
-        "smaller than 1 in size": inputs.abs() < 1,
-    }
-    for words, region in regions.items():
-        if torch.equal(region, wrong):
-            return words
-    return None

@@ -122,7 +122,10 @@ class _Words(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         if isinstance(value, Clause):
             clause = _chosen(value, self._own).message.removesuffix(".")
-            return self.format_field(self.format(clause, **value.facts), spec)
+            text = self.format(
+                re.sub("^The ", "the ", clause).replace(":Capital}", "}"), **value.facts
+            )
+            return self.format_field(text, spec)
         if spec == "Capital":
             text = self.format_field(value, "")
             return text[:1].upper() + text[1:]

@@ -38,6 +38,11 @@ class Place:
     values: Array
     dtype: torch.dtype
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The same for tensors that lie in the same place in the same order and shape."""
+        return self.storage, self.offsets.shape, self.offsets.tobytes()
+
     def ranked(self) -> Tensor:
         """Numbers between ½ and 1½ in the same order; what is no floating number as it is."""
         if not self.dtype.is_floating_point:
@@ -167,6 +172,7 @@ class Operations(Framed):
         self.all: list[Operation] = []
         self.error: str | None = None  # the words of the one in which the last operation ended
         self._writers: dict[int, list[tuple[Operation, int]]] = {}
+        self._views: dict[tuple[Any, ...], list[tuple[Operation, int]]] = {}
         self._origins: dict[tuple[Operation, int, int], Origin] = {}
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -182,11 +188,14 @@ class Operations(Framed):
         self.error = None
         operation.made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         operation.results = [*map(placed, operation.made)]
-        known = {place.storage for place in operation.given if place is not None}
+        given = [place for place in operation.given if isinstance(place, Place)]
         for which, place in enumerate(operation.results):
-            # Not where it is merely another view.
-            if place is not None and (func._schema.is_mutable or place.storage not in known):
+            if place is None:
+                continue
+            if func._schema.is_mutable or place.storage not in {g.storage for g in given}:
                 self._writers.setdefault(place.storage, []).append((operation, which))
+            elif place.key not in {g.key for g in given}:  # another view
+                self._views.setdefault(place.key, []).append((operation, which))
         return result
 
     def _line(self) -> tuple[str, int | None, str, bool, tuple[Span, ...]]:
@@ -227,6 +236,13 @@ class Operations(Framed):
                         self._origins[key] = Origin(value, operation, self._sources(*key))
                     return self._origins[key]
         return None
+
+    def origins(self, place: Place, before: int) -> list[tuple[Operation, int]]:
+        """The same, or the operation that made this view of it, where nothing was written since."""
+        written = self.written(place, before)
+        since = max((operation.order for operation, _ in written), default=0)
+        views = [v for v in self._views.get(place.key, []) if since < v[0].order < before]
+        return views[-1:] or written
 
     def written(self, place: Place, before: int) -> list[tuple[Operation, int]]:
         """The operations, and which of their results, that wrote what a tensor held at a time."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.contract.ending import errors_only
 from autograder.observation.observation import Answer, Question
@@ -46,6 +46,7 @@ class Value:
     dtype  "float64"; "bool" for a mask
     made   the how many-th operation of its name made it, and which of its results it is; None: nothing made it
     spans  the expressions that gave it: the innermost, then the call of the function that it stands in, and so on
+    view   it has the numbers of another value, in other places
     """
 
     numbers: Array
@@ -56,6 +57,7 @@ class Value:
     dtype: str = ""
     made: tuple[int, int] | None = None
     spans: tuple[Span, ...] = ()
+    view: bool = False
 
     @property
     def mask(self) -> bool:
@@ -138,7 +140,7 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
     for operation in operations.all:
         ran[operation.name] += 1
         places = [p for p in operation.given if isinstance(p, Place)]
-        origins = [o for p in places for o in operations.written(p, operation.order)]
+        origins = [o for p in places for o in operations.origins(p, operation.order)]
         given = tuple(dict.fromkeys(known[o] for o in origins))
         text = linecache.getline(operation.file, operation.line or 0).strip()
         for which, made in enumerate(operation.results):
@@ -152,16 +154,19 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
                     str(made.dtype).removeprefix("torch."),
                     (ran[operation.name], which),
                     operation.spans,
+                    made.storage in {p.storage for p in places}
+                    and not operation.call[0]._schema.is_mutable,
                 )
     results: dict[tuple[str, int], Value] = {}
     ends = {("output", k): t for k, t in enumerate(answer.outputs or ())}
     ends |= {("gradient", i): t for i, t in zip(question.wants, answer.gradients or (), strict=False)}  # fmt: skip
     ends |= {("gradient", i): t for i, t in enumerate(raw or ()) if isinstance(t, Tensor)}
+    ends |= {("second", i): t for i, t in zip(question.wants, answer.second or (), strict=False)}
     tensors = {at: t for at, t in ends.items() if isinstance(t, Tensor) and placed(t) is not None}
     for at, tensor in tensors.items():
         place = placed(tensor)
         assert place is not None
-        origins = operations.written(place, len(operations.all) + 1)
+        origins = operations.origins(place, len(operations.all) + 1)
         given = tuple(dict.fromkeys(known[o] for o in origins))
         results[at] = Value(place.values, None, given)
     return Flow(results, tuple(known.values()), operations, tensors)
@@ -183,25 +188,26 @@ class Looking(Framed):
         result = func(*args, **kwargs)
         if name_of(func) == self.op:
             self.ran += 1
-            self.seen(func, result)
+            return self.seen(func, result)
         return result
 
-    def seen(self, func: Any, result: Any) -> None:
+    def seen(self, func: Any, result: Any) -> Any:
+        """What comes out in its place."""
         raise NotImplementedError
 
 
 class Replaced(Looking):
-    """Puts other numbers, as many and in their order, into a value: what would have come of them?"""
+    """Puts other numbers, in their own shape, in the place of a value: what would have come of them?"""
 
     def __init__(self, value: Value, numbers: Array) -> None:
         super().__init__(value.op)
         self.made, self.numbers = value.made, numbers
 
-    def seen(self, func: Any, result: Any) -> None:
-        if self.made is not None and self.ran == self.made[0]:
-            made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)][self.made[1]]
-            if made.numel() == self.numbers.size:
-                made.copy_(torch.from_numpy(self.numbers.reshape(tuple(made.shape))))
+    def seen(self, func: Any, result: Any) -> Any:
+        if self.made is None or self.ran != self.made[0]:
+            return result
+        made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)][self.made[1]]
+        return _instead_of(made, torch.from_numpy(self.numbers), func, result)
 
 
 class Rewritten(Looking):
@@ -209,38 +215,41 @@ class Rewritten(Looking):
 
     span   where the expression stands: one of the value's
     given  further names: the arguments by those of the contract
+    stops  whether it gave none once
     """
 
     def __init__(self, value: Value, span: Span, given: Given, text: str = "") -> None:
         super().__init__(value.op)
         self.value, self.span, self.given, self.text = value, span, given, text
+        self.stops = False
 
-    def seen(self, func: Any, result: Any) -> None:
+    def seen(self, func: Any, result: Any) -> Any:
         frames = (f for f in self.frames() if f.f_code.co_filename == self.span.file)
         frame = next((f for f in frames if span_of(f) == self.span), None)
-        if frame is not None and isinstance(result, Tensor) and not func._schema.is_mutable:
-            self.computing(result, frame)
+        if frame is None or not isinstance(result, Tensor) or func._schema.is_mutable:
+            return result
+        numbers = self.computing(frame)
+        self.stops = self.stops or numbers is None
+        return result if numbers is None else _instead_of(result, numbers, func, result)
 
-    def computing(self, made: Tensor, frame: FrameType) -> None:
-        """What is done where the expression is computed."""
-        if (numbers := self.computed(self.text, frame, made)) is not None:
-            made.copy_(numbers)
+    def computing(self, frame: FrameType) -> Tensor | None:
+        """What is put there instead, where the expression is computed; None: nothing."""
+        return self.computed(self.text, frame)
 
-    def computed(self, text: str, frame: FrameType, like: Tensor) -> Tensor | None:
-        """What an expression gives; None where it stops, or gives something of another shape."""
+    def computed(self, text: str, frame: FrameType) -> Tensor | None:
+        """What an expression gives; None where it stops."""
         try:
             made = eval(text, frame.f_globals, {**self.given, **frame.f_locals})
         except Exception:  # most of what is tried makes no sense
             return None
-        fits = isinstance(made, Tensor) and made.shape == like.shape
-        return made.detach() if fits else None
+        return made.detach() if isinstance(made, Tensor) else None
 
 
 class Tried(Rewritten):
     """What other expressions give there at the moment of the value, in a run which they do not change.
 
     others  what to try, where these names stand for numbers and tensors: pairs of anything and an expression
-    found   with what each gives, where this is of the same shape
+    found   with what each gives
     """
 
     def __init__(
@@ -250,11 +259,21 @@ class Tried(Rewritten):
         super().__init__(value, span, given)
         self.others, self.found = others, list[tuple[Any, str, Tensor]]()
 
-    def computing(self, made: Tensor, frame: FrameType) -> None:
+    def computing(self, frame: FrameType) -> None:
         if self.value.made is not None and self.ran == self.value.made[0]:
             for what, text in self.others(_known(self.given, frame)):
-                if (numbers := self.computed(text, frame, made)) is not None:
+                if (numbers := self.computed(text, frame)) is not None:
                     self.found.append((what, text, numbers))
+
+
+def _instead_of(made: Tensor, numbers: Tensor, func: Any, result: Any) -> Any:
+    """A result of an operation with these numbers in the place of one tensor; what is written to keeps its place."""
+    if func._schema.is_mutable:
+        return (
+            made.copy_(numbers.reshape(made.shape)) if made.numel() == numbers.numel() else result
+        )
+    new = numbers.to(made.device, made.dtype, copy=True)
+    return tree_map_only(Tensor, lambda leaf: new if leaf is made else leaf, result)
 
 
 def _known(given: Given, frame: FrameType) -> dict[str, Any]:

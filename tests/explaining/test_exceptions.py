@@ -89,7 +89,7 @@ GOOD = {"rows": "x", "sum": "e.sum(dim, keepdim=True)", "backward": "y * g"}
 @pytest.mark.parametrize(
     ("change", "cause", "facts", "line"),
     [
-        ({"sum": "e.sum(dim)"}, "stops/lost-dimension", {"by": "sum", "keepdim": True}, 9),
+        ({"sum": "e.sum(dim)"}, "stops/shape", {"by": "sum", "keepdim": True}, 9),
         ({"sum": "rows(e)", "rows": "x.shape[9]"}, "stops/tuple-index", {"where": "rows, which forward calls,"}, 3),
         ({"sum": "e.sum(9)"}, "stops/dimension", {"got": 9}, 9),
         ({"backward": "y @ g"}, "stops/transposed", {}, 16),

@@ -67,7 +67,7 @@ class WeightedSum(Function):
 @pytest.mark.parametrize(
     ("source", "name", "cause", "line", "facts"),
     [
-        (SIGMOID, "ScaledSigmoid", "special/number", "ctx.scale = scale or 1.0", {"name": "ctx.scale", "right": "0"}),
+        (SIGMOID, "ScaledSigmoid", "special/wrong", "ctx.scale = scale or 1.0", {"line": 7}),
         (LAYER, "LayerNorm", "departs/number", "scale = inverse(centred)", {"name": "eps", "left_out": True}),
         (WEIGHTS, "WeightedSum", "departs/number", "ctx.weights = sorted((w1, w2))", {"name": "w1"}),
     ],
@@ -110,5 +110,5 @@ def test_a_number_that_is_handed_round_is_followed_to_where_it_was_made():
     source = Source.of(Handed)
     at = source.methods["backward"].body[0].value
     span = Span(__file__, at.lineno, at.end_lineno, at.col_offset, at.end_col_offset)
-    (place, left_out) = origin(source, "ctx.one", span, ())
+    (place, left_out) = origin(source, "ctx.one", span, (), 2.0)
     assert (place[1], left_out) == ("ctx.one = 2.0", False)

@@ -6,6 +6,7 @@ Nothing here knows whose result it is: an output, a gradient or a second derivat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -29,9 +30,13 @@ def vanishing(result: Result) -> Reason | None:
     """0, whatever the arguments are."""
     if not result.all(_vanishes, wrong_only=True):
         return None
-    cancels = any(bool(s.got.any()) for s in result.wrong)
-    found = _cause(result, "zero-cancels" if cancels else "zero", "zero")
-    return Reason(found.code, rule=found.rule, symptom=not cancels)
+    return replace(_cause(result, "zero", "zero"), symptom=True)
+
+
+def cancelling(result: Result) -> Reason | None:
+    """The same, but for what rounding leaves of terms that cancel."""
+    cancels = vanishing(result) and any(bool(s.got.any()) for s in result.wrong)
+    return _cause(result, "zero-cancels", "zero") if cancels else None
 
 
 def _vanishes(seen: Seen) -> bool:
@@ -164,7 +169,9 @@ def passed_on(result: Result) -> Reason | None:
     end = run and run.results.get((result.kind, result.place))
     masked = run is None or (end is not None and any(v.mask for v in ancestors(end)))
     stops = any(s.right is not None and bool((s.right == 0).any()) for s in result.wrong)
-    return Reason("mask/none" if stops and not masked else "upstream/passed-on")
+    if stops and masked and run is not None:
+        return None  # the mask is told
+    return Reason("mask/none" if stops else "upstream/passed-on")
 
 
 def not_linear(result: Result) -> Reason | None:

@@ -35,15 +35,18 @@ _LARGEST_IN_DOUBLE = 709.8  # exp of more is inf in float64 too
 
 
 def odd(ev: Evidence, finding: Finding) -> Reason | None:
-    """nan or inf where the right number is finite."""
+    """nan or inf where the right number is finite, in whichever case."""
     result = result_of(ev, finding)
+    ordinary = finding.cause in ("forward/wrong", "gradient/wrong")
     for s in result.wrong if result is not None else ():
         index = _not_finite(s.got, s.right)
         if result is None or s.right is None or index is None:
             continue
         facts = what_happened(ev, s.pair, (result.kind, result.place), index)
+        if not ordinary:
+            return Reason(finding.cause, facts) if facts else None
         found = departure_of(result)
-        if facts and found is not None and found.mended and np.isfinite(found.value.numbers).all():
+        if facts and found is not None and np.isfinite(found.value.numbers).all():
             # what the odd number was made of
             facts |= {"line": found.line, "source": found.text}
         finite = result.kind == "gradient" and bool(torch.isfinite(s.right).all())
@@ -51,27 +54,12 @@ def odd(ev: Evidence, finding: Finding) -> Reason | None:
     return None
 
 
-def odd_there(ev: Evidence, finding: Finding) -> Reason | None:
-    """The same at a point, in a dtype, a layout or a size, of whichever result."""
-    pair = finding.pair
-    if pair is None or pair.answer.failure is not None:
-        return None
-    both: dict[tuple[str, int], Any] = {
-        ("output", k): o for k, o in enumerate(zip(pair.answer.outputs or (), pair.expected.outputs, strict=False))
-    }  # fmt: skip
-    both |= {("gradient", i): (pair.raw(i), pair.right(i)) for i in pair.question.wants}
-    for place, (got, right) in both.items():
-        if (index := _not_finite(got, right)) is not None:
-            facts = what_happened(ev, pair, place, index)
-            return Reason(finding.cause, facts) if facts else None
-    return None
-
-
 def _not_finite(got: Any, right: Any) -> int | None:
-    """The first element, counted flat, that should be finite and is not."""
+    """The first element, counted flat, that should be finite, or a number, and is not."""
     if not isinstance(got, Tensor) or not isinstance(right, Tensor) or got.shape != right.shape:
         return None
-    wrong = (torch.isfinite(right) & ~torch.isfinite(got)).reshape(-1).nonzero()
+    wrong = (torch.isfinite(right) & ~torch.isfinite(got)) | (got.isnan() & ~right.isnan())
+    wrong = wrong.reshape(-1).nonzero()
     return int(wrong[0]) if len(wrong) else None
 
 

@@ -8,17 +8,22 @@ which the result comes out right is the fault, whatever it looks like, and what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from autograder.explaining.example_answers import Numbers, Place, RightNumbers, like
+from autograder.explaining.example_answers import Place, RightNumbers, like
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import size_of
+from autograder.observation.compare import shape_words
 from autograder.observation.observation import Question
+from autograder.observation.source import Span
 from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Value, ancestors
@@ -29,6 +34,10 @@ _MOVES = frozenset({
     "_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add",
     "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed",
 })  # fmt: skip
+ERROR: Place = ("error", 0)  # that a run stops
+ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})  # room for numbers
+_MOVED = 6  # other places for the numbers of one value
+_AGAIN = 3  # values that one expression gives in a loop
 MOST_TRIED = 160  # runs in which a value is exchanged
 MOST_RUN = 12_000  # operations in all of them
 MOST_NUMBERS = 2_000_000  # elements that are given in all of them
@@ -57,6 +66,11 @@ class Departure:
     mended: tuple[_Mended, ...] = ()
 
     @property
+    def new(self) -> list[Value]:
+        """The values on the way that no right answer has, of each expression the first."""
+        return _new(self.mine, self.right)
+
+    @property
     def instead(self) -> Array | None:
         """What belongs in the place of the value, where nothing else would do as well."""
         found = [numbers for value, numbers in self.mended if value is self.value]
@@ -77,113 +91,196 @@ def departure(ev: Evidence, question: Question, place: Place, method: str) -> De
     return found[question.id, place]
 
 
-def _departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
-    end = ev.flow(question).results.get(place) if ev.flow is not None else None
-    if end is None:
+def moved(found: Departure) -> tuple[str, dict[str, Any]] | None:
+    """Right numbers in another shape than they need, or in other places."""
+    got, right = found.value.numbers, found.instead
+    if right is None:
         return None
-    mine, right = ancestors(end), RightNumbers(ev, question, place)
+    shapes = {"mine": shape_words(got.shape), "right": shape_words(right.shape)}
+    if got.size != right.size or (got.shape != right.shape and like(got, right)):
+        return "departs/shape", {**shapes, "same": got.size == right.size}
+    moved = not found.value.mask and like(np.sort(got, None), np.sort(right, None))
+    return ("departs/places", {}) if moved and got.size > 1 else None
+
+
+def _departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
+    run = ev.flow(question) if ev.flow is not None else None
+    end = run.results.get(place) if run is not None else None
+    if run is None or (end is None and place != ERROR):
+        return None
+    mine, right = (
+        list(run.values) if end is None else ancestors(end),
+        RightNumbers(ev, question, place),
+    )
     mended, solved = _mended(ev, question, place, mine, right)
-    if mended:
-        value = mended[solved][0]
+    values = (
+        [mended[solved][0]]
+        if mended
+        else [*_new(mine, right), *(v for v in reversed(mine) if v.text)]
+    )
+    for value in values[:1] if place != ERROR or mended else ():
         return Departure(value.line or 0, value.text, value, tuple(mine), right, question, mended)
-    wrong = _wrong(end, mine, right.every)
-    first = [v for v in wrong if v.line is not None and not any(g in wrong for g in v.given if g.line)]  # fmt: skip
-    least = min(map(doubtful, first), default=0)
-    first = [v for v in first if doubtful(v) == least]
-    # All of it is right for something: then it is right for another result, or a step is missing at the end.
-    first = first or [v for v in _wrong(end, mine, right.toward) if v.line is not None][:1] or _last(ev, end, method)  # fmt: skip
-    for value in first:
-        if value.line and value.text:
-            value = _line_of(value, mine)[-1]
-            return Departure(value.line or 0, value.text, value, tuple(mine), right, question)
     return None
+
+
+def _new(mine: Iterable[Value], right: RightNumbers) -> list[Value]:
+    """The values on the way that no right answer has, of each expression the first."""
+    new = {v.spans: v for v in reversed([*mine]) if v.spans and not v.view and right.values}
+    return [v for v in reversed(new.values()) if not right.toward.have(v.numbers)]
 
 
 def _mended(
     ev: Evidence, question: Question, place: Place, mine: list[Value], right: RightNumbers
 ) -> tuple[tuple[_Mended, ...], int]:
-    """The first value on the way in whose place a right one makes the result right, and the right one.
+    """Values in whose place others make the result right, with these, the first first; and which of them is told.
 
-    Before it, and counted, what it was made of, with what this would have to be; after it what its line makes of it.
-    Each is put there in a run of its own. What leads to a right result is right, whatever it looks like.
+    Told is the first with numbers that right answers have. Before it stands what it was made of, with what this
+    would have to be. Each is put there in a run of its own. What leads to a right result is right, whatever it looks like.
     """
     pair, run = ev.pair(question.id), ev.flow(question) if ev.flow is not None else None
     if run is None or ev.answered is None or pair.references is None:
         return (), 0
     known = right_parts(pair)
     wrong = wrong_parts(pair, known)
+    if place == ERROR and pair.answer.failure and pair.answer.failure.stage in ("forward", "call"):
+        wrong |= {part for part in known if part[0] != "output"}  # nobody has seen them yet
     fine = {v for at, end in run.results.items() if at not in wrong for v in ancestors(end)}
+    either = set[Value]()  # of several masks nobody knows which it is
     left = min(MOST_TRIED, MOST_RUN // (1 + len(run.values)), MOST_NUMBERS // (1 + size_of(pair)))
 
     def mends(value: Value, numbers: Array) -> bool:
         nonlocal left
         left -= 1
-        if left < 0 or ev.answered is None or value.made is None:
+        if ev.answered is None or value.made is None:
             return False
         answer = ev.answered(question, Replaced(value, numbers))
         still = wrong_parts(Pair(question, answer, pair.references), known)
         return answer.failure is None and place not in still and still <= wrong
 
-    def instead(value: Value) -> list[_Mended]:
-        return [(value, numbers) for numbers in right.instead_of(value) if mends(value, numbers)]
+    def mending(value: Value, numbers: Iterable[Array]) -> list[_Mended]:
+        tried = takewhile(lambda _: left > 0, numbers)
+        return [(value, each) for each in tried if mends(value, each)]
 
-    def before(value: Value, numbers: Array) -> list[_Mended]:
-        """What it was made of, as far back as one part alone is not known to be right; the first first."""
-        parts = [p for p in _parts(value, numbers) if p[0] not in fine and not right.toward.have(p[0].numbers)]  # fmt: skip
-        found = [p for p in parts if mends(*p)] if len({p[0] for p in parts}) == 1 else []
-        return [*before(*found[0]), *found] if len(found) == 1 else []
+    def moved(value: Value) -> list[_Mended]:
+        """The same numbers where they belong, of the last of what only moved them."""
+        if any(
+            g.numbers.shape == value.numbers.shape and like(g.numbers, value.numbers)
+            for g in value.given
+        ):
+            return []  # a copy
+        if question.role != "main" and right.has(value):
+            return []  # it may be by chance
+        found = mending(value, islice(right.moved(value), _MOVED))[:1]
+        views = (v for v in made if v.view and v.given == (value,)) if found else ()
+        return next(filter(None, map(moved, views)), found)
+
+    def back(value: Value, numbers: Array) -> list[_Mended]:
+        """The same in what it was made of, as far back as something is not known to be right; the first first."""
+        held = [
+            p for p in value.given if _moves(value, p) and p.dtype != value.dtype and not p.mask
+        ]
+        if held and held[0] not in fine:  # it cannot hold them
+            return [*back(held[0], numbers), (held[0], numbers)]
+        parts = [p for p in value.given if p.exchangeable and p not in fine and p.op not in ZEROS]
+        new = [
+            p for p in parts if _moves(value, p) or doubtful(p) or not right.toward.have(p.numbers)
+        ]
+        ways = list[list[_Mended]]()
+        for part in parts:
+            solved = [*_solved(value, numbers, part)]
+            if part not in new:  # right for something: of a mask that is little
+                solved = [s for s in solved if part.mask and right.toward.have(s)]
+                found = mending(part, solved)
+            else:
+                alike = [
+                    n for n in right.instead_of(part) if not solved or _agree(n, part, solved[0])
+                ]
+                alone = solved if part.mask or len(new) == 1 else []
+                found = mending(part, alike) or mending(part, alone)
+            if found and not part.mask:
+                earlier = (back(*each) for each in found[:_MOVED])
+                return [*next(filter(None, earlier), ()), *found]
+            ways += [found] if found else []
+        if len(ways) == 1:
+            return [*back(*ways[0][0]), *ways[0]]
+        either.update(part for found in ways for part, _ in found)
+        return [each for found in ways for each in found]
 
     with contained():
-        open_ = [v for v in mine if v.line is not None and v.exchangeable and v not in fine]
-        known_ones = [v for v in open_ if right.toward.have(v.numbers)]
-        for value in (*(v for v in open_ if v not in known_ones), *reversed(known_ones)):
-            if found := instead(value):
-                value, found = _unmoved(value, found, instead)
-                earlier = before(*found[0]) if len(found) == 1 else []
-                later = [each for v in _line_of(value, mine)[1:] for each in instead(v)]
-                return (*earlier, *found, *later), len(earlier)
-    return (), 0
+        made = [v for v in mine if v.line is not None and v.made is not None and v not in fine]
+        inner = {g for v in made if not v.view for g in v.given if g.view and g.spans == v.spans}
+        made = [v for v in made if v not in inner]
+        all_left, left = left, left // 2
+        if found := next(filter(None, map(moved, made)), []):
+            return tuple(found), 0
+        left += all_left // 2
+        way = mending(mine[-1].given[0], [known[place].double().numpy()]) if place in known and len(mine[-1].given) == 1 else []  # fmt: skip
+        way = [*back(*way[0]), *way] if way else []
+        before = ancestors(way[0][0])[:-1] if way else mine
+        seldom = Counter[tuple[Span, ...]]()
+        for value in before:
+            seldom[value.spans] += 1
+            new = value in made and value.exchangeable and not value.view and seldom[value.spans] <= _AGAIN  # fmt: skip
+            new = new and place != ERROR and not right.toward.have(value.numbers)
+            if new and (found := mending(value, right.instead_of(value))):
+                way = [*back(*found[0]), *found, *way]
+                break
+        way = [each for each in way if each[0].line is not None]
+        sure = (
+            i
+            for i, (v, numbers) in enumerate(way)
+            if v not in either and (v.mask or right.toward.have(numbers))
+        )
+        told = next(sure, 0)
+    return tuple(way), told
 
 
-def _unmoved(
-    value: Value, found: list[_Mended], instead: Callable[[Value], list[_Mended]]
-) -> tuple[Value, list[_Mended]]:
-    """What was wrong already before it was only moved, joined or picked, and what belongs there."""
-    while value.op in _MOVES:
-        before = [g for g in value.given if g.line is not None]
-        same = len(before) == 1 and np.array_equal(before[0].numbers.reshape(-1), value.numbers.reshape(-1))  # fmt: skip
-        if same and (not before[0].mask or all(np.isin(n, (0, 1)).all() for _, n in found)):
-            value, found = before[0], [(before[0], numbers) for _, numbers in found]
-            continue
-        ways = [(g, way) for g in before if g.exchangeable and (way := instead(g))]
-        if len(ways) != 1:
-            break
-        value, found = ways[0]
-    return value, found
+def _moves(value: Value, part: Value) -> bool:
+    """Whether a value is only another view or a copy of its part."""
+    if (not value.view and value.op not in _MOVES) or any(
+        g.mask and g is not part for g in value.given
+    ):
+        return False
+    made, mine = value.numbers, _beside(value, part)
+    return mine is not None and np.array_equal(mine, made)
 
 
-def _parts(value: Value, numbers: Array) -> Iterator[tuple[Value, Array]]:
-    """What each part of a sum, a product or a quotient would have to be, to make these numbers of it."""
-    made, wanted = value.numbers, numbers.reshape(value.numbers.shape)
-    for part in value.given:
-        if part.line is None or not part.exchangeable or part.mask:
-            continue
-        try:
-            same = part.numbers.size == made.size
-            mine = part.numbers.reshape(made.shape) if same else np.broadcast_to(part.numbers, made.shape)  # fmt: skip
-        except ValueError:
-            continue
-        with np.errstate(all="ignore"):
-            factor = np.where(made == wanted, 1.0, wanted / made)
-            ways = {
-                "mul": (mine * factor,), "div": (mine * factor, mine / factor), "neg": (-wanted,),
-                "add": (mine + wanted - made,), "sub": (mine + wanted - made, mine - wanted + made),
-                "rsub": (mine - wanted + made,),
-            }  # fmt: skip
-        for way in ways.get(value.op, ()):
-            once = way if same else _once(way, part.numbers.shape)
-            if np.isfinite(once).all() and np.allclose(np.broadcast_to(once, made.shape), way):
-                yield part, once
+def _agree(numbers: Array, part: Value, solved: Array) -> bool:
+    """Whether these are what a part would have to be, where it would have to be another."""
+    apart = solved.reshape(-1) != part.numbers.reshape(-1)
+    return bool(np.allclose(numbers.reshape(-1)[apart], solved.reshape(-1)[apart]))
+
+
+def _beside(value: Value, part: Value) -> Array | None:
+    """The numbers of a part as they meet those of the value; None where they do not."""
+    if part.numbers.size == value.numbers.size:
+        return part.numbers.reshape(value.numbers.shape)
+    try:
+        return np.broadcast_to(part.numbers, value.numbers.shape)
+    except ValueError:
+        return None
+
+
+def _solved(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
+    """What a part of a sum, a product, a quotient or a choice would have to be, to make these numbers of it."""
+    made, mine = value.numbers, _beside(value, part)
+    if mine is None or made.size != numbers.size:
+        return
+    wanted = numbers.reshape(made.shape)
+    with np.errstate(all="ignore"):
+        factor = np.where(made == wanted, 1.0, wanted / made)
+        ways = {
+            "mul": (mine * factor,), "div": (mine * factor, mine / factor), "neg": (-wanted,),
+            "add": (mine + wanted - made,), "sub": (mine + wanted - made, mine - wanted + made),
+            "rsub": (mine - wanted + made,),
+        }.get(value.op, ())  # fmt: skip
+        if part.mask:
+            ways = (np.where(np.isclose(made, wanted), mine, 1 - mine),)
+    for way in (wanted,) if _moves(value, part) else ways:
+        once = way.reshape(part.numbers.shape) if part.numbers.size == made.size else _once(way, part.numbers.shape)  # fmt: skip
+        back = _beside(value, replace(part, numbers=once))
+        if back is not None and np.isfinite(once).all() and np.allclose(back, way):
+            yield once
 
 
 def _once(numbers: Array, shape: tuple[int, ...]) -> Array:
@@ -196,46 +293,3 @@ def doubtful(value: Value) -> int:
     """How little a value says: 1 for a mask that is the same everywhere, 2 for other numbers that are."""
     alike = value.numbers.size > 1 and len(np.unique(value.numbers)) == 1
     return 0 if not alike else 1 if value.mask else 2
-
-
-def _line_of(value: Value, order: list[Value]) -> list[Value]:
-    """A value and what the same line makes of it, the end last."""
-    steps = [value]
-    for later in order:
-        if steps[-1] in later.given and (later.line, later.mask) == (value.line, value.mask):
-            steps.append(later)
-    return steps
-
-
-def _last(ev: Evidence, end: Value, method: str) -> list[Value]:
-    """What made the end, unless this stands in another method of the class."""
-    while end.line is None and len(end.given) == 1:
-        end = end.given[0]
-    others = [ev.source.methods[m] for m in _METHODS if m in ev.source.methods and m != method]
-    line = (end.line or 0) - ev.source.offset
-    elsewhere = any(m.lineno <= line <= (m.end_lineno or m.lineno) for m in others)
-    return [] if elsewhere else [end]
-
-
-def _wrong(end: Value, order: list[Value], right: Numbers) -> list[Value]:
-    """The values on the way to the end that no right answer has, and that lead to none that one has.
-
-    What is the same as the end is not right there, where something wrong was used to make it: a mask
-    that stops nothing leaves the numbers as they were.
-    """
-    has = {v for v in order if right.have(v.numbers) and doubtful(v) != 1}
-    has.discard(end)
-    has -= {v for v in has if v.line and like(v, end) and any(g not in has for g in v.given)}
-    # Whole numbers agree by chance: what they were made of need not be right.
-    fine = {v for v in has if bool((v.numbers != np.round(v.numbers)).any())}
-    for value in reversed(order):  # what was made of others before these
-        if value in fine:
-            fine.update(value.given)
-    right_ones, reached = fine | has, {end}
-    for value in reversed(order):
-        if value in reached and value not in right_ones:
-            reached.update(value.given)
-    # Zeros made of nothing are room for what is written there.
-    return [
-        v for v in order if v in reached and v not in right_ones and (v.given or v.numbers.any())
-    ]

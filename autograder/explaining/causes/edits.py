@@ -7,6 +7,7 @@ cases, and has to make all of them right.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -30,10 +31,12 @@ from autograder.running.value_flow import Rewritten, Tried, Value, code_at, expr
 
 _MOST = 1500  # changes that are computed
 _PLACES = 10  # expressions that are changed, and numbers that may belong there
+_NEW = 4  # others whose numbers no right answer has
 _PUT = 8  # of those with the right numbers
 _CASES = 4  # into which they are put
 _LARGEST = 10_000  # elements of a question
 _LONGEST = 400  # characters of an expression
+_WORDS = re.compile(r"\w+")
 _DRAWS = ("rand", "bernoulli", "dropout", "multinomial", "normal", "exponential")
 
 
@@ -43,8 +46,10 @@ def edit(result: Result, found: Departure) -> tuple[Edit, Span] | None:
         return None
     with contained():
         # Of what runs several times one wrong value does not mend all: then any right number will do.
-        mended = found.mended or ((found.value, None),)
-        places = list(islice(((v, i, span) for v, i in mended for span in v.spans), _PLACES))
+        known = {span for value, _ in found.mended for span in value.spans}
+        places: list[tuple[Value, Array | None, Span]] = [(v, i, span) for v, i in found.mended for span in v.spans]  # fmt: skip
+        new = [(v, None, v.spans[0]) for v in found.new if v.spans[0] not in known]
+        places = [*places[:_PLACES], *new[:_NEW]]
         for value, instead, span in places:
             if told := _of_expression(result, found, value, span, instead):
                 around = [other for *_, other in places if told.code == "scale" and _is_factor(span, other)]  # fmt: skip
@@ -80,14 +85,19 @@ def _of_expression(
     tree, ev, code = _expression(span), result.ev, code_at(span)
     if tree is None or ev.answered is None:
         return None
-    if value.mask and (instead is None or len(np.unique(instead)) < 2):
+    beside = len(result.wrong) < len(result.every)
+    if value.mask and (instead is None or (len(np.unique(instead)) < 2 and not beside)):
         return None  # many comparisons are never true
     got = value.numbers
-    right = None if instead is None else torch.from_numpy(instead.reshape(got.shape))
+    right = None if instead is None else torch.from_numpy(instead)
 
     def others(names: Mapping[str, Any]) -> Iterator[tuple[Edit, str]]:
         small = right is not None and np.abs(got).max() < 1e-12 * float(right.abs().max())
-        factor = ratio(torch.from_numpy(got), right)
+        factor = (
+            ratio(torch.from_numpy(got), right)
+            if right is not None and right.shape == got.shape
+            else None
+        )
         whole = () if value.mask or small else of_whole(code, names, factor)
         return islice((*whole, *inside(code, tree, names)), _MOST)
 
@@ -99,6 +109,15 @@ def _of_expression(
     tried = Tried(value, span, _given(result, found.question.args), others)
     ev.answered(found.question, tried)
     fitting = [(told, text) for told, text, made in tried.found if fits(made)]
+    if any(
+        s.pair.question.role == "special" for s in result.wrong
+    ):  # there many names are one number
+        names = {*_given(result, found.question.args)}
+        fitting = [
+            each
+            for each in fitting
+            if not names & ({*_WORDS.findall(each[1])} - {*_WORDS.findall(code)})
+        ]
     fitting.sort(
         key=lambda each: each[0].code == "function"
     )  # one that is one too many comes before
@@ -126,8 +145,9 @@ def comes_right(result: Result, pair: Pair, there: tuple[Value, Span], text: str
     """Whether a case comes out right, and nothing else wrong, with another expression there."""
     ev = result.ev
     assert ev.answered is not None
-    answer = ev.answered(pair.question, Rewritten(*there, _given(result, pair.question.args), text))
+    put = Rewritten(*there, _given(result, pair.question.args), text)
+    answer = ev.answered(pair.question, put)
     known = right_parts(pair)
     still = wrong_parts(Pair(pair.question, answer, pair.references), known)
     fine = (result.kind, result.place) not in still and still <= wrong_parts(pair, known)
-    return answer.failure is None and fine
+    return answer.failure is None and fine and not put.stops

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from autograder.judging.finding import Clause, Finding
 from autograder.judging.rules.gradient import usable_pairs, wrong_gradient
 from autograder.judging.rules.outputs import method_of, tensors_of, wrong_output
 from autograder.judging.rules.problems import gradient_problem
-from autograder.observation.compare import close, mismatch, single_inside, where_wrong
+from autograder.observation.compare import close, single_inside
 from autograder.observation.source import at
 from autograder.running.operations import LARGEST
 
@@ -112,15 +112,32 @@ def result_of(ev: Evidence, finding: Finding) -> Result | None:
 def _of_one_case(ev: Evidence, finding: Finding) -> Result | None:
     """The result in the one case that a finding is about."""
     pair, i, place = finding.pair, finding.position, finding.facts.get("place")
-    if pair is None or pair.references is None or pair.answer.failure is not None:
+    if pair is None or pair.references is None:
         return None
-    if i is not None:
+    if pair.answer.failure is not None and pair.answer.failure.stage != "engine":
+        return None
+    family, wants = finding.cause.split("/")[0], pair.question.wants
+    if family == "second":
+        second, right = pair.answer.second or (), pair.expected.second or ()
+        if not isinstance(place, int) or place >= min(len(second), len(right), len(wants)):
+            return None
+        (i, kind), seen = (wants[place], "second"), Seen(pair, second[place], right[place])
+    elif i is not None:
         seen, kind = Seen(pair, pair.raw(i), pair.right(i)), "gradient"
     elif isinstance(place, int) and len(both := tensors_of(pair)) > place:
         (i, kind), seen = (place, "output"), Seen(pair, *both[place])
     else:
         return None
-    return Result(ev, kind, i, (seen,), (seen,))
+    return Result(ev, kind, i, (seen, *_ordinary(ev, kind, i)), (seen,))
+
+
+def _ordinary(ev: Evidence, kind: str, i: int) -> Iterator[Seen]:
+    """The same result in the ordinary cases, in which it is right."""
+    for pair in ev.plain:
+        if kind == "gradient" and i in pair.question.wants:
+            yield Seen(pair, pair.raw(i), pair.right(i))
+        elif kind == "output" and len(both := tensors_of(pair)) > i:
+            yield Seen(pair, *both[i])
 
 
 def _by_size(seen: list[Seen]) -> tuple[Seen, ...]:
@@ -179,26 +196,6 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
     of_function = result.kind == "output" and result.ev.exercise.is_function
     handed_on = made is not None and made[1].removeprefix("return ").isidentifier()
     return None if of_function and handed_on else made
-
-
-def where_only(result: Result) -> dict[str, Any]:
-    """The ``region`` of an argument (``name``) in which a result is wrong, or what the cases have in which it is right."""
-    if result.fitting and sum(s.got.numel() for s in result.every) >= ENOUGH:
-        for i in result.every[0].pair.question.wants:
-            regions = {_region(s, i) for s in result.wrong}
-            about = result.kind != "gradient" or i == result.place
-            if about and len(regions) == 1 and (region := regions.pop()):
-                return {"name": result.ev.argument(i), "region": region}
-    apart = cases_apart(result) if len(result.wrong) < len(result.every) else {}
-    return apart if "right_when" in apart else {}
-
-
-def _region(seen: Seen, i: int) -> str:
-    given = seen.pair.question.args
-    x = given[i] if i < len(given) else None
-    if not isinstance(x, Tensor) or seen.right is None or x.shape != seen.right.shape:
-        return ""
-    return where_wrong(x, mismatch(seen.got, seen.right)) or ""
 
 
 # ---- which cases ---------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class Sum:
     def summed(self) -> Dims | None:
         """The dimensions that were summed; None if the numbers are no such sum."""
         every = sorted(self.telling(self.everything))
-        if len(every) > MOST_DIMENSIONS or self.got.numel() == 0:
+        if len(every) > MOST_DIMENSIONS or not bool(self.got.any()):
             return None
         if self.got.numel() > 1 and close(self.got, self.whole.sum().expand_as(self.got)):
             return frozenset(every)  # the total in every element

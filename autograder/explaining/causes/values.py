@@ -5,9 +5,8 @@ A cause works for any Function. It has to explain every wrong case, and the righ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-
-from torch import Tensor
 
 from autograder.explaining.causes import alterations, on_the_way, results
 from autograder.explaining.causes.arguments import (
@@ -16,14 +15,21 @@ from autograder.explaining.causes.arguments import (
     other_order,
     through_a_function,
 )
-from autograder.explaining.causes.arithmetic import far_out, odd, odd_there
-from autograder.explaining.causes.numbers import given_number
+from autograder.explaining.causes.arithmetic import far_out, odd
 from autograder.explaining.causes.precision import few_digits, of_result, two_dtypes
-from autograder.explaining.causes.results import Reason, Result, Seen, Why, result_of, with_line
-from autograder.explaining.causes.shapes import SHAPES, done_to_the_shape
+from autograder.explaining.causes.results import (
+    Reason,
+    Result,
+    Why,
+    departure_of,
+    line_of_result,
+    result_of,
+    with_line,
+)
+from autograder.explaining.causes.shapes import SHAPES
 from autograder.explaining.causes.sums import summed_otherwise
 from autograder.judging.evidence import Evidence
-from autograder.judging.finding import Finding
+from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import close
 
 _Reason = Callable[[Result], Reason | None]
@@ -51,32 +57,47 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
         both = [p for p in pairs if j in p.question.wants]
         if both and all(close(p.raw(i), p.right(j)) and close(p.raw(j), p.right(i)) for p in both):
             line = ev.source.returned(one.method, pairs[0].answer.returned_at)
-            return Reason("gradient/swapped", {"other": ev.argument(j)}, line, "gradient-swapped")
+            in_order = line is not None and _named_in_order(line[1], ev.argument(i), ev.argument(j))
+            made = line_of_result(one) if in_order else line
+            facts = {"other": ev.argument(j), "in_order": in_order}
+            return Reason("gradient/swapped", facts, made, "gradient-swapped")
     return None
 
 
-def _of_shape(ev: Evidence, finding: Finding) -> Reason | None:
-    """What was done to the shape of a gradient in a batch: sums that were right as long as there was none."""
-    pair, i = finding.pair, finding.position
-    if pair is None or i is None or not isinstance(pair.raw(i), Tensor):
-        return None
-    right = pair.right(i)
-    if right is None or pair.raw(i).shape == right.shape:
-        return None
-    odd = Seen(pair, pair.raw(i), right)
-    batch = [p for p in ev.pairs("run", "function", role="batch", variant="") if p.answer.failure is None]  # fmt: skip
-    asked = [p for p in (*ev.plain, *batch) if p.question.upstream and i in p.question.wants]
-    every = tuple(Seen(p, p.raw(i), p.right(i)) for p in asked if p.answer.failure is None)
-    summed = summed_otherwise(Result(ev, "gradient", i, every, (odd,)))
-    found = summed or done_to_the_shape(Result(ev, "gradient", i, (odd,), (odd,)))
-    problem = finding.facts["problem"]
-    return found and Reason(found.code, {**problem.facts, **found.facts}, found.line)
+def _named_in_order(line: str, *arguments: str) -> bool:
+    """Whether what is returned is named after these arguments, in their order: then it is not exchanged there."""
+    words = re.findall(r"\w+", line)
+    places = [[k for k, word in enumerate(words) if word.endswith(name)] for name in arguments]
+    return all(places) and [max(p) for p in places] == sorted(max(p) for p in places)
 
 
+def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
+    """The step that goes wrong in the one case of the finding, whatever is special about it."""
+    result = result_of(ev, finding)
+    found = departure_of(result) if result is not None else None
+    if result is None or found is None:
+        return None
+    if result.kind == "second" and not found.value.spans:
+        return None  # of the derivative of a line: nobody knows whether its history is missing
+    step = next(filter(None, (ask(result) for ask in STEPS)), None)
+    if step is None:
+        return None
+    problem = finding.facts.get("problem")
+    facts = problem.facts if isinstance(problem, Clause) else finding.facts
+    what = facts.get("what") or f"the second one with respect to {facts.get('argument')}"
+    facts = {
+        "step": Clause(step.code, {**facts, "what": what, **step.facts}),
+        "line": step.line and step.line[0],
+    }
+    facts["advice"] = ev.advice(finding.pair.where) if finding.pair is not None else ""
+    return Reason(finding.cause, facts, step.line)
+
+
+STEPS: Sequence[_Reason] = on_the_way.numbered, on_the_way.edited, *SHAPES, on_the_way.departed
 VALUES: Sequence[_Reason] = (
-    alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.vanishing,
+    alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.cancelling,
     alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
-    summed_otherwise, on_the_way.departed, on_the_way.first_wrong, results.in_some_cases,
+    summed_otherwise, on_the_way.numbered, on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
@@ -84,7 +105,7 @@ EARLY = {
     "forward": (with_line, other_order),
     "forward/wrong": (asking(few_digits),),
     "gradient": (with_line, _swapped),
-    "gradient/wrong": (asking(few_digits, on_the_way.masked),),
+    "gradient/wrong": (asking(few_digits),),
     "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(
@@ -93,18 +114,17 @@ EARLY = {
 }  # fmt: skip
 CAUSES = {
     "forward/wrong": (odd, asking(*VALUES)),
-    "forward/shape": (asking(*SHAPES),),
+    "forward/shape": (asking(*SHAPES, on_the_way.numbered, on_the_way.departed),),
     "forward/dtype": (of_result,),
     "gradient/wrong": (odd, asking(*VALUES)),
-    "gradient/shape": (asking(*SHAPES),),
+    "gradient/shape": (asking(*SHAPES, on_the_way.numbered, on_the_way.departed),),
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
     # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
-    "special/wrong": (odd_there, on_the_way.at_point, given_number),
-    "batch/wrong": (odd_there, _of_shape),
-    "strides/wrong": (odd_there,),
-    **dict.fromkeys([f"{what}/wrong" for what in ("expanded", "empty", "grown", "device")], (odd_there,)),
-    **dict.fromkeys(("float32/wrong", "bfloat16/wrong"), (of_result, odd_there)),
-    "unstable": (far_out,),
+    **dict.fromkeys([f"{what}/wrong" for what in ("special", "batch", "strides", "expanded", "empty", "grown", "device")], (odd, in_that_case)),
+    "float32/wrong": (of_result, odd, in_that_case),
+    "bfloat16/wrong": (of_result, odd),
+    "unstable": (far_out, in_that_case),
+    "second/wrong": (in_that_case,),
     "through/missing": (through_a_function,),
 }  # fmt: skip

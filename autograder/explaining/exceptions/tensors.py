@@ -9,13 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.explaining.example_answers import RightNumbers
+from autograder.explaining.causes.departures import ERROR, departure, moved
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.compare import shape_words
 from autograder.observation.observation import Failure
-from autograder.observation.source import Place
-from autograder.running.operations import Operation, Operations, placed
+from autograder.running.operations import Operation
 
 Told = tuple[str, dict[str, Any]]
 _BROADCAST = (
@@ -34,6 +33,8 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         a, b, c, d = map(int, product.groups())
         turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
         return "stops/transposed", {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}  # fmt: skip
+    if (shaped := _misshapen(ev, finding)) is not None:
+        return shaped
     if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
         return None
     run = ev.flow(finding.pair.question).operations
@@ -43,22 +44,34 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     if len(tensors) != 2 or _fits([t.shape for t in tensors]):
         return None
     made = [run.shaped(t, len(run.all)) for t in tensors]
-    for tensor, other, source in zip(tensors, reversed(tensors), made, strict=True):
-        reduction = _reduction(run, source)
-        back = [torch.Size((*tensor.shape[:d], 1, *tensor.shape[d:])) for d in range(tensor.dim() + 1)]  # fmt: skip
-        if reduction is not None and reduction.line and any(_fits([b, other.shape]) for b in back):
-            keeps = reduction.name not in ("squeeze", "select")
-            here = reduction.function == failure.function or not keeps
-            return f"stops/{'lost-dimension' if here else 'lost-elsewhere'}", {
-                "by": reduction.name, "at_line": reduction.line, "keepdim": keeps,
-                "shape": shape_words(tensor.shape), "other": shape_words(other.shape),
-                "place": _place(ev, reduction if here else source if source and source.function == failure.function else None),
-            }  # fmt: skip
     shapes = [_in_words(t, source, failure) for t, source in zip(tensors, made, strict=True)]
-    known = RightNumbers(ev, finding.pair.question, ("output", 0)).every
-    odd = [s for t, s in zip(tensors, made, strict=True) if s and s.line and (at := placed(t)) and not known.have(at.values)]  # fmt: skip
-    first = min(odd, key=lambda s: s.order, default=None)
-    return "stops/two-shapes", {"first": shapes[0], "second": shapes[1], "place": _place(ev, first)}
+    return "stops/two-shapes", {"first": shapes[0], "second": shapes[1]}
+
+
+def _misshapen(ev: Evidence, finding: Finding) -> Told | None:
+    """What has another shape than right answers have: with theirs the run comes to its end, and is right."""
+    pair = finding.pair
+    if (
+        pair is None
+        or pair.references is None
+        or "view size" in str(finding.evidence.get("original"))
+    ):
+        return None
+    found = departure(ev, pair.question, ERROR, finding.facts["method"])
+    if found is None or (told := moved(found)) is None:
+        return None
+    keepdim = found.value.op in _SHORTEN and not found.value.view
+    facts = {
+        "by": found.value.op,
+        "keepdim": keepdim,
+        "code": found.value.code,
+        "at_line": found.line,
+    }
+    return told[0].replace("departs", "stops"), {
+        **facts,
+        **told[1],
+        "place": (found.line, found.text),
+    }
 
 
 def _fits(shapes: Sequence[torch.Size]) -> bool:
@@ -68,20 +81,6 @@ def _fits(shapes: Sequence[torch.Size]) -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def _reduction(run: Operations, made: Operation | None) -> Operation | None:
-    """The reduction that a shape comes from, through whatever keeps it."""
-    if made is None:
-        return None
-    if made.name in _SHORTEN and made.made[0].dim() < made.tensors[0].dim():
-        return made
-    alike = (run.shaped(t, made.order) for t in made.tensors if t.shape == made.made[0].shape)
-    return next(filter(None, (_reduction(run, source) for source in alike)), None)
-
-
-def _place(ev: Evidence, made: Operation | None) -> Place | None:
-    return (made.line, ev.source.text_of(made.line)) if made is not None and made.line else None
 
 
 def _in_words(tensor: Tensor, made: Operation | None, failure: Failure) -> str:
