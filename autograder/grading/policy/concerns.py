@@ -64,14 +64,18 @@ def read_slices(slices: Iterable[Slice], allowed_imports: Iterable[str] = ()) ->
     for one in dict.fromkeys(slices):
         found += [Concern(*doubt) for doubt in one.doubts]
         found += _concerns(one, frozenset(allowed_imports))
-    kept = _without_repeats(sorted(found, key=lambda c: (_number(c.cell), c.line)))
-    if len(kept) <= MOST:
-        return kept
-    more = f"{len(kept) - MOST} more"  # nobody may think that the twenty are all there is
-    return [*kept[:MOST], Concern(_BEYOND, 0, "", more, "read the whole notebook")]
+    kept: dict[tuple[str, ...], Concern] = {}
+    for concern in sorted(found, key=lambda c: (*_place(c.cell), c.line)):
+        cut = concern.source if concern.what.endswith("…") else ""  # what alone says not all
+        kept.setdefault((concern.cell, concern.what, cut), concern)
+    first = list(kept.values())
+    if len(first) <= MOST:
+        return first
+    more = f"{len(first) - MOST} more"  # nobody may think that the twenty are all there is
+    return [*first[:MOST], Concern(_BEYOND, 0, "", more, "read the whole notebook")]
 
 
-def _number(cell: str) -> tuple[int, str]:
+def _place(cell: str) -> tuple[int, str]:
     """Cells in the order of the notebook: "cell 7 (sigmoid)"."""
     found = _CELL.match(cell)
     return int(found[1]) if found else 0, cell
@@ -80,43 +84,21 @@ def _number(cell: str) -> tuple[int, str]:
 def _concerns(one: Slice, allowed: frozenset[str]) -> Iterator[Concern]:
     cell = ""
     try:
-        own: list[tuple[Piece, ast.Module]] = []
-        lesson = []
+        trees: tuple[list[tuple[Piece, ast.Module]], ...] = [], []
         for piece in one.pieces:
             cell = piece.cell
-            tree = piece.tree()
-            if cell in one.own:
-                own.append((piece, tree))
-            else:
-                lesson.append(tree)
-        reader = Reader(lesson, [tree for _, tree in own], allowed)
-        for piece, tree in own:
+            trees[cell in one.own].append((piece, piece.tree()))
+        lesson, own = ([tree for _, tree in those] for those in trees)
+        reader = Reader(lesson, own, allowed)
+        for piece, tree in trees[True]:
             cell, reader.remarks = piece.cell, []
             reader.read(tree)
-            yield from (_concern(piece, node, why) for node, why in reader.remarks)
+            for node, why in reader.remarks:
+                line, what = getattr(node, "lineno", 1), ast.unparse(node).split("\n")[0]
+                source = "".join(piece.text.splitlines()[line - 1 : line]).strip()
+                shown = what if len(what) <= 80 else what[:79] + "…"
+                yield Concern(cell, line, source[:200], shown, why)
     except Exception as error:  # whatever a cell provokes here, a person can still read it
-        yield _unreadable(cell, error)
-
-
-def _concern(piece: Piece, node: ast.AST, why: str) -> Concern:
-    line = getattr(node, "lineno", 1)
-    lines = piece.text.splitlines()
-    source = lines[line - 1].strip() if line <= len(lines) else ""
-    what = ast.unparse(node).split("\n")[0]
-    return Concern(
-        piece.cell, line, source[:200], what if len(what) <= 80 else what[:79] + "…", why
-    )
-
-
-def _unreadable(cell: str, error: Exception) -> Concern:
-    """MemoryError and RecursionError are what deeply nested code provokes."""
-    return Concern(cell, 1, "", type(error).__name__, "cannot be read, perhaps too deeply nested")
-
-
-def _without_repeats(concerns: Iterable[Concern]) -> list[Concern]:
-    """One concern for each thing in each cell: the first line that has it."""
-    kept: dict[tuple[str, ...], Concern] = {}
-    for concern in concerns:
-        cut = concern.source if concern.what.endswith("…") else ""  # what alone says not all
-        kept.setdefault((concern.cell, concern.what, cut), concern)
-    return list(kept.values())
+        # MemoryError and RecursionError are what deeply nested code provokes.
+        why = "cannot be read, perhaps too deeply nested"
+        yield Concern(cell, 1, "", type(error).__name__, why)

@@ -33,6 +33,9 @@ AnnAssign Match match_case MatchValue MatchSingleton MatchSequence MatchMapping 
 MatchAs MatchOr
 """)
 
+# Where a class of torch's may stand, by kind of node: nobody can change it from there.
+LOOSE = {"ExceptHandler": "type", "AnnAssign": "annotation", "Expr": "value", "FormattedValue": "value"}  # fmt: skip
+
 # Python's own functions; getattr, setattr, hasattr and delattr only with a name that can be read.
 BUILTINS = _words("""
 abs all any bool bytes callable classmethod complex delattr dict divmod enumerate filter float
@@ -140,3 +143,10 @@ __init__ __call__ __enter__ __exit__ __len__ __iter__ __next__ __getitem__ __set
 __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __neg__
 __matmul__ __post_init__ __repr__ __str__ __doc__ __slots__
 """)
+
+# What is said of what is not in the language.
+PATCHES = "changes what torch, Python or the checks do for everybody"
+HANDS_OUT = "hands out a whole module or class, so that its use cannot be read"
+CANNOT_READ = "which name that is cannot be read from the source"
+NOT_HERE = "is not in the language that is graded without a person looking"
+REACHES_IN = "reaches into Python or torch itself"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import string
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -154,9 +155,9 @@ def inside() -> frozenset[str]:
     return frozenset(name for one in INSIDE for name in dir(one))
 
 
-def imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str, str]]:
+def imported(node: ast.AST) -> Iterator[tuple[str, str, str]]:
     """What an import binds: (name, the module that it stands for or comes from, its name there)."""
-    for alias in node.names:
+    for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
         if isinstance(node, ast.ImportFrom):
             yield alias.asname or alias.name, str(node.module), alias.name
         elif alias.asname:
@@ -164,6 +165,37 @@ def imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str, str]
         else:
             top = alias.name.partition(".")[0]
             yield top, top, ""
+
+
+# ---- texts that can be read ----------------------------------------------------------------------
+
+
+def text_given(node: ast.Call) -> str:
+    """The name that getattr and its like are called with; "" where it cannot be read."""
+    starred = any(isinstance(one, ast.Starred) for one in node.args)
+    given = node.args[1] if len(node.args) > 1 and not (starred or node.keywords) else None
+    name = getattr(given, "value", None) if isinstance(given, ast.Constant) else None
+    return name if isinstance(name, str) else ""
+
+
+def is_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.Tuple | ast.List):
+        return all(map(is_text, node.elts))
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def is_plain(text: object) -> bool:
+    """Whether a format text puts in values as they are: no attribute and no item of theirs."""
+    try:
+        return isinstance(text, str) and not any({".", "["} & {*n} for n in _fields(text))
+    except ValueError:
+        return False
+
+
+def _fields(text: str) -> Iterator[str]:
+    for _, name, shape, _ in string.Formatter().parse(text):
+        yield name or ""
+        yield from _fields(shape or "")
 
 
 # ---- what an instructor may allow besides -------------------------------------------------------

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autograder.grading.policy.forms import Forms
-from autograder.grading.policy.language import ASKED, BUILTINS, SPECIAL, SYNTAX
+import torch
+
+from autograder.grading.policy.language import (
+    ASKED,
+    BASES,
+    BUILTINS,
+    CANNOT_READ,
+    DECORATING,
+    DECORATORS,
+    HANDS_OUT,
+    LOOSE,
+    NOT_HERE,
+    PATCHES,
+    REACHES_IN,
+    SPECIAL,
+    SYNTAX,
+    WITH,
+)
 from autograder.grading.policy.objects import (
-    MODULE_LIKE,
     UNKNOWN,
     imported,
     inside,
@@ -19,46 +35,43 @@ from autograder.grading.policy.objects import (
     module_at,
     part_of,
     stands,
+    text_given,
 )
 from autograder.grading.policy.uses import (
-    CANNOT_READ,
-    HANDS_OUT,
-    INSIDE,
-    NOT_HERE,
-    PATCHES,
+    Uses,
     bound_by,
     is_dunder,
     local_names,
-    text_given,
+    run_with,
 )
-from autograder.learner.statements import at_once
+from autograder.observation.syntax import name_of
 
 _LOOKING = ("isinstance", "issubclass", "print", "repr", "str")  # do nothing to a class
+_BY_NAME = ("getattr", "setattr", "delattr")
 _NAMES = ("__name__", "__qualname__")
-_BY_NAME = frozenset({"getattr", "setattr", "delattr"})
+_OTHER_KIND = "makes a class of a kind that the language does not have"
 
 
-class Reader(Forms):
-    """The walk over one slice."""
+class Reader(Uses):
+    """The walk over one slice: each kind of node by its own method, or all that is in it."""
 
     def read(self, tree: ast.AST) -> None:
         """Remark on what a piece has that the language has not."""
         for node in ast.walk(tree):
             given = [getattr(node, field, None) for field in ("asname", "arg", "name", "rest")]
             names = [*given, *getattr(node, "names", ())]
-            if not isinstance(node, ast.FunctionDef | ast.alias) and any(map(is_dunder, names)):
-                self._remark(node, INSIDE)
-            elif isinstance(node, ast.alias) and is_dunder(node.asname):
-                self._remark(tree, INSIDE)
+            if isinstance(node, ast.alias):
+                if is_dunder(node.asname):
+                    self._remark(tree, REACHES_IN)
+            elif not isinstance(node, ast.FunctionDef) and any(map(is_dunder, names)):
+                self._remark(node, REACHES_IN)
         self._visit_inside(tree)
-
-    # ---- the walk -----------------------------------------------------------------------------
 
     def _visit(self, node: ast.AST | None, loose: bool = False) -> None:
         """``loose``: a class of torch's may stand here, since nobody can change it from here."""
+        kind = type(node).__name__
         if node is None:
             return
-        kind = type(node).__name__
         if kind not in SYNTAX:
             return self._remark(node, f"{kind} {NOT_HERE}")
         method = getattr(self, f"_visit_{kind.lower()}", None)
@@ -69,8 +82,10 @@ class Reader(Forms):
             self._visit_inside(node, loose and (either or isinstance(node, ast.Tuple)))
 
     def _visit_inside(self, node: ast.AST, loose: bool = False) -> None:
-        for child in ast.iter_child_nodes(node):
-            self._visit(child, loose)
+        for name, inner in ast.iter_fields(node):
+            each = inner if isinstance(inner, list) else [inner]
+            nodes = [one for one in each if isinstance(one, ast.AST)]
+            self._visit_all(nodes, loose or name == LOOSE.get(type(node).__name__))
 
     def _visit_all(self, nodes: Iterable[ast.AST | None], loose: bool = False) -> None:
         for node in nodes:
@@ -81,88 +96,89 @@ class Reader(Forms):
     def _visit_name(self, node: ast.Name, loose: bool) -> None:
         name = node.id
         if is_dunder(name) and name not in ("__name__", "__slots__", "__doc__"):
-            return self._remark(node, INSIDE)
+            return self._remark(node, REACHES_IN)
         if not isinstance(node.ctx, ast.Load):
             return
-        local = any(name in scope for scope in self._scopes[1:])
-        if hasattr(builtins, name) and not local and name != "__name__":
+        top, *others = (name in scope.names for scope in self._scopes)
+        if hasattr(builtins, name) and not any(others) and name != "__name__":
             if (
                 name not in BUILTINS
             ):  # also where the notebook gives it another meaning, perhaps later
                 return self._remark(node, NOT_HERE)
             if name in _BY_NAME or (name in ("super", "type") and not loose):
                 return self._remark(node, CANNOT_READ if name in _BY_NAME else HANDS_OUT)
-        if name in self._scopes[0] or local:
+        if top or any(others):
             for one in self._objects(node):
                 self._uses(node, one, loose)
 
     def _visit_attribute(self, node: ast.Attribute, loose: bool) -> None:
+        base = node.value
         if not isinstance(node.ctx, ast.Load):
-            return self._sets(node.value, node.attr, node)
-        if node.attr in _NAMES and getattr(node.value, "attr", "") == "__class__":
-            return self._visit(node.value.value, True)  # type: ignore[attr-defined]
-        bases = self._objects(node.value)
-        modules = [one for one in bases if isinstance(one, MODULE_LIKE)]
+            return self._sets(base, node.attr, node)
+        if node.attr in _NAMES and isinstance(base, ast.Attribute) and base.attr == "__class__":
+            return self._visit(base.value, True)
+        modules = self._modules(base)
         for module in modules:
             self._reads_of_module(node, module, node.attr, loose)
-        if len(modules) < len(bases):
-            self._reads(node, node.attr, node.value)
-            self._visit(node.value, True)
+        if len(modules) < len(self._objects(base)):
+            self._reads(node, node.attr, base)
+            self._visit(base, True)
 
     def _visit_subscript(self, node: ast.Subscript, loose: bool) -> None:
         stored = not isinstance(node.ctx, ast.Load)
         if stored and any(one is not UNKNOWN for one in self._objects(node.value)):
             self._remark(node, PATCHES)
-        self._visit_all([node.value, node.slice])
-
-    # ---- where a class may stand ----------------------------------------------------------------
+        self._visit_inside(node)
 
     def _visit_compare(self, node: ast.Compare, loose: bool) -> None:
+        *parts, last = node.left, *node.comparators
+        literal = isinstance(last, ast.Tuple | ast.List | ast.Set)
         kinds = ast.Is | ast.IsNot | ast.Eq | ast.NotEq
-        literal = isinstance(node.comparators[-1], ast.Tuple | ast.List | ast.Set)
         fixed = all(isinstance(op, kinds) for op in node.ops) or (literal and len(node.ops) == 1)
-        for part in (node.left, *node.comparators):
-            if literal and part is node.comparators[-1]:
-                self._visit_inside(part, fixed)
-            else:
-                self._visit(part, fixed)
+        self._visit_all([*parts, *(ast.iter_child_nodes(last) if literal else [last])], fixed)
 
-    def _visit_excepthandler(self, node: ast.ExceptHandler, loose: bool) -> None:
-        self._visit(node.type, True)
-        self._visit_all(node.body)
-
-    def _visit_expr(self, node: ast.Expr | ast.FormattedValue, loose: bool) -> None:
-        self._visit_inside(node, True)
-
-    _visit_formattedvalue = _visit_expr
+    def _visit_matchclass(self, node: ast.MatchClass, loose: bool) -> None:
+        self._visit(node.cls, True)
+        for name in node.kwd_attrs:
+            self._reads(node, name, ast.Constant(None))
+        self._visit_all([*node.patterns, *node.kwd_patterns])
 
     def _visit_assign(self, node: ast.Assign, loose: bool) -> None:
-        is_name = isinstance(node.targets[0], ast.Name)
-        modules = any(isinstance(one, MODULE_LIKE) for one in self._objects(node.value))
-        if not (is_name and modules and len(self._scopes) == 1 and not self._in_class):
-            self._visit_all([node.value, *node.targets])  # else it is as good as an import
+        named = isinstance(node.targets[0], ast.Name) and self._modules(node.value)
+        if not named or len(self._scopes) > 1 or self._in_class:  # else it is as good as an import
+            self._visit_all([node.value, *node.targets])
+
+    def _visit_withitem(self, node: ast.withitem, loose: bool) -> None:
+        """What is entered; with gives the value of entering it, never the object itself."""
+        entered = node.context_expr
+        if isinstance(entered, ast.Call) and self._stands(entered.func, WITH):
+            self._visit_all([*entered.args, *(keyword.value for keyword in entered.keywords)])
+        else:
+            self._visit(entered, loose)
+        self._visit(node.optional_vars)
+
+    # ---- calls ----------------------------------------------------------------------------------
 
     def _visit_call(self, node: ast.Call, loose: bool) -> None:
-        by_name = next((name for name in _BY_NAME if self._is_builtin(node.func, name)), None)
-        arguments = [*node.args, *(k.value for k in node.keywords)]
-        if by_name is not None:
-            self._by_name(node, by_name)
-        elif self._is_builtin(node.func, "type") and not (
-            loose and len(arguments) == 1 and arguments == node.args and not _has_star(node)
-        ):
+        function, arguments = node.func, [*node.args, *(k.value for k in node.keywords)]
+        special = (*_BY_NAME, "type", "super")
+        name = next((one for one in special if self._is_builtin(function, one)), "")
+        alone = loose and len(arguments) == len(node.args) == 1
+        if name in _BY_NAME:
+            self._by_name(node, name)
+        elif name == "type" and (not alone or isinstance(arguments[0], ast.Starred)):
             self._remark(node, HANDS_OUT)
-        elif self._is_builtin(node.func, "super") and arguments:
+        elif name == "super" and arguments:
             self._remark(node, CANNOT_READ)
         elif self._is_spelt(node):
             pass  # what it is given is looked at below
-        elif any(stands(one, ASKED) for one in self._objects(node.func)):
-            self._remark(node.func, NOT_HERE)
-        elif isinstance(node.func, ast.Call) and self._is_builtin(node.func.func, "type"):
+        elif any(stands(one, ASKED) for one in self._objects(function)):
+            self._remark(function, NOT_HERE)
+        elif isinstance(function, ast.Call) and self._is_builtin(function.func, "type"):
             self._remark(node, HANDS_OUT)
         else:
-            self._visit(node.func, True)
-        asks = any(self._is_builtin(node.func, name) for name in _LOOKING)
-        self._visit_all(arguments, asks)
+            self._visit(function, True)
+        self._visit_all(arguments, any(self._is_builtin(function, name) for name in _LOOKING))
 
     def _by_name(self, node: ast.Call, function: str) -> None:
         """getattr, setattr and delattr are as good as the attribute, where its name can be read."""
@@ -178,12 +194,11 @@ class Reader(Forms):
     # ---- definitions ----------------------------------------------------------------------------
 
     def _visit_import(self, node: ast.Import | ast.ImportFrom, loose: bool) -> None:
-        if isinstance(node, ast.ImportFrom) and (node.level or not node.module):
+        of = getattr(node, "module", "")
+        if getattr(node, "level", 0) or of is None:
             return self._remark(node, "imports from files beside the notebook")
         for alias in node.names:
-            module, part = alias.name, ""
-            if isinstance(node, ast.ImportFrom):
-                module, part = str(node.module), alias.name
+            module, part = (of, alias.name) if of else (alias.name, "")
             found = module_at(module)
             own = found is not None and stands(part_of(found, part))
             if own or is_below(f"{module}.{part}".rstrip(".*"), self._allowed):
@@ -198,7 +213,7 @@ class Reader(Forms):
 
     def _visit_functiondef(self, node: ast.FunctionDef, loose: bool, method: bool = False) -> None:
         if is_dunder(node.name) and node.name not in SPECIAL:
-            self._remark(node, INSIDE)
+            self._remark(node, REACHES_IN)
         self._decorators(node)
         self._visit_function(node, node.body, method)
 
@@ -208,36 +223,39 @@ class Reader(Forms):
     def _visit_function(
         self, node: ast.FunctionDef | ast.Lambda, body: Sequence[ast.AST], method: bool
     ) -> None:
-        self._visit_all([*node.args.defaults, *node.args.kw_defaults])
-        arguments = [n for n in ast.walk(node.args) if isinstance(n, ast.arg)]
-        self._visit_all([n.annotation for n in arguments], True)
-        first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), "")
-        self._scopes.append({})
-        self._selves.append(first if method or first in ("ctx", "self") else "")
-        nodes = [n for part in body for n in at_once(part)]
-        imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
-        names = local_names(node)
-        given = {name for one in imports for name, _, _ in imported(one)}
-        if not given <= names:
+        given = node.args
+        self._visit_all([*given.defaults, *given.kw_defaults])
+        self._visit_all((getattr(n, "annotation", None) for n in ast.walk(given)), True)
+        first = next((a.arg for a in (*given.posonlyargs, *given.args)), "")
+        imports = [n for n in run_with(body) if isinstance(n, ast.Import | ast.ImportFrom)]
+        own, brought = local_names(node), {name for one in imports for name, *_ in imported(one)}
+        if not brought <= own:
             self._remark(imports[0], "imports for other functions than its own")
-        self._bind(imports, names - given)
-        self._functions.append(getattr(node, "name", ""))
-        self._visit_all(body)
-        self._functions.pop()
-        self._scopes.pop()
-        self._selves.pop()
+        called_on = first if method or first in ("ctx", "self") else ""
+        with self._scope(called_on, getattr(node, "name", "")):
+            self._bind(imports, own - brought)
+            self._visit_all(body)
+
+    def _comprehension(self, node: Any, loose: bool) -> None:
+        self._visit(node.generators[0].iter)
+        with self._scope("", self._scopes[-1].function):
+            self._bind((), bound_by(n for g in node.generators for n in ast.walk(g.target)))
+            self._visit_inside(node)
+
+    _visit_listcomp = _visit_setcomp = _visit_dictcomp = _visit_generatorexp = _comprehension
 
     def _visit_classdef(self, node: ast.ClassDef, loose: bool) -> None:
         if node.keywords:
             self._remark(node, "changes how Python itself makes classes")
-        nodes = [n for part in node.body for n in at_once(part)]
+        nodes = run_with(node.body)
         hidden = {name for name in bound_by(nodes) & inside() - SPECIAL if name.startswith("_")}
         if hidden - {"__module__", "__qualname__"}:
-            self._remark(node, INSIDE)
+            self._remark(node, REACHES_IN)
         if any(isinstance(n, ast.Import | ast.ImportFrom) for n in nodes):
             self._remark(node, HANDS_OUT)
         self._decorators(node)
-        self._bases(node)
+        for base in node.bases:
+            self._base(node, base)
         outside, self._in_class = self._in_class, True
         for part in node.body:
             if isinstance(part, ast.FunctionDef):
@@ -246,20 +264,32 @@ class Reader(Forms):
                 self._visit(part)
         self._in_class = outside
 
-    def _comprehension(self, node: Any, loose: bool) -> None:
-        self._visit(node.generators[0].iter)
-        targets = [n for g in node.generators for n in ast.walk(g.target)]
-        self._scopes.append({name: [UNKNOWN] for name in bound_by(targets)})
-        self._selves.append("")
-        self._visit_inside(node)
-        self._scopes.pop()
-        self._selves.pop()
+    def _decorators(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        for one in node.decorator_list:
+            call = one if isinstance(one, ast.Call) else ast.Call(one, [], [])
+            if self._stands(
+                call.func, DECORATING
+            ):  # of what is given, only whose it is: f, frozen=True
+                own = [isinstance(a, ast.Name) and self._objects(a) == [UNKNOWN] for a in call.args]
+                switches = [getattr(k.value, "value", "") in (True, False) for k in call.keywords]
+                if not all(own + switches):
+                    self._remark(one, CANNOT_READ)
+                continue
+            known = name_of(call.func) in DECORATORS and UNKNOWN not in self._objects(call.func)
+            if not (known or self._is_ours(call.func)):
+                self._remark(one, f"as a decorator {NOT_HERE}")
+            self._visit(one, True)
 
-    _visit_listcomp = _visit_setcomp = _visit_dictcomp = _visit_generatorexp = _comprehension
-
-
-def _has_star(node: ast.Call) -> bool:
-    """Whether some of the arguments are not to be seen."""
-    return any(isinstance(one, ast.Starred) for one in node.args) or any(
-        keyword.arg is None for keyword in node.keywords
-    )
+    def _base(self, node: ast.ClassDef, base: ast.expr) -> None:
+        """Remark on what a class is made of. An enumeration without members could be called for a class of a table."""
+        found = self._objects(base)
+        if self._stands(base, BASES):
+            if any(isinstance(one, enum.EnumType) for one in found) and not self._has_members(node):
+                self._remark(node, _OTHER_KIND)
+            return
+        for one in found:
+            known = isinstance(one, type) and not issubclass(one, torch.Tensor | type)
+            ours = self._is_ours(base) and one is UNKNOWN
+            if (not known or stands(one, ASKED)) and not ours:
+                self._remark(base, _OTHER_KIND)
+        self._visit(base, True)

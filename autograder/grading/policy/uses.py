@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from symtable import symtable
 from textwrap import indent
 from typing import Any
 
-from autograder.grading.policy.language import ASKED, NOT_READ, SET
+from autograder.grading.policy.language import (
+    ASKED,
+    HANDS_OUT,
+    NOT_HERE,
+    NOT_READ,
+    PATCHES,
+    REACHES_IN,
+    SET,
+    SPELT,
+)
 from autograder.grading.policy.objects import (
     MODULE_LIKE,
     RISKY,
@@ -20,30 +33,34 @@ from autograder.grading.policy.objects import (
     is_admitted,
     is_below,
     is_module,
+    is_plain,
+    is_text,
     module_at,
     not_to_be_allowed,
     part_of,
     readable,
     stands,
+    text_given,
 )
 from autograder.learner.statements import at_once
 
-_NAMING = (
-    ast.ClassDef
-    | ast.FunctionDef
-    | ast.AsyncFunctionDef
-    | ast.ExceptHandler
-    | ast.MatchAs
-    | ast.MatchStar
-)
 _DUNDER = re.compile(r"__\w+__")
 _MUTABLE, _FIXED = 1 << 9, 1 << 8  # flags of a class: made in Python; cannot be changed
-PATCHES = "changes what torch, Python or the checks do for everybody"
-HANDS_OUT = "hands out a whole module or class, so that its use cannot be read"
-CANNOT_READ = "which name that is cannot be read from the source"
-NOT_HERE = "is not in the language that is graded without a person looking"
-INSIDE = "reaches into Python or torch itself"
-Scope = dict[str, list[Any]]
+# Of np.errstate: text says what becomes of them.
+_WARNINGS = ("all", "divide", "over", "under", "invalid")
+
+
+@dataclass
+class Scope:
+    """What names stand for in it: all that each may.
+
+    first     the name of what a method is called on; "" outside of one
+    function  the function that it is in; None at the top
+    """
+
+    names: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+    first: str = ""
+    function: str | None = None
 
 
 class Uses:
@@ -58,14 +75,10 @@ class Uses:
         self.remarks: list[tuple[ast.AST, str]] = []
         self._allowed = frozenset(allowed)
         self._wide = False  # whether a package is used of which nothing is known
-        self._packages: set[str] = (
-            set()
-        )  # imported of what a class could allow, and remarked on there
-        self._scopes: list[Scope] = [{}]
-        self._functions: list[str] = []  # those around the node that is looked at
-        self._selves: list[str] = [""]  # by scope the name of what a method is called on
-        self._ours: set[str] = set()  # the answer's own classes and functions
-        self._attributes: set[str] = set()
+        self._packages = set[str]()  # imported of what a class could allow, and remarked on there
+        self._scopes = [Scope()]
+        self._ours = set[str]()  # the answer's own classes and functions
+        self._attributes = set[str]()
         self._in_class = False
         for number, tree in enumerate((*lesson, *own)):
             if number == len(lesson):
@@ -78,42 +91,50 @@ class Uses:
 
     def _bind(self, nodes: Iterable[ast.AST], names: Iterable[str]) -> None:
         """What names stand for in the innermost scope; a name has every meaning that it is given."""
-        scope = self._scopes[-1]
+        scope = self._scopes[-1].names
         for name in names:
-            scope.setdefault(name, []).append(UNKNOWN)
+            scope[name].append(UNKNOWN)
         for node in nodes:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                for name, module, part in imported(node):
-                    found = module_at(module)
-                    if part == "*" and found is not None:
-                        for one in vars(found):
-                            if not one.startswith("_"):
-                                scope.setdefault(one, []).append(vars(found)[one])
-                        continue
-                    if part and found is not None:
-                        found = part_of(found, part)
-                    path = f"{module}.{part}".rstrip(".*")
-                    self._wide |= is_below(path, self._allowed)
-                    if not is_module(module) and not_to_be_allowed(path) is None:
-                        self._packages.add(name)
-                    scope.setdefault(name, []).append(UNKNOWN if found is None else found)
-            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                objects = self._objects(node.value)  # F = torch.nn.functional
-                if any(isinstance(one, MODULE_LIKE) for one in objects):
-                    scope[node.targets[0].id] = objects
+            for name, module, part in imported(node):
+                found = module_at(module)
+                if part == "*" and found is not None:
+                    for one, value in vars(found).items():
+                        if not one.startswith("_"):
+                            scope[one].append(value)
+                    continue
+                path = f"{module}.{part}".rstrip(".*")
+                self._wide |= is_below(path, self._allowed)
+                if not is_module(module) and not_to_be_allowed(path) is None:
+                    self._packages.add(name)
+                value = part_of(found, part) if part and found is not None else found
+                scope[name].append(UNKNOWN if value is None else value)
+            if isinstance(node, ast.Assign) and self._modules(
+                node.value
+            ):  # F = torch.nn.functional
+                scope[getattr(node.targets[0], "id", "")] = self._objects(node.value)
+
+    @contextmanager
+    def _scope(self, first: str, function: str | None) -> Iterator[Scope]:
+        scope = Scope(first=first, function=function)
+        self._scopes.append(scope)
+        yield scope
+        self._scopes.pop()
 
     def _note(self, node: ast.AST) -> None:
         """Take in the names that the answer gives to things of its own."""
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             self._ours.add(node.name)
             if isinstance(node, ast.ClassDef):
-                self._attributes |= bound_by([n for part in node.body for n in at_once(part)])
+                self._attributes |= bound_by(run_with(node.body))
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             self._attributes.add(node.attr)
         elif isinstance(node, ast.Call):
             self._attributes |= {k.arg for k in node.keywords if k.arg}
-            if isinstance(node.func, ast.Name) and node.func.id == "setattr":
+            if getattr(node.func, "id", "") == "setattr":
                 self._attributes.add(text_given(node))
+            if self._stands(node.func, SPELT):
+                texts = (str(n.value) for n in ast.walk(node) if isinstance(n, ast.Constant))
+                self._attributes.update(*(re.findall(r"\w+", text) for text in texts))
 
     def _visit(self, node: ast.AST | None, loose: bool = False) -> None:
         raise NotImplementedError
@@ -121,18 +142,68 @@ class Uses:
     def _remark(self, node: ast.AST, why: str) -> None:
         self.remarks.append((node, why))
 
+    # ---- what an expression may stand for ------------------------------------------------------
+
     def _objects(self, node: ast.AST) -> list[Any]:
         """What an expression may stand for; UNKNOWN where that is the answer's own affair."""
         if isinstance(node, ast.Name):
-            for scope in reversed(self._scopes):
-                if node.id in scope:
-                    return scope[node.id]
-            return [getattr(builtins, node.id)] if hasattr(builtins, node.id) else [UNKNOWN]
+            of = next((s.names for s in reversed(self._scopes) if node.id in s.names), None)
+            return of[node.id] if of else [getattr(builtins, node.id, UNKNOWN)]
+        found = []
         if isinstance(node, ast.Attribute):
-            modules = [m for m in self._objects(node.value) if isinstance(m, MODULE_LIKE)]
-            found = [part_of(module, node.attr) for module in modules]
-            return [UNKNOWN if one is None else one for one in found] or [UNKNOWN]
-        return [UNKNOWN]
+            found = [part_of(module, node.attr) for module in self._modules(node.value)]
+        return [UNKNOWN if one is None else one for one in found] or [UNKNOWN]
+
+    def _modules(self, node: ast.AST) -> list[Any]:
+        return [one for one in self._objects(node) if isinstance(one, MODULE_LIKE)]
+
+    def _stands(self, node: ast.AST, place: str) -> bool:
+        """Whether all that an expression may stand for may stand in this place."""
+        return all(stands(one, place) for one in self._objects(node))
+
+    def _is_builtin(self, node: ast.AST, name: str) -> bool:
+        return isinstance(node, ast.Name) and getattr(builtins, name) in self._objects(node)
+
+    def _is_ours(self, node: ast.AST) -> bool:
+        return getattr(node, "id", None) in self._ours
+
+    def _is_of_package(self, base: ast.expr) -> bool:
+        """Whether this is a part of a package that is remarked on where it is imported: pd.Series([2.0])."""
+        while isinstance(base, ast.Attribute | ast.Call):
+            base = base.value if isinstance(base, ast.Attribute) else base.func
+        name = getattr(base, "id", "")
+        meanings = [len(scope.names[name]) for scope in self._scopes if name in scope.names]
+        return name in self._packages and meanings == [1]
+
+    def _is_self(self, base: ast.expr) -> bool:
+        """Whether this is the ctx or self that a method was called with."""
+        name = getattr(base, "id", None)
+        return next((s.first == name for s in reversed(self._scopes) if name in s.names), False)
+
+    def _is_spelt(self, node: ast.Call) -> bool:
+        """Whether a call is of what takes its names as texts, and they can be read."""
+        function = node.func
+        if isinstance(function, ast.Attribute) and function.attr == "format":
+            return isinstance(function.value, ast.Constant) and is_plain(function.value.value)
+        named = all(
+            k.arg == "defaults" or (k.arg in _WARNINGS and is_text(k.value)) for k in node.keywords
+        )
+        return named and self._stands(function, SPELT) and all(map(is_text, node.args))
+
+    def _has_members(self, node: ast.ClassDef) -> bool:
+        """Whether an enumeration has a member for certain, so that nobody can call it for a new class."""
+        methods = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        settings = any(name.startswith("_") for name in bound_by(run_with(node.body)) - methods)
+        deletes = any(isinstance(part, ast.Delete) for part in node.body)
+        values = (p.value for p in node.body if isinstance(p, ast.Assign | ast.AnnAssign))
+        return not settings and not deletes and any(map(self._is_member, values))
+
+    def _is_member(self, value: ast.expr | None) -> bool:
+        plain = value.operand if isinstance(value, ast.UnaryOp) else value
+        made = isinstance(value, ast.Call) and self._objects(value.func) == [enum.auto]
+        return made or isinstance(plain, ast.Constant)
+
+    # ---- remarks on uses ------------------------------------------------------------------------
 
     def _uses(self, node: ast.AST, one: Any, loose: bool) -> None:
         """Remark on an object that a name or a path stands for."""
@@ -140,13 +211,8 @@ class Uses:
             self._remark(node, HANDS_OUT)
         elif one is not UNKNOWN and not is_admitted(one) and not (loose and stands(one, ASKED)):
             self._remark(node, NOT_HERE)
-        elif (
-            isinstance(one, type) and not loose and one.__flags__ & (_MUTABLE | _FIXED) == _MUTABLE
-        ):
+        elif isinstance(one, type) and not loose and _can_be_changed(one):
             self._remark(node, HANDS_OUT)
-
-    def _is_builtin(self, node: ast.AST, name: str) -> bool:
-        return isinstance(node, ast.Name) and getattr(builtins, name) in self._objects(node)
 
     def _reads_of_module(self, node: ast.AST, module: Any, name: str, loose: bool) -> None:
         one = part_of(module, name)
@@ -154,90 +220,64 @@ class Uses:
             self._wide = True
         elif one is None:
             if name.startswith("_"):
-                self._remark(node, INSIDE)
-        elif isinstance(one, MODULE_LIKE) and is_module(one.__name__):
-            if not loose:
-                self._remark(node, HANDS_OUT)
+                self._remark(node, REACHES_IN)
         elif isinstance(one, MODULE_LIKE):
-            self._remark(node, NOT_HERE)
+            if not (loose and is_module(one.__name__)):
+                self._remark(node, HANDS_OUT if is_module(one.__name__) else NOT_HERE)
         elif name != "__version__":
             self._uses(node, one, loose)
 
     def _reads(self, node: ast.AST, name: str, base: ast.expr) -> None:
         """Remark on an attribute that may not be read of what nobody knows."""
-        entered = name == "__enter__" and self._functions[-1:] != ["__enter__"]
-        if entered or (name == "enter_context" and not self._functions):
+        around = self._scopes[-1].function
+        if (name == "__enter__" != around) or (name == "enter_context" and around is None):
             self._remark(node, "stays switched on after the code that needs it: use with")
         elif name not in readable() and name not in self._attributes:
             hidden = name.startswith("_") or name in inside()
             known = self._wide or self._is_self(base) or self._is_of_package(base)
             if hidden or name in NOT_READ | RISKY or not known:
-                self._remark(node, INSIDE if hidden else f".{name} {NOT_HERE}")
+                self._remark(node, REACHES_IN if hidden else f".{name} {NOT_HERE}")
 
     def _sets(self, base: ast.expr, name: str, node: ast.AST) -> None:
         """Remark on an attribute that may not be assigned or deleted."""
-        own = isinstance(base, ast.Name) and base.id in self._ours
         if any(one is not UNKNOWN for one in self._objects(base)):
             return self._remark(node, PATCHES)
         self._visit(base, True)
         if is_dunder(name):
-            self._remark(node, INSIDE)
-        elif own or name in SET:
+            self._remark(node, REACHES_IN)
+        elif self._is_ours(base) or name in SET or name not in inside():
             return
-        elif name in inside() and (name.startswith("_") or not self._is_self(base)):
+        elif name.startswith("_") or not self._is_self(base):
             self._remark(node, PATCHES)
 
-    def _is_of_package(self, base: ast.expr) -> bool:
-        """Whether this is a part of a package that is remarked on where it is imported: pd.Series([2.0])."""
-        while isinstance(base, ast.Attribute | ast.Call):
-            base = base.value if isinstance(base, ast.Attribute) else base.func
-        if not isinstance(base, ast.Name) or base.id not in self._packages:
-            return False
-        return [len(scope[base.id]) for scope in self._scopes if base.id in scope] == [1]
 
-    def _is_self(self, base: ast.expr) -> bool:
-        """Whether this is the ctx or self that a method was called with."""
-        if not isinstance(base, ast.Name):
-            return False
-        for scope, first in zip(reversed(self._scopes), reversed(self._selves), strict=True):
-            if base.id in scope:
-                return first == base.id
-        return False
+def _can_be_changed(one: type) -> bool:
+    return one.__flags__ & (_MUTABLE | _FIXED) == _MUTABLE
+
+
+def run_with(body: Iterable[ast.AST]) -> list[ast.AST]:
+    """The nodes that run with these."""
+    return [node for part in body for node in at_once(part)]
 
 
 def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that these nodes bind, other than by an import."""
-    found = set()
-    for node in nodes:
-        if isinstance(node, _NAMING) and node.name:
-            found.add(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            found.add(node.rest)
-        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-    return found
+    given = (n for n in nodes if not isinstance(n, ast.alias))
+    binding = (n for n in given if not isinstance(getattr(n, "ctx", None), ast.Load))
+    of = ((getattr(n, field, None) for field in ("id", "name", "rest")) for n in binding)
+    return {name for names in of for name in names if name}
 
 
 def local_names(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """The names that are a function's own: not those of a class's body, nor what a comprehension runs over."""
     outer = {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
     text = f"def around({', '.join(outer)}):\n{indent(ast.unparse(node), ' ')}"
-    table = (
-        symtable(text, "function", "exec").get_children()[0].get_children()[-1]
-    )  # behind its defaults
-    while table.get_type() != "function":
-        table = table.get_children()[-1]
+    table = symtable(text, "function", "exec").get_children()[0]
+    while table.get_name() == "around" or table.get_type() != "function":
+        table = table.get_children()[-1]  # behind its defaults
     return frozenset(one.get_name() for one in table.get_symbols() if one.is_local())
 
 
 def is_dunder(name: object) -> bool:
     """Whether a name is one of Python's own."""
     return isinstance(name, str) and _DUNDER.fullmatch(name) is not None
-
-
-def text_given(node: ast.Call) -> str:
-    """The name that getattr and its like are called with; "" where it cannot be read."""
-    given = node.args[1] if len(node.args) > 1 else None
-    seen = not node.keywords and not any(isinstance(one, ast.Starred) for one in node.args)
-    constant = seen and isinstance(given, ast.Constant) and isinstance(given.value, str)
-    return given.value if constant else ""  # type: ignore[union-attr]
