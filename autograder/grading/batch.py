@@ -15,19 +15,19 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
 
 from autograder.exercises import all_exercises
 from autograder.grading.box import CannotStart
-from autograder.grading.class_overview import GRADED, WAITS, Standing, standings
+from autograder.grading.class_overview import WAITS, Standing, standings
 from autograder.grading.execute import how_to_grade
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import HandedIn, lesson_files
 from autograder.grading.marking import How, Result
-from autograder.grading.one_submission import grade, not_graded
+from autograder.grading.one_submission import Submission, grade, not_graded
 from autograder.grading.processes import TooMuch, cluster, local_pool, lost
 from autograder.grading.scores import Score, read_scores
 from autograder.grading.words import NameTrouble
@@ -37,23 +37,22 @@ MOST_ATTEMPTS = 3  # at one thing, when processes die while they are at it
 MOST_BREAKS = 5  # of processes one after the other, when nothing comes of any in between
 ENDED = "the process that did it ended each time"
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
 Pool = AbstractContextManager[tuple[Executor, int]]  # and how many tasks it does at a time
 
 
 @dataclass
-class _One(Generic[Given]):
+class _One:
     """attempts: how often processes have died while this one was among those they had."""
 
-    given: Given
+    given: Any
     attempts: int = 0
+    sent: tuple[Any, ...] = ()
 
 
 def made_of(
-    work: Callable[..., Made], those: Iterable[Given], sent: Callable[[Given], tuple[Any, ...]],
+    work: Callable[..., Any], those: Iterable[Any], sent: Callable[[Any], tuple[Any, ...]],
     pool: Callable[[int], Pool],
-) -> Iterator[tuple[Given, tuple[Any, ...], Made | str]]:  # fmt: skip
+) -> Iterator[tuple[Any, tuple[Any, ...], Any]]:  # fmt: skip
     """(one, what was sent of it, what came of that) as it comes; a text says why nothing did.
 
     sent  the arguments for ``work``, made when they are about to be sent
@@ -62,33 +61,31 @@ def made_of(
     Raises CannotStart or NoLesson where nothing more can be done, and CancelledError where a cluster
     has lost what it had.
     """
-    waiting, breaks = deque(_One(each) for each in those), 0
+    waiting, breaks = deque(map(_One, those)), 0
     while waiting:
         with pool(len(waiting)) as (executor, at_a_time):
-            running: dict[Future[Made], tuple[_One[Given], tuple[Any, ...]]] = {}
+            running: dict[Future[Any], _One] = {}
             trouble = ""
             while running or (waiting and not trouble):
                 while waiting and not trouble:
                     # Of those a dead process had, one at a time: if it is one of them, it shows which.
-                    alone = any(
-                        one.attempts for one in (waiting[0], *(o for o, _ in running.values()))
-                    )
+                    alone = any(one.attempts for one in (waiting[0], *running.values()))
                     if len(running) >= (1 if alone else 2 * at_a_time):
                         break
                     one = waiting.popleft()
-                    given = sent(one.given)
+                    one.sent = sent(one.given)
                     if one.attempts >= MOST_ATTEMPTS:
-                        yield one.given, given, ENDED
+                        yield one.given, one.sent, ENDED
                         continue
                     try:
-                        running[executor.submit(work, *given)] = one, given
+                        running[executor.submit(work, *one.sent)] = one
                     except (BrokenProcessPool, OSError, EOFError) as error:
                         trouble = f"{type(error).__name__}: {error}"
                         waiting.appendleft(one)
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    one, given = running.pop(future)
+                    one = running.pop(future)
                     try:
-                        made: Made | str = future.result()
+                        made = future.result()
                     except BrokenProcessPool as error:
                         trouble, one.attempts = str(error), one.attempts + 1
                         waiting.appendleft(one)
@@ -100,7 +97,7 @@ def made_of(
                     except Exception as error:  # a fault of ours: the others go on
                         made = f"{type(error).__name__}: {str(error)[:300]}"
                     breaks = 0
-                    yield one.given, given, made
+                    yield one.given, one.sent, made
         breaks += 1
         if waiting and breaks > MOST_BREAKS:
             words = "worker processes end before they have graded anything"
@@ -117,6 +114,10 @@ class Task:
     handed_in: HandedIn
     files: LessonFiles
     how: How
+
+    def sent(self) -> tuple[Submission, LessonFiles, How]:
+        """What `grade` asks for."""
+        return self.handed_in.read(), self.files, self.how
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class Order:
     how: How = field(default_factory=How)
 
     def pool(self, count: int) -> Pool:
-        """Processes for so many submissions. Raises NoCluster."""
+        """Processes for so many submissions. Raises Trouble."""
         if self.scheduler:
             return cluster(self.scheduler)
         all_exercises()  # once, for all of them
@@ -146,17 +147,13 @@ class Order:
 
 
 def results(tasks: Iterable[Task], order: Order) -> Generator[tuple[Task, Result], None, None]:
-    """Results as they come. Raises NoCluster, CannotStart or NoLesson where nothing more can be graded."""
-
-    def sent(task: Task) -> tuple[Any, ...]:
-        return task.handed_in.read(), task.files, task.how
+    """Results as they come. Raises Trouble, CannotStart or NoLesson where nothing more can be graded."""
 
     try:
-        for task, (submission, *_), made in made_of(grade, tasks, sent, order.pool):
+        for task, sent, made in made_of(grade, tasks, Task.sent, order.pool):
             if isinstance(made, str):  # the grader's own fault costs nobody marks
-                words = f"The grader itself failed on this notebook ({made})."
-                words = f"{words} It is not the learner's fault."
-                made = not_graded(submission, task.files, task.how, words)
+                words = f"The grader itself failed on this notebook ({made}). It is not the learner's fault."
+                made = not_graded(sent[0], task.files, task.how, words)
             yield task, made
     except (CancelledError, OSError):
         if order.scheduler:
@@ -199,7 +196,7 @@ def grade_all(
 ) -> Tally:
     """Grade what an order names. ``told`` hears of the beginning, and how it stands with each result.
 
-    Raises Busy, NoLesson, NoCluster, CannotStart or CannotWrite with a sentence that says what to do;
+    Raises Busy, NoLesson, Trouble, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
     """
     with alone(Path(course.root)), Writer(course) as writer:
@@ -216,9 +213,7 @@ def grade_all(
                     tally.left_out.append((student, lesson, str(error)))
                     continue
                 score = writer.read(partial(score_of, student=student, lesson=lesson))
-                state = WAITS if score and score.waits else GRADED
-                record = writer.records.read(student, lesson)
-                one = Standing(student, lesson, state, score, record)
+                one = Standing(student, lesson, score, writer.records.read(student, lesson))
                 tally.add(one)
                 told(tally, one)
     return tally

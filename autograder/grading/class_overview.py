@@ -38,7 +38,7 @@ GONE = "It is in the gradebook; what was handed in is no longer in the folder of
 class Standing:
     """How it stands with one submission.
 
-    state   GRADED, WAITS (for a person), CHANGED (since it was graded) or UNGRADED
+    due     CHANGED (since it was graded), UNGRADED or NOTHING, where it is one of them
     score   as it stands in the gradebook; None where there is none
     record  what the grader remembers; None where it did not grade it (or nbgrader's own command did)
     gone    it is in the gradebook, and no longer among what was handed in
@@ -48,17 +48,22 @@ class Standing:
 
     student: str
     lesson: str
-    state: str
     score: Score | None
     record: Record | None
+    due: str = ""
     gone: bool = False
     unclear: str = ""
     handed_in: HandedIn | None = None
 
     @property
+    def state(self) -> str:
+        """`due`, or else GRADED or WAITS (for a person)."""
+        return self.due or (WAITS if self.score and self.score.waits else GRADED)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Why a person has to look at it; empty where nobody has to."""
-        if self.state != WAITS or self.score is None:
+        if self.score is None or self.state != WAITS:
             return ()
         given = self.record.reasons if self.record is not None else ()
         return self.score.why_waiting((*given, GONE) if self.gone else given)
@@ -162,8 +167,7 @@ def overview(
     records = Records(Path(course.root))
     gone = tuple(
         Standing(
-            score.student, score.lesson, WAITS if score.waits else GRADED, score,
-            records.read(score.student, score.lesson), gone=True,
+            score.student, score.lesson, score, records.read(score.student, score.lesson), gone=True
         )
         for score in read_scores(connection, lessons or None)
         if (score.student, score.lesson) not in there and score.cells
@@ -203,14 +207,14 @@ def standings(
             kept = score is not None and when in (None, score.handed_in)
             kept = kept and Path(folder, f"{lesson}.ipynb").is_file()
             if score is None or (record is None and not kept):
-                state = UNGRADED
+                due = UNGRADED
             elif record is not None and not (kept and record.result.content in (
                 content_hash(one.read(), files, How(seed, device)) for device in devices
             )):  # fmt: skip
-                state = CHANGED
+                due = CHANGED
             else:
-                state = WAITS if score.waits else GRADED
-            yield Standing(one.student, lesson, state, score, record, False, unclear, one)
+                due = ""
+            yield Standing(one.student, lesson, score, record, due, False, unclear, one)
 
 
 def as_lines(look: Overview) -> Iterator[dict[str, object]]:
@@ -219,7 +223,7 @@ def as_lines(look: Overview) -> Iterator[dict[str, object]]:
         yield one.as_data()
     for lesson, names in look.without.items():
         for name in names:
-            yield Standing(name, lesson, NOTHING, None, None).as_data()
+            yield Standing(name, lesson, None, None, NOTHING).as_data()
     for place in look.misplaced:
         yield {"student": place.student, "lesson": place.lesson, **place.as_data()}
 

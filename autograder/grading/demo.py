@@ -64,10 +64,6 @@ class MySigmoid(torch.autograd.Function):
 Answer = Callable[[NotebookNode, NotebookNode], NotebookNode]
 
 
-class DemoError(Trouble):
-    """A step that did not work, with what the command said."""
-
-
 def untouched(released: NotebookNode, lesson: NotebookNode) -> NotebookNode:
     """The notebook as the learner got it."""
     return nbformat.from_dict(released)
@@ -144,13 +140,13 @@ def scores(folder: Path) -> list[dict[str, str]]:
 
 
 def run(folder: Path, *command: str) -> None:
-    """Run this Python on a command in `folder`. Raises DemoError with the end of what it said."""
+    """Run this Python on a command in `folder`. Raises Trouble with the end of what it said."""
     done = run_python(folder, *command)
     with (folder / "demo.log").open("a", encoding="utf-8") as log:
         log.write(f"$ {' '.join(command)}\n{done.stdout}\n")
     if done.returncode:
         end = "\n".join(done.stdout.splitlines()[-25:])
-        raise DemoError(f"`{' '.join(command)}` in {folder} did not work:\n{end}")
+        raise Trouble(f"`{' '.join(command)}` in {folder} did not work:\n{end}")
 
 
 def table(rows: list[dict[str, str]]) -> str:
@@ -168,7 +164,7 @@ def run_demo(options: argparse.Namespace) -> int:
     folder = Path(options.folder or tempfile.mkdtemp(prefix="backward-by-hand-class-")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise DemoError(f"The folder {folder} is not empty; choose another.")
+        raise Trouble(f"The folder {folder} is not empty; choose another.")
     if why := no_sandbox():
         print(f"*** No sandbox here ({why}). The work of real learners would not be graded.")
     print(f"Making a course folder with its gradebook: {folder} …", flush=True)

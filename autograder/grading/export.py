@@ -30,14 +30,10 @@ from autograder.grading.scores import (
     read_students,
 )
 from autograder.grading.words import Trouble, the_names
-from autograder.grading.worksheets import Filled, NotItsTable, fill_canvas, fill_moodle
+from autograder.grading.worksheets import Filled, fill_canvas, fill_moodle
 from autograder.learner.lesson import NoLesson
 
 CSV, CANVAS, MOODLE, GRADESCOPE = "csv", "canvas", "moodle", "gradescope"
-
-
-class NotFinal(Trouble):
-    """Scores that are not final were to be exported; the message says whose."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +86,15 @@ def export(
     lesson   None: all lessons the gradebook knows
     partial  leave out what is not final (not graded, changed since, waits for a person)
     into     the table that Canvas or Moodle wrote, which is filled in (and not changed itself)
-    Raises NotFinal if something is not final and `partial` is not set, NoLesson for a name that the
-    gradebook does not know, CannotWrite where there is no gradebook, NotItsTable for a wrong `into`.
+    Raises Trouble if something is not final and `partial` is not set, and for a wrong `into`; NoLesson for a
+    name that the gradebook does not know, CannotWrite where there is no gradebook.
     """
     if kind == MOODLE if into is None else kind not in (CANVAS, MOODLE):
-        raise NotItsTable(
+        raise Trouble(
             "Moodle's own worksheet is filled in (--into FILE), or Canvas's own gradebook; nothing else."
         )
     if kind == MOODLE and lesson is None:
-        raise NotItsTable("A worksheet of Moodle is of one assignment: say which with --lesson.")
+        raise Trouble("A worksheet of Moodle is of one assignment: say which with --lesson.")
     with reading(course) as connection:
         every = {one.name: one for one in read_lessons(connection)}
         if lesson is not None and lesson not in every:
@@ -110,7 +106,7 @@ def export(
         students = read_students(connection)
         comments = {name: read_comments(connection, name) for name in names}
     if look.not_final and not partial:
-        raise NotFinal(_whose(look.not_final))
+        raise Trouble(_whose(look.not_final))
     left_out = {(one.student, one.lesson) for one in look.not_final}
     if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
         names = [one for one in names if any(one == name for _, name in scores.keys() | left_out)]

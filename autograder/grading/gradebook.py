@@ -33,8 +33,7 @@ from autograder.grading.course import course_version, folder_of, how_to_prepare,
 from autograder.grading.database import open_gradebook, patiently
 from autograder.grading.kept_files import Replacement, fill, read_timestamp
 from autograder.grading.marking import Result
-from autograder.grading.records import Acceptance, Records, new_record
-from autograder.grading.waiting import not_read, with_verdicts
+from autograder.grading.records import Acceptance, Records, new_record, not_read, with_verdicts
 from autograder.grading.words import Busy, CannotWrite, NameTrouble, trouble_with
 
 Given = TypeVar("Given")

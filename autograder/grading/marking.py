@@ -7,16 +7,18 @@ in the grader can never mean full marks.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
 
 from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
 from autograder.grading.box.job import NOT_REACHED
 from autograder.grading.judge import examination, judge, kept_share, question
-from autograder.grading.policy.concerns import read_slices
+from autograder.grading.policy import read_slices
+from autograder.grading.safe_text import said_as_markdown
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
 from autograder.learner.slice import Asked, asked_of
 from autograder.learner.submitted_notebook import output_of
@@ -110,6 +112,7 @@ def part_of(cells: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
 # ---- marking ----------------------------------------------------------------------------------
 
 NOT_GRADED = "NotGraded"
+NOTE = "autograder-note"  # the id of the cell that says why a notebook waits
 CUT = Lost("time")
 
 
@@ -276,3 +279,14 @@ def failed_check(report: dict[str, Any]) -> NotebookNode:
     """The error that says of a report (as plain data) that the check failed."""
     mark = "○" if report["not_started"] else "✗"
     return _error("CheckFailed", report["headline"], [f"{mark} {report['headline']}"])
+
+
+def note_for_person(
+    reasons: Sequence[str], part: Sequence[str] = (), beginning: str = ""
+) -> NotebookNode:
+    """A cell for the top of a notebook that waits for a person; ``part``: the exercises, if not all."""
+    what = ", ".join(part) or "this notebook"
+    rest = "; the other exercises have theirs" if part else ""
+    beginning = beginning or f"A person looks at {what} before it gets points{rest}."
+    words = "\n".join(f"- {said_as_markdown(reason)}" for reason in reasons)
+    return new_markdown_cell(f"**{beginning}**\n\n{words}", id=NOTE)

@@ -18,10 +18,9 @@ from autograder.exercises import registered_exercises
 from autograder.grading.box import Box, Job, Outcome
 from autograder.grading.judge import examination
 from autograder.grading.lesson_building import solution_in
-from autograder.grading.marking import How, Mark, Result, mark
+from autograder.grading.marking import How, Mark, Result, mark, note_for_person
 from autograder.grading.processes import Bound, TooMuch, bounded
 from autograder.grading.sanitising import sanitise
-from autograder.grading.waiting import note_for_person
 from autograder.learner.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
 from autograder.learner.submitted_notebook import UnreadableNotebook, read_notebook, restore
 

@@ -83,13 +83,9 @@ def _end_with_grader() -> None:
 SECONDS_TO_ANSWER = 10
 
 
-class NoCluster(Trouble):
-    """The cluster cannot be reached or used; the message says what was tried."""
-
-
 @contextmanager
 def cluster(address: str) -> Iterator[tuple[Executor, int]]:
-    """A Dask cluster's executor, and how many tasks it does at a time. Raises NoCluster."""
+    """A Dask cluster's executor, and how many tasks it does at a time. Raises Trouble."""
     client = _connect(address)
     try:
         yield client.get_executor(pure=False), _usable(client, address)
@@ -97,9 +93,9 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
         client.close(timeout=5)
 
 
-def lost(address: str) -> NoCluster:
+def lost(address: str) -> Trouble:
     """What to say where the scheduler has gone while it had work."""
-    return NoCluster(
+    return Trouble(
         f"The Dask scheduler at {address} is gone, or has lost what it was given. Start it again"
     )
 
@@ -108,7 +104,7 @@ def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise NoCluster(
+        raise Trouble(
             "Dask is not installed here: pip install 'dask[distributed]' (the extra `cluster`)"
         ) from None
     # What it would say at length, the grader says in a sentence.
@@ -117,14 +113,14 @@ def _connect(address: str) -> Any:
     try:
         return Client(address, timeout=SECONDS_TO_ANSWER)
     except (OSError, TimeoutError, ValueError) as error:
-        raise NoCluster(f"No Dask scheduler answers at {address}: {error}") from error
+        raise Trouble(f"No Dask scheduler answers at {address}: {error}") from error
 
 
 def _usable(client: Any, address: str) -> int:
     """How many tasks the workers do at a time, if all of them grade as this machine would."""
     threads: dict[str, int] = client.nthreads()
     if not threads:
-        raise NoCluster(
+        raise Trouble(
             f"The Dask scheduler at {address} has no workers. Start some: dask worker {address}"
         )
     try:
@@ -134,12 +130,12 @@ def _usable(client: Any, address: str) -> int:
     here = what_grades()
     for worker, there in found.items():
         if isinstance(there, BaseException):
-            raise NoCluster(
+            raise Trouble(
                 f"The course is not installed on the worker {worker} "
                 f"({type(there).__name__}: {there}), or it is another version of it"
             )
         if there != here:
-            raise NoCluster(
+            raise Trouble(
                 f"The worker {worker} has {there}, and here is {here}: they could grade differently"
             )
     return sum(threads.values())

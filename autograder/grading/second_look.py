@@ -21,16 +21,11 @@ from autograder.grading.handed_in import lesson_files
 from autograder.grading.marking import How, Mark
 from autograder.grading.one_submission import close_boxes, grade
 from autograder.grading.processes import refuse_without_gpu
-from autograder.grading.records import Acceptance, Records, now
-from autograder.grading.waiting import lines_of, was_read, with_verdicts
+from autograder.grading.records import Acceptance, Records, lines_of, now, was_read, with_verdicts
 from autograder.grading.words import Trouble, counted, filled, printable, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson
 
 EXIT_DONE, EXIT_FAILED = 0, 1
-
-
-class NotAccepted(Trouble):
-    """Nothing can be accepted here; why, and what to do."""
 
 
 def run_accept(options: argparse.Namespace, course: CourseDirectory) -> int:
@@ -69,7 +64,7 @@ def _accept(
             record = one.record
             if record is None or writer.records.read(one.student, one.lesson) != record:
                 words = f"{one.student}, {one.lesson} was graded again meanwhile. Look once more."
-                raise NotAccepted(words)
+                raise Trouble(words)
             text = _notebook(course, one).read_text(encoding="utf-8")
             folder = folder_of(course, course.submitted_directory, one.student, one.lesson)
             found = record.result
@@ -96,7 +91,7 @@ def _withdraw(course: CourseDirectory, student: str, lesson: str) -> None:
         records = Records(Path(course.root))
         record = records.read(student, lesson)
         if record is None or record.accepted is None:
-            raise NotAccepted(f"{student}, {lesson} was not accepted by anybody.")
+            raise Trouble(f"{student}, {lesson} was not accepted by anybody.")
         again = replace(record, accepted=None, result=replace(record.result, content=""))
         records.draft(again).finish()
     words = (
@@ -106,7 +101,7 @@ def _withdraw(course: CourseDirectory, student: str, lesson: str) -> None:
 
 
 def _by_reason(course: CourseDirectory, lessons: Sequence[str], words: str) -> list[Standing]:
-    """Everybody who waits for nothing but lines in which these words stand. Raises NotAccepted."""
+    """Everybody who waits for nothing but lines in which these words stand. Raises Trouble."""
     with reading(course) as connection:
         waiting = [one for one in standings(course, connection, lessons) if one.state == WAITS]
     found = []
@@ -115,7 +110,7 @@ def _by_reason(course: CourseDirectory, lessons: Sequence[str], words: str) -> l
         if lines and all(words in line for line in lines) and set(one.reasons) <= set(lines):
             found.append(one)
     if not found:
-        raise NotAccepted(
+        raise Trouble(
             f"Of {counted(len(waiting), 'submission')} that wait none waits for nothing but lines "
             f"with {words!r} in them. `autograder status` says why each of them waits."
         )
@@ -126,11 +121,11 @@ def _standing(course: CourseDirectory, student: str, lesson: str) -> Standing:
     with reading(course) as connection:
         for one in standings(course, connection, [lesson], student):
             return one
-    raise NotAccepted(f"{student} handed nothing in for {lesson}.")
+    raise Trouble(f"{student} handed nothing in for {lesson}.")
 
 
 def _waiting(course: CourseDirectory, student: str, lesson: str) -> Standing:
-    """The submission, if it is one that can be accepted. Raises NotAccepted, NoLesson, CannotWrite."""
+    """The submission, if it is one that can be accepted. Raises Trouble, NoLesson, CannotWrite."""
     who, one = f"{student}, {lesson}", _standing(course, student, lesson)
     record = one.record
     if one.is_to_grade or record is None:
@@ -147,7 +142,7 @@ def _waiting(course: CourseDirectory, student: str, lesson: str) -> Standing:
         )
     else:
         return one
-    raise NotAccepted(why)
+    raise Trouble(why)
 
 
 def _in_words(course: CourseDirectory, waiting: Sequence[Standing]) -> str:

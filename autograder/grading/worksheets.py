@@ -11,7 +11,7 @@ import csv
 import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from autograder.grading.scores import LessonScore, Student
@@ -21,10 +21,6 @@ MOST_NAMED = 20
 READ_ONLY = "(read only)"
 UNTOUCHED = ("EX", "N/A")  # Canvas: excused; not this student's assignment
 Points = Mapping[tuple[str, str], float]  # by (student, lesson)
-
-
-class NotItsTable(Trouble):
-    """A file is no table of that LMS, or it cannot be said which column is meant."""
 
 
 class Filled(NamedTuple):
@@ -39,7 +35,7 @@ class Row(NamedTuple):
 
     fields: list[str]
     name: str
-    keys: Sequence[Sequence[str]]
+    keys: set[tuple[int, str]]
     is_open: bool = True
 
 
@@ -50,7 +46,7 @@ class Table:
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
-            raise NotItsTable("The file is not in UTF-8: export it from the LMS again.") from None
+            raise Trouble("The file is not in UTF-8: export it from the LMS again.") from None
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         first = text.split("\n", 1)[0]
         self._end = "\r\n" if first.endswith("\r") else "\n"
@@ -58,7 +54,7 @@ class Table:
         lines = io.StringIO(text.removeprefix(self._mark), newline="")
         rows = [row for row in csv.reader(lines, delimiter=self._delimiter) if row]
         if not rows:
-            raise NotItsTable("The file is empty.")
+            raise Trouble("The file is empty.")
         self.head, self.rows = rows[0], rows[1:]
 
     def __str__(self) -> str:
@@ -81,42 +77,32 @@ def plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _keys(lms: str, ids: Sequence[str], mail: str, names: Sequence[str]) -> list[list[str]]:
-    """What somebody is known by, the surest first."""
-    return [
-        [lms.casefold()],
-        [one.casefold() for one in ids],
-        [mail.casefold()],
-        [*map(plain, names)],
-    ]
+def _keys(lms: str, ids: Iterable[str], mail: str, names: Iterable[str]) -> set[tuple[int, str]]:
+    """What somebody is known by, each with how sure it is: 0 is the surest."""
+    every = [lms.casefold()], map(str.casefold, ids), [mail.casefold()], map(plain, names)
+    return {(sure, key) for sure, keys in enumerate(every) for key in keys if key}
 
 
-def _whose(rows: Sequence[Row], students: Sequence[Student]) -> list[str | None]:
+def _whose(rows: Sequence[Row], students: Sequence[Student]) -> Iterator[str | None]:
     """The gradebook's student of each row: by ids, else by e-mail address, else by a name only one has."""
-    known: list[defaultdict[str, set[str]]] = [defaultdict(set) for _ in range(4)]
+    known: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
     for one in students:
         # As people are called, and as Canvas calls the files they hand in, which is their id then.
         names = (one.last_name + one.first_name, one.first_name + one.last_name, one.id)
-        for of, keys in zip(known, _keys(one.lms, [one.id], one.email, names), strict=True):
-            for key in filter(None, keys):
-                of[key].add(one.id)
-    every = (
-        (
-            set().union(*(of.get(key, ()) for key in keys))
-            for of, keys in zip(known, row.keys, strict=True)
-        )
-        for row in rows
-    )
-    found = (next(filter(None, each), set()) for each in every)
-    return [students.pop() if len(students) == 1 else None for students in found]
+        for key in _keys(one.lms, [one.id], one.email, names):
+            known[key].add(one.id)
+    for row in rows:
+        sure = min((sure for sure, key in row.keys & known.keys()), default=None)
+        found = set[str]().union(*(known[key] for key in row.keys & known.keys() if key[0] == sure))
+        yield found.pop() if len(found) == 1 else None
 
 
 def _fill(
     table: Table, rows: Sequence[Row], students: Sequence[Student], columns: Mapping[str, int],
-    points: Points,
+    points: Points, remarks: Sequence[str],
 ) -> Filled:  # fmt: skip
     """Write the points of each row's student into the columns (of lessons)."""
-    of_row, kept = _whose(rows, students), []
+    of_row, kept = [*_whose(rows, students)], []
     twice = {student for student, many in Counter(of_row).items() if student and many > 1}
     for (row, name, _, is_open), student in zip(rows, of_row, strict=True):
         for lesson, at in columns.items():
@@ -129,7 +115,7 @@ def _fill(
             else:
                 kept.append(f"{name} ({lesson})")
     lost = {student for student, lesson in points if lesson in columns} - {*of_row}
-    remarks = {
+    lists = {
         "In the LMS, but nobody of the gradebook by id, e-mail address or name": [
             row.name for row, student in zip(rows, of_row, strict=True) if student is None
         ],
@@ -137,12 +123,9 @@ def _fill(
         "In several rows of the LMS, so nothing was written": sorted(twice),
         "Not to be changed in the LMS, so left as it is": kept,
     }
-    said = [
-        f"{words}: {listed([*map(shown, names)], MOST_NAMED)}."
-        for words, names in remarks.items()
-        if names
-    ]
-    return Filled(str(table), said)
+    named = {words: listed([*map(shown, names)], MOST_NAMED) for words, names in lists.items()}
+    said = (f"{words}: {names}." for words, names in named.items() if names)
+    return Filled(str(table), [*remarks, *said])
 
 
 def _other_points(lesson: LessonScore, possible: str, place: str) -> Iterator[str]:
@@ -170,14 +153,14 @@ def fill_canvas(
     """Canvas's own gradebook export with the scores of the lessons in it.
 
     A column is a lesson's if its title is, or has in it, the lesson's name ("Lesson 02: Sigmoid (4711)").
-    Raises NotItsTable for another file, or where no column is any lesson's, or two are one's.
+    Raises Trouble for another file, or where no column is any lesson's, or two are one's.
     """
     table = Table(data)
     names = 2 if table.head[:2] == ["LastName", "FirstName"] else 1
     begin = [at for at, row in enumerate(table.rows) if row[0].strip() == "Points Possible"]
     is_its = table.head[0] in ("Student", "LastName") and table.head[names : names + 1] == ["ID"]
     if not (is_its and begin and "Section" in table.head):
-        raise NotItsTable(
+        raise Trouble(
             "This is no export of Canvas's gradebook: it begins with Student, ID, and has a column "
             "Section and a row Points Possible."
         )
@@ -197,15 +180,14 @@ def fill_canvas(
             remarks.append(f"Canvas has no column for {lesson.name}.")
     if not columns:
         named = listed([table.head[at] for at in open_], MOST_NAMED) or "none"
-        raise NotItsTable(f"No column is a lesson's. The assignments there: {named}.")
+        raise Trouble(f"No column is a lesson's. The assignments there: {named}.")
     people = []
     for row in table.rows[begin[0] + 1 :]:
         lms, *ids = table.fields(row, "ID", "SIS User ID", "SIS Login ID", "Integration ID")
         keys = _keys(lms, ids, ids[1], ["".join(row[:names])])
-        if keys[-1] != ["studenttest"]:
+        if (3, "studenttest") not in keys:
             people.append(Row(row, ", ".join(row[:names]), keys))
-    done = _fill(table, people, students, columns, points)
-    return Filled(done.text, remarks + done.remarks)
+    return _fill(table, people, students, columns, points, remarks)
 
 
 def _column(table: Table, titles: Mapping[int, str], lesson: str) -> int | None:
@@ -213,7 +195,7 @@ def _column(table: Table, titles: Mapping[int, str], lesson: str) -> int | None:
         found = [at for at, title in titles.items() if fits(title)]
         if len(found) > 1:
             names = " and ".join(table.head[at] for at in found)
-            raise NotItsTable(f"Several columns could be {lesson}: {names}. Rename one in Canvas.")
+            raise Trouble(f"Several columns could be {lesson}: {names}. Rename one in Canvas.")
         if found:
             return found[0]
     return None
@@ -227,12 +209,12 @@ def fill_moodle(
 ) -> Filled:
     """Moodle's offline grading worksheet of one assignment with the lesson's scores in it.
 
-    Raises NotItsTable for another file, or one in another language than English.
+    Raises Trouble for another file, or one in another language than English.
     """
     table = Table(data)
     for column in ("Identifier", "Grade", "Last modified (grade)"):
         if column not in table.head:
-            raise NotItsTable(
+            raise Trouble(
                 f"This is no grading worksheet of Moodle: the column {column} is missing. Download it "
                 "with Moodle set to English."
             )
@@ -245,10 +227,8 @@ def fill_moodle(
         )  # fmt: skip
         keys = _keys("", [number, user, mail], mail, [name])
         people.append(Row(row, name or own, keys, open_.casefold() != "no"))
-    for most in [head for head in table.head if head.casefold() == "maximum grade"]:
-        remarks += _other_points(
-            lesson, "".join(table.fields([*table.rows, []][0], most)), "Moodle"
-        )
+    for head, most in zip(table.head, [*table.rows, []][0], strict=False):
+        if head.casefold() == "maximum grade":
+            remarks += _other_points(lesson, most, "Moodle")
     columns = {lesson.name: table.head.index("Grade")}
-    done = _fill(table, people, students, columns, points)
-    return Filled(done.text, remarks + done.remarks)
+    return _fill(table, people, students, columns, points, remarks)

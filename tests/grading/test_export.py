@@ -15,7 +15,8 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.__main__ import main
-from autograder.grading.export import CANVAS, CSV, GRADESCOPE, NotFinal, export, harmless
+from autograder.grading.export import CANVAS, CSV, GRADESCOPE, export, harmless
+from autograder.grading.words import Trouble
 from autograder.learner.lesson import NoLesson
 from tests.grading.gradebooks import (
     CONFIG,
@@ -192,7 +193,7 @@ def test_what_is_not_final_is_not_exported(small_course: Any, kind: str, tmp_pat
     grade_as(small_course, "gina")
     hand_in(small_course, "gina")
     Path(small_course.root, "submitted", "gina", LESSON, f"{LESSON}.ipynb").write_text("{ }")
-    with pytest.raises(NotFinal) as caught:
+    with pytest.raises(Trouble) as caught:
         export(small_course, kind, output=tmp_path / "out")
     said = str(caught.value)
     assert "eve, 01_doubling: waits for a person" in said
@@ -251,7 +252,7 @@ def test_what_waits_and_is_gone_is_named_by_status_too(
 ) -> None:
     grade_as(small_course, "eve", (2.0, None), reasons=("Line 3 opens a file.",))
     shutil.rmtree(Path(small_course.root, "submitted"))
-    with pytest.raises(NotFinal, match="eve, 01_doubling: waits for a person"):
+    with pytest.raises(Trouble, match="eve, 01_doubling: waits for a person"):
         export(small_course, CSV)
     assert main(["status", "--course", small_course.root]) == 0
     assert "  eve, 01_doubling (double)\n      Line 3 opens a file.\n" in capsys.readouterr().out

@@ -15,8 +15,7 @@ import pytest
 import torch.utils.benchmark
 from nbformat import from_dict
 
-from autograder.grading.policy import objects
-from autograder.grading.policy.concerns import MOST, Concern, names_a_line, read_slices
+from autograder.grading.policy import MOST, Concern, names_a_line, objects, read_slices
 from autograder.grading.policy.language import MODULES, NOT_READ, PLACES, SYNTAX
 from autograder.grading.policy.objects import admitted, not_to_be_allowed, readable
 from autograder.grading.policy.uses import is_dunder

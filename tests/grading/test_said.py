@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from autograder.grading.one_submission import note_for_person
-from autograder.grading.policy.concerns import read_slices
+from autograder.grading.policy import read_slices
 from autograder.grading.safe_text import as_code, safe_html, said_as_html, said_as_markdown
 from autograder.learner.slice import Slice
 from autograder.running.program import Piece

@@ -15,7 +15,7 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.explaining.pages import TITLES
-from autograder.grading.class_overview import GRADED, Standing, standings
+from autograder.grading.class_overview import Standing, standings
 from autograder.grading.database import open_gradebook
 from autograder.grading.marking import Mark, Result
 from autograder.grading.records import Record
@@ -89,7 +89,7 @@ def test_a_rule_names_the_exercises_where_most_break_it() -> None:
         marks = [Mark("x", 0.0, 1.0, where, False, wrong(rule), rule) for where, rule in broken]
         marks += [Mark("x", 0.0, 1.0, where, True, wrong(rule), rule) for where, rule in broken]
         record = Record(Result("x", LESSON, "", tuple(marks)), "", "")
-        return Standing("x", LESSON, GRADED, Score("x", LESSON, None, 0.0), record)
+        return Standing("x", LESSON, Score("x", LESSON, None, 0.0), record)
 
     found = [
         learner(("WeightedSum", "gradient-scale"), ("Linear", "gradient-scale")) for _ in range(3)

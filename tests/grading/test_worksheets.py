@@ -12,7 +12,8 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.grading.scores import LessonScore, Student
-from autograder.grading.worksheets import NotItsTable, fill_canvas, fill_moodle
+from autograder.grading.words import Trouble
+from autograder.grading.worksheets import fill_canvas, fill_moodle
 from tests.grading.gradebooks import LESSON, grade_as
 
 ADA = Student("ada", "Ada", "Lovelace", "ada@x.org", "101")
@@ -104,12 +105,12 @@ def test_two_columns_that_could_be_meant() -> None:
     both = CANVAS.replace('"Essay, long (4712)"', "Lesson 02 sigmoid (4712)").replace(
         "02 Sigmoid (4711)", "HW 02_sigmoid (4711)"
     )
-    with pytest.raises(NotItsTable, match=r"HW 02_sigmoid \(4711\) and Lesson 02 sigmoid \(4712\)"):
+    with pytest.raises(Trouble, match=r"HW 02_sigmoid \(4711\) and Lesson 02 sigmoid \(4712\)"):
         fill_canvas(both.encode(), CLASS, LESSONS, POINTS)
 
 
 def test_a_read_only_column_is_no_lessons() -> None:
-    with pytest.raises(NotItsTable, match="No column is a lesson's"):
+    with pytest.raises(Trouble, match="No column is a lesson's"):
         fill_canvas(
             CANVAS.replace("30.00,10.00", "(read only),10.00").encode(), CLASS, LESSONS, POINTS
         )
@@ -126,7 +127,7 @@ def test_a_student_in_two_rows_gets_nothing_in_either() -> None:
     "data", [b"", b"a,b\n1,2\n", b"\xff\xfe", b"Student,ID,Section,x (1)\nAda,1,A,\n"]
 )
 def test_another_file_is_no_export_of_canvas(data: bytes) -> None:
-    with pytest.raises(NotItsTable):
+    with pytest.raises(Trouble):
         fill_canvas(data, CLASS, LESSONS, POINTS)
 
 
@@ -157,7 +158,7 @@ def test_moodle_without_names_matches_nobody_by_its_own_numbers() -> None:
 
 
 def test_moodle_in_another_language_is_said() -> None:
-    with pytest.raises(NotItsTable, match="English"):
+    with pytest.raises(Trouble, match="English"):
         fill_moodle(MOODLE.replace("Grade", "Bewertung").encode(), CLASS, LESSONS[0], POINTS)
 
 

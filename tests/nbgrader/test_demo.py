@@ -10,6 +10,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.grading import demo
+from autograder.grading.words import Trouble
 from tests.nbgrader.classroom import scores
 from tests.nbgrader.test_feedback import page, what_it_loads_or_runs
 
@@ -141,5 +142,5 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_step_that_fails_says_what_the_command_said(tmp_path: Path) -> None:
-    with pytest.raises(demo.DemoError, match="no such module, sorry"):
+    with pytest.raises(Trouble, match="no such module, sorry"):
         demo.run(tmp_path, "-c", "raise SystemExit('no such module, sorry')")

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 
 from autograder.grading import demo
+from autograder.grading.words import Trouble
 from tests.build.mini_course import NAME
 from tests.nbgrader.classes import HOSTILE
 from tests.nbgrader.classroom import scores
@@ -39,7 +40,7 @@ def test_stock_nbgrader_gives_other_scores(stock_class: Path) -> None:
 def test_stock_nbgrader_stops_at_a_copied_cell(stock_class: Path, tmp_path: Path) -> None:
     course = shutil.copytree(stock_class, tmp_path / "course")
     demo.submit(course, NAME, "copied", LEARNERS["copied"].hands_in)
-    with pytest.raises(demo.DemoError):
+    with pytest.raises(Trouble):
         demo.run(course, "-m", "nbgrader", "autograde", NAME, "--student", "copied")
 
 

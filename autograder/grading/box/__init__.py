@@ -4,9 +4,286 @@
 (``bundle``). The rest of this package stays outside.
 """
 
-from autograder.grading.box.box import Box, CannotStart, trouble
-from autograder.grading.box.job import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+import weakref
+from pathlib import Path
+from subprocess import DEVNULL, Popen
+
+from autograder.grading.box import outer_wall
+from autograder.grading.box.inside import cells
+from autograder.grading.box.inside.warm import ENDED
+from autograder.grading.box.job import (
+    NOT_REACHED,
+    CannotStart,
+    Check,
+    Job,
+    Limits,
+    Lost,
+    Outcome,
+    Run,
+    Said,
+    Walls,
+)
 
 __all__ = [
     "Box", "CannotStart", "Check", "Job", "Limits", "Lost", "Outcome", "Run", "Said", "Walls", "trouble",
 ]  # fmt: skip
+
+_START = 120.0  # seconds until the warm process has to be there
+_GRACE = 5.0  # seconds beyond a limit until what does not end is ended
+_ATTEMPTS = 3  # at a submission that was ended by nothing it can do itself
+
+
+class _Ended(Exception):
+    """Somebody or something outside ended a submission's process, or the warm one it came from."""
+
+    def __init__(self, index: int, how: str):
+        self.index, self.how = index, how
+
+
+class Box:
+    """Holds a warm process behind the outer wall; each job runs in a child of it.
+
+    device   "cpu", or "cuda": then the GPU's device files are in the box
+    A box whose warm process is gone (killed, out of memory) builds itself anew for the next job.
+    """
+
+    def __init__(self, limits: Limits | None = None, walls: Walls | None = None, device: str = "cpu"):  # fmt: skip
+        self.limits, self.walls = limits or Limits(), walls or Walls()
+        self._device = device
+        self._process: Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._folder: outer_wall.Folder | None = None
+
+    # ---- building ---------------------------------------------------------------------------
+    def start(self) -> None:
+        """Build the box, if it is not there. Raises CannotStart."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        said: str | None = ""
+        for _ in range(_ATTEMPTS):
+            if said == "":  # at first, and after somebody ended it: what fails by itself says why
+                self.close()
+                said = self._start()
+        if said is not None:
+            self.close()
+            raise CannotStart(_in_words(said))
+
+    def _start(self) -> str | None:
+        """Start a warm process; what it said where it did not come to serve, or None."""
+        made = self._build()
+        assert self._folder is not None
+        ours, theirs = socket.socketpair()
+        log = made.with_name("log")
+        command, environment = outer_wall.command(
+            made, theirs.fileno(), self.limits, self.walls, self._device
+        )
+        with ours, theirs, open(log, "wb") as errors:
+            try:
+                self._process = Popen(
+                    command, env=environment, pass_fds=[theirs.fileno()], stdin=DEVNULL,
+                    stdout=DEVNULL, stderr=errors, cwd="/", start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise CannotStart(f"{command[0]} could not be started: {error.strerror}") from error
+            self._control = ours.dup()
+        # A box nobody holds any more ends, whatever became of whoever held it.
+        self._end = weakref.finalize(self, _end, self._process, self._control, self._folder)
+        try:
+            cells.receive(self._control, 1 << 20, time.monotonic() + _START)
+        except (cells.Closed, cells.Late):
+            return log.read_text(errors="replace").strip()[-2000:]
+        return None
+
+    def _build(self) -> Path:
+        """What goes into the box, in a folder of its own; gives its place."""
+        outer_wall.sweep()
+        try:
+            self._folder = outer_wall.make_folder()
+            made = self._folder.path / "bundle"
+            made.mkdir()
+            return outer_wall.make_bundle(made)
+        except OSError as error:
+            self.close()
+            raise CannotStart(
+                f"its files could not be written to {error.filename or 'TMPDIR'}: {error.strerror}"
+            ) from error
+
+    def close(self) -> None:
+        """End the warm process and everything in the box."""
+        if self._process is not None:
+            self._end()
+        elif self._folder is not None:
+            self._folder.remove()
+        self._process = self._control = self._folder = None
+
+    def __enter__(self) -> Box:
+        self.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ---- running ----------------------------------------------------------------------------
+    def run(self, job: Job) -> Outcome:
+        """Run one submission. What ends its process costs that step; the others run again without it.
+
+        Raises CannotStart where the box does not hold, never for what a submission does.
+        """
+        self.start()  # building the box is nobody's time
+        outcome, began = Outcome(), time.monotonic()
+        deadline, attempts = began + self.limits.seconds, 1
+        for _ in range(len(job.steps) + _ATTEMPTS - 1):
+            left_out = frozenset(outcome.lost) | frozenset(outcome.answers)
+            try:
+                stopped = self._once(job, left_out, outcome, deadline)
+            except _Ended as ended:
+                if attempts < _ATTEMPTS and time.monotonic() < deadline:
+                    attempts += 1
+                    outcome.answers.clear()  # from the start again, as if nothing had been
+                    outcome.said.clear()
+                    continue
+                stopped = ended.index, Lost("died", ended.how)
+            if stopped is None:
+                break
+            index, lost = stopped
+            outcome.lost[index] = lost
+            if time.monotonic() > deadline:
+                for later in sorted({*range(index + 1, len(job.steps))} - outcome.answers.keys()):
+                    outcome.lost.setdefault(later, NOT_REACHED)
+                break
+        outcome.seconds = time.monotonic() - began
+        return outcome
+
+    def _once(
+        self, job: Job, left_out: frozenset[int], outcome: Outcome, deadline: float
+    ) -> tuple[int, Lost] | None:
+        """Run the steps that are left; the step that did not end, and why, or None. Raises _Ended."""
+        self.start()
+        assert self._control is not None
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
+        except OSError:
+            ours.close()
+            self.close()
+            raise _Ended(0, "the warm process is gone") from None
+        finally:
+            theirs.close()
+        try:
+            with ours:
+                stopped = self._listen(ours, job, left_out, outcome, deadline)
+        except BaseException:
+            self.close()  # what this one's end is told with must not be read as the next one's
+            raise
+        at = stopped[0] if stopped is not None else 0
+        ended = self._ended(at, kill=stopped is not None)
+        if stopped is not None and stopped[1].why == "died" and ended:
+            return at, Lost("died", ended)
+        return stopped
+
+    def _listen(
+        self, ours: socket.socket, job: Job, left_out: frozenset[int], outcome: Outcome,
+        deadline: float,
+    ) -> tuple[int, Lost] | None:  # fmt: skip
+        steps = [i for i in range(len(job.steps)) if i not in left_out]
+        at = steps[0] if steps else 0
+        left = self.limits.answers
+        try:
+            kind, data = cells.receive(ours, 1 << 16, time.monotonic() + _START)
+            if kind != cells.READY:
+                raise CannotStart(f"a wall could not be put up: {data.decode(errors='replace')}")
+            for message in job.as_messages(left_out):
+                cells.send(ours, b"m", message)
+            until = deadline
+            while True:
+                kind, data = cells.receive(ours, left, min(until, deadline) + _GRACE)
+                left -= len(data)
+                if kind == cells.END:
+                    return None
+                if kind == cells.STARTS:
+                    at = steps.pop(0)
+                    until = time.monotonic() + self.limits.cell_seconds
+                elif kind == cells.SAID:
+                    outcome.said[at] = Said.read(data, self.limits.text)
+                elif kind == cells.ANSWER:
+                    outcome.answers[at] = data
+                else:
+                    return at, Lost("died", "it sent what is no message")
+        except cells.Late:
+            return at, Lost("time")
+        except cells.TooLong as error:
+            return at, Lost("output", str(error))
+        except (cells.Closed, OSError, ValueError, IndexError):
+            return at, Lost("died")
+
+    def _ended(self, at: int, kill: bool) -> str:
+        """Wait until the submission's process is gone; what ended it, in words, or "". Raises _Ended."""
+        assert self._control is not None
+        told = False
+        try:
+            if kill:
+                # It may be about to end by itself: how it ended is worth a moment.
+                self._control.settimeout(0.2)
+                try:
+                    self._control.recv(1, socket.MSG_PEEK)
+                except TimeoutError:
+                    told = True
+                    self._control.sendall(b"k")
+            try:
+                kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+            except cells.Late:  # it had said that it was done, and stays
+                if told:
+                    raise
+                self._control.sendall(b"k")
+                kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
+        except (cells.Closed, cells.Late, OSError):
+            self.close()  # the next job gets a new one
+            if not kill:
+                return ""  # everything had been said before
+            raise _Ended(at, "the warm process went with it") from None
+        if kind == b"f":
+            raise CannotStart(data.decode(errors="replace"))
+        status, _ = ENDED.unpack(data)
+        if kill and not told and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+            raise _Ended(at, "SIGKILL")  # no process can send that to itself in here
+        if os.WIFSIGNALED(status):
+            return signal.Signals(os.WTERMSIG(status)).name
+        code = os.WEXITSTATUS(status)
+        return f"exit status {code}" if code else ""
+
+
+def _end(process: Popen[bytes], control: socket.socket, folder: outer_wall.Folder) -> None:
+    """End a box; a process that was forked from ours and ends leaves it alone."""
+    if os.getpid() != folder.owner:
+        return
+    control.close()
+    process.kill()
+    process.wait()
+    folder.remove()
+
+
+def _in_words(said: str) -> str:
+    """What to do about a box that did not start."""
+    if "setting up uid map" in said or "No permissions to create" in said or "userns" in said:
+        return (
+            "this machine does not let unprivileged users make namespaces "
+            f"(`autograder doctor` says more): {said}"
+        )
+    return f"the warm process did not start: {said or 'it said nothing'}"
+
+
+def trouble(walls: Walls | None = None) -> str:
+    """Why no submission can be run behind these walls (all of them) here; "" where one was run."""
+    try:
+        with Box(walls=walls) as box:
+            outcome = box.run(Job((Run("hello", "print('hello')"),)))
+    except CannotStart as error:
+        return str(error)
+    works = 0 in outcome.said and outcome.said[0].text == "hello\n"
+    return "" if works else f"nothing ran: {outcome.lost.get(0)}"

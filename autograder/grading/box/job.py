@@ -6,12 +6,17 @@ import json
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
+from autograder.grading.words import Trouble
 from autograder.observation.packing import writable
 from autograder.observation.plain import from_plain
 from autograder.running.program import Piece
 
 _LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
 _BESIDES = 3000  # characters that a cell says besides what it prints: its error, and where
+
+
+class CannotStart(Trouble):
+    """The box could not be built, or does not hold; the message says what is missing."""
 
 
 @dataclass(frozen=True)

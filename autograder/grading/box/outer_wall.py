@@ -6,12 +6,13 @@ import contextlib
 import fcntl
 import importlib
 import importlib.util
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import cloudpickle
@@ -20,7 +21,7 @@ import autograder
 from autograder.contract.functions import FUNCTIONS
 from autograder.contract.plan import make_plan
 from autograder.exercises import all_exercises, find, registered_exercises
-from autograder.grading.box.job import MIB
+from autograder.grading.box.job import MIB, CannotStart, Limits, Walls
 from autograder.observation.packing import to_bytes
 
 PACKAGE = Path(autograder.__file__).parent
@@ -39,6 +40,7 @@ def __getattr__(name):
     return MagicMock()
 """
 _WARM_UP = "Square"
+_WARM = "autograder.grading.box.inside.warm"
 
 
 def make_bundle(folder: Path) -> Path:
@@ -167,8 +169,14 @@ def _open(path: Path) -> int:
 
 
 # What the dynamic linker and the C library look up; nothing that names a user or a host.
-_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "alternatives")
-_GPU = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset")
+_ETC = [
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/alternatives",
+]
+_GPU = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"]
 USER = "1000"
 WORK = "/box"  # where a submission may write; each has its own
 _ROOM = 64 * MIB
@@ -179,45 +187,62 @@ def bubblewrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def command(program: str, made: Path, inside: Sequence[str], device: str) -> list[str]:
-    """The command that runs ``inside`` in a box of its own.
+def command(
+    made: Path, control: int, limits: Limits, walls: Walls, device: str
+) -> tuple[list[str], dict[str, str]]:
+    """The command that runs the warm process in a box of its own, and its environment.
 
     made  the bundle; its packages lie over the real ones, so that the same paths name them
     """
-    made_inside = "/bundle"
-    line = [
-        program, "--unshare-all", "--unshare-user", "--uid", USER, "--gid", USER,
-        "--hostname", "box", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-        "--clearenv",
-    ]  # fmt: skip
+    inside = str(made.parent / "work")
+    settings = {
+        "control": control, "bundle": "/bundle" if walls.outer else str(made),
+        "work": WORK if walls.outer else inside, "tmp": walls.outer and tmp_is_free(),
+        "inert": inert_names(), "device": device, "limits": asdict(limits), "walls": asdict(walls),
+    }  # fmt: skip
+    # -P: a file that a submission writes is not what an import finds.
+    warm = [sys.executable, "-P", "-m", _WARM, json.dumps(settings)]
+    if not walls.outer:
+        Path(inside).mkdir()
+        places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"), inside)
+        return warm, environment(device) | places | {"PYTHONPATH": str(made)}
+    program = bubblewrap()
+    if program is None:
+        raise CannotStart(
+            "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
+        )
+    return [program, *_walled(made, device), *warm], {}
+
+
+def _walled(made: Path, device: str) -> Iterator[str]:
+    yield from (
+        f"--unshare-all --unshare-user --uid {USER} --gid {USER} --hostname box --die-with-parent "
+        "--new-session --cap-drop ALL --clearenv"
+    ).split()
     for name, value in environment(device).items():
-        line += ["--setenv", name, value]
+        yield from ("--setenv", name, value)
     # Before what is bound: a course may lie below /tmp.
-    line += ["--size", str(MIB), "--tmpfs", "/tmp", "--ro-bind", "/usr", "/usr"]
-    for name in ("bin", "sbin", "lib", "lib32", "lib64"):
-        place = Path("/", name)
+    yield from f"--size {MIB} --tmpfs /tmp --ro-bind /usr /usr".split()
+    for place in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
         if place.is_symlink():
-            line += ["--symlink", str(place.readlink()), str(place)]
+            yield from ("--symlink", str(place.readlink()), str(place))
         elif place.is_dir():
-            line += ["--ro-bind", str(place), str(place)]
-    for name in _ETC:
-        line += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    for folder in python_folders():
-        if not folder.is_relative_to("/usr"):
-            line += ["--ro-bind", str(folder), str(folder)]
-    line += ["--ro-bind", str(made), made_inside]
-    for name, place in package_folders().items():
-        line += ["--ro-bind", str(made / name), str(place)]
-    line += ["--proc", "/proc", "--dev", "/dev"]
+            yield from ("--ro-bind", str(place), str(place))
+    for file in _ETC:
+        yield from ("--ro-bind-try", file, file)
+    own = [folder for folder in python_folders() if not folder.is_relative_to("/usr")]
+    given = [*zip(own, own, strict=True), (made, "/bundle")]
+    for source, target in given + [(made / name, at) for name, at in package_folders().items()]:
+        yield from ("--ro-bind", str(source), str(target))
+    yield from ("--proc", "/proc", "--dev", "/dev")
     if device != "cpu":
-        numbered = [p.name for p in Path("/dev").glob("nvidia[0-9]*")]
-        for name in (*_GPU, *numbered):
-            line += ["--dev-bind-try", f"/dev/{name}", f"/dev/{name}"]
-    line += [
-        "--size", str(_ROOM), "--tmpfs", WORK, "--chdir", WORK,
-        "--remount-ro", "/dev", "--remount-ro", "/tmp", "--remount-ro", "/", "--", *inside,
-    ]  # fmt: skip
-    return line
+        numbered = map(str, Path("/dev").glob("nvidia[0-9]*"))
+        for file in (*_GPU, *numbered):
+            yield from ("--dev-bind-try", file, file)
+    yield from (
+        f"--size {_ROOM} --tmpfs {WORK} --chdir {WORK} "
+        "--remount-ro /dev --remount-ro /tmp --remount-ro / --"
+    ).split()
 
 
 def tmp_is_free() -> bool:

@@ -14,9 +14,8 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.grading.database import open_gradebook
-from autograder.grading.records import Records
+from autograder.grading.records import Records, note_for_person
 from autograder.grading.scores import Score, read_scores
-from autograder.grading.waiting import note_for_person
 from tests.conftest import of_today
 from tests.grading.batches import LESSON, hand_in, make_course, notebook, using
 from tests.grading.walls import needs_walls
