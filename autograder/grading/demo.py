@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from operator import itemgetter
 from pathlib import Path
 
 import nbformat
@@ -151,12 +150,7 @@ def run(folder: Path, *command: str) -> None:
 
 def table(rows: list[dict[str, str]]) -> str:
     """Learners down, lessons across, "score / of how many" in between."""
-    lines = {"learner": sorted({row["assignment"] for row in rows})}
-    for row in sorted(rows, key=itemgetter("assignment")):
-        score = f"{float(row['score']):g} / {float(row['max_score']):g}"
-        lines.setdefault(row["student_id"], []).append(score)
-    texts = (f"{who:<12}" + "".join(f"{one:<16}" for one in those) for who, those in lines.items())
-    return "\n".join(map(str.rstrip, texts))
+    return filled("table.txt.j2", rows=rows)
 
 
 def run_demo(options: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import json
 import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.class_overview import Overview, Standing, overview
+from autograder.grading.class_overview import Overview, overview
 from autograder.grading.database import reading
 from autograder.grading.gradescope import pack, results
 from autograder.grading.handed_in import lessons_handed_in
@@ -29,7 +28,7 @@ from autograder.grading.scores import (
     read_scores,
     read_students,
 )
-from autograder.grading.words import Trouble, the_names
+from autograder.grading.words import Trouble, filled, the_names
 from autograder.grading.worksheets import Filled, fill_canvas, fill_moodle
 from autograder.learner.lesson import NoLesson
 
@@ -106,7 +105,7 @@ def export(
         students = read_students(connection)
         comments = {name: read_comments(connection, name) for name in names}
     if look.not_final and not partial:
-        raise Trouble(_whose(look.not_final))
+        raise Trouble(filled("not_final.txt.j2", those=look.not_final))
     left_out = {(one.student, one.lesson) for one in look.not_final}
     if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
         names = [one for one in names if any(one == name for _, name in scores.keys() | left_out)]
@@ -117,31 +116,20 @@ def export(
             said = [text for _, text, by_person in comments[name].get(student, ()) if by_person]
             place = folder / file_name(name) / file_name(student)
             place.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(results(score, records.read(student, name), said), indent=1)
-            replace_file(place / "results.json", text.encode("ascii"))
+            replace_file(place / "results.json", results(score, records.read(student, name), said))
         return Exported(folder, len(scores), look)
     lessons, points = [every[name] for name in names], {k: one.points for k, one in scores.items()}
     if kind == CSV:
-        filled = Filled(nbgrader_csv(students, lessons, scores, left_out), [])
+        table = Filled(nbgrader_csv(students, lessons, scores, left_out), [])
     elif into is None:
-        filled = Filled(canvas_csv(students, lessons, points), [])
+        table = Filled(canvas_csv(students, lessons, points), [])
     elif kind == CANVAS:
-        filled = fill_canvas(into.read_bytes(), students, lessons, points)
+        table = fill_canvas(into.read_bytes(), students, lessons, points)
     else:
-        filled = fill_moodle(into.read_bytes(), students, lessons[0], points)
+        table = fill_moodle(into.read_bytes(), students, lessons[0], points)
     path = output or Path(course.root, f"{'grades' if kind == CSV else kind}.csv")
-    replace_file(path, filled.text.encode("utf-8"))
-    return Exported(path, 1, look, filled.remarks)
-
-
-def _whose(not_final: Sequence[Standing]) -> str:
-    lines = [f"  {one.student}, {one.lesson}: {one.state}" for one in not_final[:20]]
-    if len(not_final) > 20:
-        lines.append(f"  … and {len(not_final) - 20} more")
-    return (
-        "These scores are not final, so nothing was exported (`autograder status` says why; "
-        "--partial exports the others):\n" + "\n".join(lines)
-    )
+    replace_file(path, table.text.encode("utf-8"))
+    return Exported(path, 1, look, table.remarks)
 
 
 # As `nbgrader export` has them.

@@ -164,14 +164,10 @@ def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: A
     folder.mkdir()
     write_new(folder / f"{lesson}.ipynb", text.rstrip(b"\n") + b"\n", mode)
     source = Path(course.format_path(course.source_directory, ".", lesson))
-    ignored = shutil.ignore_patterns("*.ipynb", *course.ignore)
-    for inside, folders, names in os.walk(source):
-        skipped = ignored(inside, [*folders, *names])
-        folders[:] = set(folders) - skipped
-        place = folder / Path(inside).relative_to(source)
-        for name in set(names) - skipped:
-            place.mkdir(parents=True, exist_ok=True)
-            write_new(place / name, Path(inside, name).read_bytes(), mode)
+    shutil.copytree(
+        source, folder, ignore=shutil.ignore_patterns("*.ipynb", *course.ignore),
+        copy_function=lambda a, b: write_new(Path(b), Path(a).read_bytes(), mode), dirs_exist_ok=True,
+    )  # fmt: skip
     for name in OF_EXCHANGE:
         with contextlib.suppress(FileNotFoundError, FileExistsError, NotPlain):
             write_new(folder / name, read_plain(submitted / name, LONGEST), mode)

@@ -1,6 +1,6 @@
 """What nbgrader's converters do on top of their own steps when the course is built.
 
-DropSolutionNotes, OfferStart and KeepNoEmptyCell serve generate_assignment (course/), DropStart,
+OfferStart and KeepNoEmptyCell serve generate_assignment (course/), DropStart,
 StripMarkers and TidyOutputs serve generate_solution (solutions/). In a repair exercise (tagged
 "repair") a learner finds a broken version in place of the usual stub; in the lesson it stands,
 commented out, beside each solution:
@@ -35,19 +35,10 @@ class CoursePreprocessor(Preprocessor):
     enabled = Bool(True, help="Whether nbgrader takes this step").tag(config=True)
 
 
-NOTE_TAG = "solution-note"
 # A line that holds one of these is a marker to nbgrader, so it is one here.
 MARKER = re.compile(r"(?:BEGIN|END) (?:SOLUTION|HIDDEN TESTS|MARK SCHEME)")
 # What GitHub, nbconvert and an untrusted notebook can show.
 SHOWN = ("text/plain", "text/html", "text/markdown", "text/latex", "image/png", "image/jpeg")
-
-
-class DropSolutionNotes(CoursePreprocessor):
-    """Leaves out the cells that only solutions/ has."""
-
-    def preprocess(self, nb: NotebookNode, resources: Any) -> Converted:
-        nb.cells = [cell for cell in nb.cells if NOTE_TAG not in cell.metadata.get("tags", [])]
-        return nb, resources
 
 
 class KeepNoEmptyCell(CoursePreprocessor):

@@ -53,8 +53,11 @@ class Mark:
     @property
     def name(self) -> str:
         """What the cell is called, for people."""
-        kind = "hidden" if self.hidden else "first"
-        return f"{self.exercise}, {kind} check" if self.exercise else self.grade_id
+        return f"{self.exercise}, {self.kind}" if self.exercise else self.grade_id
+
+    @property
+    def kind(self) -> str:
+        return "hidden check" if self.hidden else "first check"
 
     @property
     def waits(self) -> tuple[str, bool]:

@@ -198,8 +198,7 @@ class Box:
             kind, data = cells.receive(ours, 1 << 16, time.monotonic() + _START)
             if kind != cells.READY:
                 raise CannotStart(f"a wall could not be put up: {data.decode(errors='replace')}")
-            for message in job.as_messages(left_out):
-                cells.send(ours, b"m", message)
+            cells.send(ours, b"m", job.as_message(left_out))
             until = deadline
             while True:
                 kind, data = cells.receive(ours, left, min(until, deadline) + _GRACE)

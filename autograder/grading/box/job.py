@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import astuple, dataclass, field
-from typing import Any
 
 from autograder.grading.words import Trouble
 from autograder.observation.packing import writable
@@ -47,21 +47,13 @@ class Job:
 
     steps: tuple[Run | Check, ...]
 
-    def as_messages(self, leave_out: frozenset[int] = frozenset()) -> list[bytes]:
-        """A table of the steps, then the questions of each Check that is left in."""
-        table, packs = [], []
-        for index, step in enumerate(self.steps):
-            if index in leave_out:
-                continue
-            pieces = step.pieces
-            if isinstance(step, Run):
-                pieces = (*pieces, Piece(step.name, step.source))
-            row: dict[str, Any] = {"index": index, "pieces": [astuple(one) for one in pieces]}
-            if isinstance(step, Check):
-                row["exercise"] = step.exercise
-                packs.append(step.questions)
-            table.append(row)
-        return [json.dumps(table).encode(), *packs]
+    def as_message(self, leave_out: frozenset[int]) -> bytes:
+        """Those steps that are left in: number, pieces, and the exercise ("" for a Run) with its questions."""
+        return pickle.dumps([
+            (index, (*step.pieces, Piece(step.name, step.source)), "", b"")
+            if isinstance(step, Run) else (index, step.pieces, step.exercise, step.questions)
+            for index, step in enumerate(self.steps) if index not in leave_out
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True)

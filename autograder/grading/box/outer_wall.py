@@ -254,14 +254,12 @@ def tmp_is_free() -> bool:
 def environment(device: str) -> dict[str, str]:
     """All the environment there is in the box."""
     where = {str(place.parent) for place in package_folders().values()}
-    values = {
-        "PATH": "/usr/bin:/bin", "HOME": WORK, "TMPDIR": WORK, "USER": "learner", "LANG": "C.UTF-8",
-        "PYTHONPATH": ":".join(sorted(where)), "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", "MPLBACKEND": "agg", "MPLCONFIGDIR": WORK,
-        "IPYTHONDIR": WORK, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-        "NBGRADER_EXECUTION": "autograde",
-        "TRITON_INTERPRET": "1",  # questions are asked on the CPU
-    }  # fmt: skip
+    values = dict(pair.split("=") for pair in f"""
+    PATH=/usr/bin:/bin HOME={WORK} TMPDIR={WORK} USER=learner LANG=C.UTF-8
+    PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 PYTHONNOUSERSITE=1 MPLBACKEND=agg MPLCONFIGDIR={WORK}
+    IPYTHONDIR={WORK} OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NBGRADER_EXECUTION=autograde TRITON_INTERPRET=1
+    """.split())  # fmt: skip
+    values["PYTHONPATH"] = ":".join(sorted(where))
     if device == "cpu":
         values["CUDA_VISIBLE_DEVICES"] = ""
     return values

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.grading import box as box_module
 from autograder.grading import marking
-from autograder.grading.box import box as box_module
 from tests.grading.attacks.grading import assert_neighbour_unharmed, everything_in, graded
 from tests.grading.attacks.lesson import EACH, RIGHT, handed_in, needing
 from tests.grading.attacks.messages import MESSAGES, talking

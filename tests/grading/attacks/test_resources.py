@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.grading import box as box_module
 from autograder.grading import marking
 from autograder.grading.box import Box
-from autograder.grading.box import box as box_module
 from tests.conftest import of_today
 from tests.grading.attacks.boxes import run_relaxed, throw_away
 from tests.grading.attacks.confinement import cell

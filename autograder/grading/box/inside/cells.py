@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import random
 import signal
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, astuple
 from types import SimpleNamespace
@@ -90,7 +92,7 @@ def _exactly(source: socket.socket, size: int, deadline: float | None) -> bytes:
 
 # ---- the submission ---------------------------------------------------------------------------
 
-_MESSAGES = 64 * 2**20  # bytes of one message that the grader sends
+_LARGEST = 256 * 2**20  # bytes that the grader sends
 
 
 class Bounded(io.TextIOBase):
@@ -116,24 +118,17 @@ class Submission:
 
     def run(self) -> None:
         """Read the steps and take them one after the other."""
-        table = json.loads(self._message())
-        packs = [self._message() for step in table if "exercise" in step]
-        for step in table:
-            send(self._to, STARTS, str(step["index"]).encode())
+        for index, pieces, exercise, pack in pickle.loads(receive(self._to, _LARGEST)[1]):
+            send(self._to, STARTS, str(index).encode())
             torch.manual_seed(0)
             random.seed(0)
-            pieces = [Piece(cell, text, picked) for cell, text, picked in step["pieces"]]
-            if "exercise" in step:
-                kind, data = ANSWER, self._answer(pieces, step["exercise"], packs.pop(0))
+            if exercise:
+                send(self._to, ANSWER, self._answer(pieces, exercise, pack))
             else:
-                kind, data = SAID, json.dumps(self._said(pieces)).encode()
-            send(self._to, kind, data)
+                send(self._to, SAID, json.dumps(self._said(pieces)).encode())
         send(self._to, END)
 
-    def _message(self) -> bytes:
-        return receive(self._to, _MESSAGES)[1]
-
-    def _run(self, pieces: list[Piece], space: dict[str, Any]) -> tuple[str, list[Stop]]:
+    def _run(self, pieces: Sequence[Piece], space: dict[str, Any]) -> tuple[str, list[Stop]]:
         """What the pieces printed, and how those stopped that did not come to their end."""
         out = Bounded(int(self._limits["text"]))
         with redirect_stdout(out), redirect_stderr(out):
@@ -141,7 +136,7 @@ class Submission:
         sys.stdout.flush()
         return out.text, stops
 
-    def _said(self, pieces: list[Piece]) -> dict[str, str]:
+    def _said(self, pieces: Sequence[Piece]) -> dict[str, str]:
         with self._interrupted_in_time():
             text, stops = self._run(pieces, new_space())
         if not stops or stops[-1].cell != pieces[-1].cell:
@@ -150,7 +145,7 @@ class Submission:
             zip(("error", "message", "place"), astuple(stops[-1])[1:], strict=True)
         )
 
-    def _answer(self, pieces: list[Piece], name: str, pack: bytes) -> bytes:
+    def _answer(self, pieces: Sequence[Piece], name: str, pack: bytes) -> bytes:
         space = new_space()
         with self._interrupted_in_time():
             with derivatives_taken() as taken:

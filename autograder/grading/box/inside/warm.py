@@ -21,6 +21,23 @@ from typing import Any
 from unittest.mock import MagicMock
 
 ENDED = struct.Struct("<qq")  # wait status, peak memory in kB
+_ANSWER = """
+import numpy
+from torch.autograd import Function
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad_output
+
+1 / 0
+"""
 _FEW = 2  # jobs after which there will be many
 
 
@@ -138,37 +155,21 @@ def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]
     for name in settings["inert"]:
         if find_spec(name) is None:
             sys.modules[name] = MagicMock()
-    run([Piece("what a failing cell needs is imported, too", "import numpy\n1 / 0")], new_space())
+    space = new_space()
+    run([Piece("an answer, and what a failing cell needs is imported, too", _ANSWER)], space)
     of_exercises = pickle.loads((folder / "experiments.pickle").read_bytes())
     from autograder.contract.functions import FUNCTIONS
 
     FUNCTIONS.update(of_exercises["functions"])
     if settings["device"] == "cpu":  # a process that has run backward with a GPU cannot be forked
-        _answer_some(folder)
+        from autograder.observation.observation import Question
+        from autograder.observation.packing import from_bytes, to_bytes
+        from autograder.running.probe import probe
+
+        asked = from_bytes((folder / "questions.bin").read_bytes(), expect=list[Question])
+        to_bytes(probe(space["Square"], asked, {}))
     experiments: dict[str, dict[str, Any]] = of_exercises["experiments"]
     return experiments
-
-
-def _answer_some(folder: Path) -> None:
-    from torch.autograd import Function
-
-    from autograder.observation.observation import Question
-    from autograder.observation.packing import from_bytes, to_bytes
-    from autograder.running.probe import probe
-
-    class Square(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx: Any, grad_output: Any) -> Any:
-            (x,) = ctx.saved_tensors
-            return 2 * x * grad_output
-
-    asked = from_bytes((folder / "questions.bin").read_bytes(), expect=list[Question])
-    to_bytes(probe(Square, asked, {}))
 
 
 if __name__ == "__main__":
