@@ -12,6 +12,7 @@ from autograder.grading.box import Walls, trouble
 from autograder.grading.box.inside import walls
 from autograder.grading.box.outer_wall import bubblewrap
 from autograder.grading.processes import processors
+from autograder.grading.words import filled
 from autograder.learner.environment import find_device, find_parts
 
 EXIT_SAFE, EXIT_UNSAFE = 0, 1
@@ -43,27 +44,12 @@ class Finding:
     words: str
     needed: bool = True
 
-    @property
-    def mark(self) -> str:
-        return "✓" if self.works else "✗" if self.needed else "–"
-
 
 def run_doctor(options: argparse.Namespace) -> int:
     """Print what was found; 0 only where untrusted work can be graded."""
-    found = list(examine())
-    for one in found:
-        print(f"{one.mark} {one.name:<22} {one.words}")
+    found, others = list(examine()), [*missing_packages(), *missing_programs()]
     safe = all(one.works for one in found if one.needed)
-    print()
-    print(
-        "This machine can grade the work of people you do not know."
-        if safe
-        else "Without these walls only work of people you trust can be graded: "
-        "autograder grade --unsafe"
-    )
-    print()
-    for one in (*missing_packages(), *missing_programs()):
-        print(f"{one.mark} {one.name:<22} {one.words}")
+    print(filled("doctor.txt.j2", walls=found, safe=safe, others=others))
     return EXIT_SAFE if safe else EXIT_UNSAFE
 
 

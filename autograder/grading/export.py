@@ -7,7 +7,7 @@ import csv
 import io
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +20,7 @@ from autograder.grading.handed_in import lessons_handed_in
 from autograder.grading.kept_files import replace_file
 from autograder.grading.records import Records, file_name
 from autograder.grading.scores import (
-    LessonScore,
     Score,
-    Student,
     read_comments,
     read_lessons,
     read_scores,
@@ -119,70 +117,18 @@ def export(
             replace_file(place / "results.json", results(score, records.read(student, name), said))
         return Exported(folder, len(scores), look)
     lessons, points = [every[name] for name in names], {k: one.points for k, one in scores.items()}
-    if kind == CSV:
-        table = Filled(nbgrader_csv(students, lessons, scores, left_out), [])
-    elif into is None:
-        table = Filled(canvas_csv(students, lessons, points), [])
+    name = "grades" if kind == CSV else kind
+    if into is None:
+        facts = {"students": students, "lessons": lessons, "scores": scores, "left_out": left_out}
+        nobody = Score("", "", None, 0.0)
+        table = Filled(filled(f"{name}.csv.j2", row=_row, nothing=nobody, **facts), [])
     elif kind == CANVAS:
         table = fill_canvas(into.read_bytes(), students, lessons, points)
     else:
         table = fill_moodle(into.read_bytes(), students, lessons[0], points)
-    path = output or Path(course.root, f"{'grades' if kind == CSV else kind}.csv")
-    replace_file(path, table.text.encode("utf-8"))
+    path = output or Path(course.root, f"{name}.csv")
+    replace_file(path, table.text.encode("utf-8", "replace"))
     return Exported(path, 1, look, table.remarks)
-
-
-# As `nbgrader export` has them.
-COLUMNS = (
-    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
-    "raw_score", "late_submission_penalty", "score", "max_score",
-)  # fmt: skip
-# The columns that Canvas needs before those of the assignments, in this order.
-CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-CANVAS_POINTS_ROW = "    Points Possible"  # so indented in Canvas's own exports
-
-Key = tuple[str, str]  # student, lesson
-
-
-def nbgrader_csv(
-    students: Sequence[Student], lessons: Sequence[LessonScore], scores: Mapping[Key, Score],
-    left_out: Collection[Key],
-) -> str:  # fmt: skip
-    """What `nbgrader export` writes, but with names quoted that need it.
-
-    A student who handed nothing in has 0 points, as there; one who is left out has no line.
-    """
-    rows: list[Sequence[object]] = [COLUMNS]
-    for lesson in lessons:
-        for one in students:
-            key = (one.id, lesson.name)
-            score = scores.get(key, Score(*key, None, 0.0))
-            if key not in left_out:
-                rows.append((
-                    lesson.name, lesson.due or "", score.handed_in or "", one.id, one.last_name,
-                    one.first_name, one.email, float(score.before_penalty), float(score.penalty),
-                    float(score.points), lesson.points,
-                ))  # fmt: skip
-    return _csv(rows)
-
-
-def canvas_csv(
-    students: Sequence[Student], lessons: Sequence[LessonScore], points: Mapping[Key, float]
-) -> str:
-    """A table that Canvas's gradebook imports: a column a lesson, named as the lesson is.
-
-    Canvas finds a student by the ID (the gradebook's lms_user_id), then by the SIS names, which
-    are the student's id here. Who handed nothing in, or is left out, has an empty field.
-    """
-    rows: list[Sequence[object]] = [
-        (*CANVAS_COLUMNS, *(lesson.name for lesson in lessons)),
-        (CANVAS_POINTS_ROW, "", "", "", "", *(_number(one.points) for one in lessons)),
-    ]
-    for one in students:
-        given = (points.get((one.id, lesson.name)) for lesson in lessons)
-        fields = ("" if number is None else _number(number) for number in given)
-        rows.append((one.name, one.lms, one.id, one.id, "", *fields))
-    return _csv(rows)
 
 
 def harmless(text: str) -> str:
@@ -192,14 +138,9 @@ def harmless(text: str) -> str:
     return f"'{text}" if begin and begin in "=+-@\t\r\n" else text
 
 
-def _number(value: float) -> str:
-    return f"{value:.10g}"
-
-
-def _csv(rows: Iterable[Sequence[object]]) -> str:
+def _row(fields: Sequence[object]) -> str:
+    """A line of a table."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(
-        [field if isinstance(field, float) else harmless(str(field)) for field in row]
-        for row in rows
-    )
-    return out.getvalue().encode("utf-8", "replace").decode("utf-8")
+    given = [field if isinstance(field, float) else harmless(str(field)) for field in fields]
+    csv.writer(out, lineterminator="").writerow(given)
+    return out.getvalue()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -186,78 +186,65 @@ def _lacks(
     question: Question, answer: Answer, asked: Asked, trusted: dict[str, dict[str, Any]]
 ) -> Iterator[str]:
     """What an answer has less of than the reference's."""
-    kind, exercise = question.kind, asked.exercise
-    if kind == "refusal":
+    kind, exercise, wants = question.kind, asked.exercise, question.wants
+    if kind == "refusal" or answer.failure is not None:
+        refused = kind == "second" and exercise.second_order in _SECOND
         if answer.failure is None:
             yield "nothing was refused"
-        return
-    if answer.failure is not None:
-        refused = kind == "second" and exercise.second_order in _SECOND
-        if not (kind == "mutate" or refused or question.variant == "meta"):
+        elif not (kind in ("refusal", "mutate") or refused or question.variant == "meta"):
             yield f"it stopped with {answer.failure.kind[:80]}"
-        return
-    if kind == "gradcheck" and answer.data.get("passed") is not True:
+    elif kind == "gradcheck" and answer.data.get("passed") is not True:
         yield "gradcheck did not pass"
-    if kind == "scenario" and not answer.data:
-        yield "nothing was measured"
-    if question.id in trusted:
-        free = next(s.free for s in exercise.scenarios if f"scenario:{s.name}" == question.id)
-        yield from _less(answer.data, trusted[question.id], "data", free)
-    if kind in BESIDE_BACKWARD:
-        names, count = BESIDE_BACKWARD[kind], len(question.wants)
-        if not all(name in answer.data and answer.data[name] != [] for name in names):
-            yield f"nothing is known of {' or '.join(names)}"
-        elif any(len(answer.data[name]) < count for name in names if name != "operators"):
-            yield "some arguments were left out"
-        return
-    if kind in ("gradcheck", "scenario", "structure", "large") or question.variant == "meta":
-        return  # of these no values are asked for
-    right = asked.references.expect(question)
-    if answer.outputs is None:
-        yield "there is no output"
-        return
-    if len(answer.requires_grad) != len(answer.outputs):
-        yield "nothing is known of the outputs' graph"
-    if not exercise.is_function and question.wants and not answer.custom:
-        yield "no backward of a Function was seen"
-    yield from _less_shaped(answer.outputs, right.outputs, "the outputs", none_is_zeros=False)
-    if question.wants and any(u is not None for u in question.upstream):
-        like = [question.args[position] for position in question.wants]
-        yield from _less_shaped(answer.gradients, like, "the gradients")
-    if kind == "second":
-        yield from _less_shaped(answer.second, right.second or (), "the second derivatives")
+    elif kind == "scenario":
+        if not answer.data:
+            yield "nothing was measured"
+        if question.id in trusted:
+            free = next(s.free for s in exercise.scenarios if f"scenario:{s.name}" == question.id)
+            yield from _less(answer.data, trusted[question.id], "data", free)
+    elif kind in BESIDE_BACKWARD:
+        for name in BESIDE_BACKWARD[kind]:
+            least = len(wants) if name != "operators" else 1
+            if len(answer.data.get(name) or ()) < max(1, least):
+                yield f"too little is known of {name}"
+    elif kind not in ("gradcheck", "structure", "large") and question.variant != "meta":
+        if not exercise.is_function and wants and not answer.custom:
+            yield "no backward of a Function was seen"
+        right = asked.references.expect(question)
+        wanted = {"outputs": right.outputs, "requires_grad": (None,) * len(right.outputs)}
+        if wants and any(u is not None for u in question.upstream):
+            wanted["gradients"] = tuple(question.args[position] for position in wants)
+        if kind == "second":
+            wanted["second"] = right.second or ()
+        yield from _less(vars(answer), wanted, "the answer", None)
 
 
-def _less_shaped(
-    found: Sequence[Any] | None, wanted: Sequence[Any], what: str, none_is_zeros: bool = True
-) -> Iterator[str]:
-    """Where something is missing, or is no tensor of the wanted one's shape; without one, all is fine."""
-    if found is None or len(found) != len(wanted):
-        yield f"{what} are missing"
-        return
-    for given, like in zip(found, wanted, strict=True):
-        absent = given is None and none_is_zeros
-        if isinstance(like, Tensor) and not absent and getattr(given, "shape", None) != like.shape:
-            yield f"{what} are not of the shape {tuple(like.shape)}"
+def _less(data: Any, trusted: Any, where: str, free: tuple[str, ...] | None) -> Iterator[str]:
+    """Where an answer or an experiment's data has less in it than the reference's.
 
-
-def _less(data: Any, trusted: Any, where: str, free: tuple[str, ...]) -> Iterator[str]:
-    """Where an experiment's data has less in it than the reference's."""
+    free  names in an experiment's data of which nobody knows what they have to hold; None: of an answer
+          as many entries and the same shapes are wanted, but that no gradient is one of zeros
+    """
     if isinstance(trusted, dict):
         given = data if isinstance(data, dict) else {}
         for name, value in trusted.items():
+            told = name in (free or ()) or (
+                name in ("found", "value") and given.get("refused") is True
+            )
             if name not in given:
                 yield f"{where} has no {name!r}"
-            elif name not in free and not (
-                name in ("found", "value") and given.get("refused") is True
-            ):
+            elif not told:
                 yield from _less(given[name], value, f"{where}[{name!r}]", free)
     elif isinstance(trusted, list | tuple):
-        if not isinstance(data, list | tuple) or len(data) < len(trusted):
-            yield f"{where} has fewer than {len(trusted)} entries"
-            return
-        for i, (inner, value) in enumerate(zip(data, trusted, strict=False)):
-            yield from _less(inner, value, f"{where}[{i}]", free)
+        count = len(data) if isinstance(data, list | tuple) else -1
+        if count < len(trusted) or (free is None and count > len(trusted)):
+            yield f"{where} has {count} entries in place of {len(trusted)}"
+        else:
+            for i, (inner, value) in enumerate(zip(data, trusted, strict=False)):
+                yield from _less(inner, value, f"{where}[{i}]", free)
+    elif free is None and isinstance(trusted, Tensor):
+        absent = data is None and "outputs" not in where
+        if not absent and getattr(data, "shape", None) != trusted.shape:
+            yield f"{where} is not of the shape {tuple(trusted.shape)}"
 
 
 # ---- what an answer earns that keeps some of its promises, where an instructor wants that --------

@@ -20,7 +20,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.explaining.pages import TITLES
 from autograder.explaining.pages import page as explanation
-from autograder.grading.class_overview import GRADED, WAITS, Standing, by_reason, overview
+from autograder.grading.class_overview import WAITS, Standing, by_reason, overview
 from autograder.grading.database import reading
 from autograder.grading.handed_in import lesson_files
 from autograder.grading.kept_files import replace_file
@@ -87,30 +87,6 @@ class LessonSummary:
     nothing: tuple[str, ...]
     points: tuple[float, ...]
     max_points: float
-
-    @property
-    def states(self) -> Counter[str]:
-        """How many are graded, wait, …"""
-        return Counter(one.state for one in self.found)
-
-    @property
-    def waiting(self) -> list[Standing]:
-        """Those who wait, where they are few; otherwise `reasons` has them."""
-        waiting = [one for one in self.found if one.state == WAITS]
-        return waiting if len(waiting) <= MOST_WAITING else []
-
-    @property
-    def reasons(self) -> list[tuple[str, list[str]]]:
-        """Where many wait: (reason, students), the most common first."""
-        return [] if self.waiting else by_reason(self.found)
-
-    @property
-    def histogram(self) -> tuple[int, ...]:
-        return histogram(self.points, self.max_points)
-
-    @property
-    def median(self) -> float:
-        return median(self.points) if self.points else 0.0
 
 
 def summarise(
@@ -198,7 +174,8 @@ def page(summaries: Sequence[LessonSummary], when: str) -> str:
     lists = [one.nothing for one in summaries]
     return filled(
         "summary.html.j2", summaries=summaries, when=when, style=style, titles=TITLES,
-        most_named=MOST_NAMED, final=GRADED, waits=WAITS,
+        most_named=MOST_NAMED, most_waiting=MOST_WAITING, waits=WAITS, histogram=histogram, median=median,
+        by_reason=by_reason,
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         never=sorted(set(lists[0]).intersection(*lists)) if len(lists) > 1 else [],
         said=lambda reason: Markup(said_as_html(printable(reason))),

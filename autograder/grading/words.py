@@ -55,7 +55,13 @@ def filled(template: str, **facts: Any) -> str:
 def _environment(is_page: bool) -> Environment:
     loader = FileSystemLoader(Path(__file__).parent / "templates")
     made = Environment(loader=loader, autoescape=is_page, finalize=_harmless if is_page else None)
-    made.filters |= {"p": printable, "counted": counted, "listed": listed, "g": "{:g}".format}
+    made.filters |= {
+        "p": printable,
+        "counted": counted,
+        "listed": listed,
+        "g": "{:g}".format,
+        "number": "{:.10g}".format,
+    }
     return made
 
 
