@@ -92,14 +92,6 @@ class Standing:
         return self.score.late if self.score else timedelta(0)
 
     @property
-    def lateness(self) -> str:
-        """By how much it was handed in late, and what that costs; "" where it was in time."""
-        if self.score is None or not self.late:
-            return ""
-        cost = f"{self.score.penalty:g} points are" if self.score.penalty else "nothing is"
-        return f"late by {in_days(self.late)}; {cost} taken off"
-
-    @property
     def copied(self) -> bool:
         """Whether the course's own solution was handed in."""
         return self.record is not None and self.record.result.copied
@@ -249,7 +241,7 @@ def in_words(look: Overview, whole: bool = True) -> str:
     never, nothing = look.never, look.without.items()
     return filled(
         "status.txt.j2", look=look, whole=whole, most=MOST_NAMED, waits=WAITS, reasons=reasons,
-        never=sorted(never),
+        never=sorted(never), in_days=in_days,
         nothing={lesson: [one for one in those if one not in never] for lesson, those in nothing},
     ).lstrip("\n")  # fmt: skip
 

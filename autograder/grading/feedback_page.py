@@ -28,8 +28,6 @@ from autograder.grading.words import filled
 from autograder.learner.lesson import grade_id_of
 
 STATIC = Path(__file__).parent.parent / "reporting" / "static"
-WAITS = "A person looks at this before it gets its points."
-BY_PERSON = "A person gave these points."
 _CHECK = re.compile(r"\bcheck\((\w+)(, {0,9}hidden=True)?\)")
 _HEADLINE = re.compile(r"([✓✗○]) \w{1,80}: (.*)")  # of a report as text
 _STATES = {"✓": "Passed", "✗": "Not yet", "○": "Not started"}
@@ -67,20 +65,6 @@ class Page:
         return self.score.penalty if self.notebook == self.score.lesson else 0.0
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A cell as the page has it; ``grade`` where it has points, ``said`` what was found in a sentence."""
-
-    title: str
-    anchor: str
-    body: Markup
-    outputs: list[NotebookNode]
-    comment: Markup
-    is_own: bool
-    grade: CellScore | None = None
-    said: str = ""
-
-
 def page_of(notebook: NotebookNode, about: Page, digest: str = "") -> str:
     """The whole page.
 
@@ -93,9 +77,8 @@ def page_of(notebook: NotebookNode, about: Page, digest: str = "") -> str:
     most = sum(one.max_points for one in about.cells.values())
     given = sum(one.points for one in about.cells.values()) - about.penalty
     return filled(
-        "feedback.html.j2", pictures=PICTURES, text=_text, plain=_plain, digest=digest, about=about, total=given, most=most, style=Markup(_style()),
-        own=[one for one in cells if one.is_own], others=[one for one in cells if not one.is_own],
-        graded=[one for one in cells if one.grade],
+        "feedback.html.j2", pictures=PICTURES, text=_text, plain=_plain, digest=digest, about=about,
+        total=given, most=most, style=Markup(_style()), cells=cells,
     )  # fmt: skip
 
 
@@ -116,40 +99,26 @@ def _texts(source: Path) -> frozenset[str]:
     return frozenset(cell.source for cell in cells)
 
 
-def _shown(cell: NotebookNode, about: Page, lesson_texts: Collection[str]) -> Shown:
+def _shown(cell: NotebookNode, about: Page, lesson_texts: Collection[str]) -> dict[str, Any]:
+    """A cell as the page has it: whether it has points or is the learner's own, and what its report says."""
     name, role = grade_id_of(cell), cell.metadata.get("nbgrader") or {}
-    grade = about.cells.get(name)
+    grade, is_code = about.cells.get(name), cell.cell_type == "code"
     marked = grade is not None or bool(role.get("solution") or role.get("task"))
-    outputs = cell.get("outputs", []) if cell.cell_type == "code" else []
-    said = _found_in(outputs) if grade else ""
-    if said:  # an error that only repeats the report above it
+    outputs = cell.get("outputs", []) if is_code else []
+    found = _found_in(outputs) if grade else ""
+    if found:  # an error that only repeats the report above it
         outputs = [one for one in outputs if one.get("ename") != "CheckFailed"]
     pictures = safe_pictures(cell.get("attachments"))
-    if cell.cell_type == "code":
+    if is_code:
         body = _code(cell.source)
     else:
         body = Markup(safe_html(cell.source, pictures)) if pictures else _text(cell.source)
-    if grade and grade.waits:
-        said = WAITS
-    elif grade and grade.by_hand:
-        said = BY_PERSON
-    return Shown(
-        _title(cell, role, marked), name if grade else "", body, safe_outputs(outputs),
-        _text(about.comments.get(name, "") if marked else ""),
-        marked or cell.source not in lesson_texts, grade, said,
-    )  # fmt: skip
-
-
-def _title(cell: NotebookNode, role: Any, marked: bool) -> str:
-    """What a cell is called in the overview and above it."""
-    check = _CHECK.search(cell.source[:1000])
-    if role.get("grade") and not role.get("solution"):
-        if check is None:
-            return grade_id_of(cell)
-        return f"{check[1]}, {'hidden' if check[2] else 'first'} check"
-    if role.get("task"):
-        return "Task"
-    return "Your answer" if marked else "Your own cell"
+    return {
+        "name": name, "role": role, "grade": grade, "marked": marked, "found": found, "body": body,
+        "own": marked or cell.source not in lesson_texts, "outputs": safe_outputs(outputs),
+        "check": _CHECK.search(cell.source[:1000]),
+        "comment": _text(about.comments.get(name, "") if marked else ""),
+    }  # fmt: skip
 
 
 def _found_in(outputs: list[Any]) -> str:

@@ -141,17 +141,16 @@ class Box:
         for _ in range(len(job.steps) + _ATTEMPTS - 1):
             left_out = frozenset(outcome.lost) | frozenset(outcome.answers)
             try:
-                stopped = self._once(job, left_out, outcome, deadline)
+                index, lost = self._once(job, left_out, outcome, deadline)
             except _Ended as ended:
                 if attempts < _ATTEMPTS and time.monotonic() < deadline:
                     attempts += 1
                     outcome.answers.clear()  # from the start again, as if nothing had been
                     outcome.said.clear()
                     continue
-                stopped = ended.index, Lost("died", ended.how)
-            if stopped is None:
+                index, lost = ended.index, Lost("died", ended.how)
+            if lost is None:
                 break
-            index, lost = stopped
             outcome.lost[index] = lost
             if time.monotonic() > deadline:
                 for later in sorted({*range(index + 1, len(job.steps))} - outcome.answers.keys()):
@@ -162,8 +161,8 @@ class Box:
 
     def _once(
         self, job: Job, left_out: frozenset[int], outcome: Outcome, deadline: float
-    ) -> tuple[int, Lost] | None:
-        """Run the steps that are left; the step that did not end, and why, or None. Raises _Ended."""
+    ) -> tuple[int, Lost | None]:
+        """Run the steps that are left; the step that did not end, and why; or None. Raises _Ended."""
         self.start()
         assert self._control is not None
         ours, theirs = socket.socketpair()
@@ -177,20 +176,17 @@ class Box:
             theirs.close()
         try:
             with ours:
-                stopped = self._listen(ours, job, left_out, outcome, deadline)
+                at, lost = self._listen(ours, job, left_out, outcome, deadline)
         except BaseException:
             self.close()  # what this one's end is told with must not be read as the next one's
             raise
-        at = stopped[0] if stopped is not None else 0
-        ended = self._ended(at, kill=stopped is not None)
-        if stopped is not None and stopped[1].why == "died" and ended:
-            return at, Lost("died", ended)
-        return stopped
+        ended = self._ended(at, kill=lost is not None)
+        return at, Lost("died", ended) if lost and lost.why == "died" and ended else lost
 
     def _listen(
         self, ours: socket.socket, job: Job, left_out: frozenset[int], outcome: Outcome,
         deadline: float,
-    ) -> tuple[int, Lost] | None:  # fmt: skip
+    ) -> tuple[int, Lost | None]:  # fmt: skip
         steps = [i for i in range(len(job.steps)) if i not in left_out]
         at = steps[0] if steps else 0
         left = self.limits.answers
@@ -204,7 +200,7 @@ class Box:
                 kind, data = cells.receive(ours, left, min(until, deadline) + _GRACE)
                 left -= len(data)
                 if kind == cells.END:
-                    return None
+                    return at, None
                 if kind == cells.STARTS:
                     at = steps.pop(0)
                     until = time.monotonic() + self.limits.cell_seconds
