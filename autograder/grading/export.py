@@ -142,5 +142,7 @@ def _row(fields: Sequence[object]) -> str:
     """A line of a table."""
     out = io.StringIO()
     given = [field if isinstance(field, float) else harmless(str(field)) for field in fields]
-    csv.writer(out, lineterminator="").writerow(given)
-    return out.getvalue()
+    csv.writer(out, lineterminator="\n").writerow(
+        given
+    )  # which quotes what has an end of a line in it
+    return out.getvalue()[:-1]
