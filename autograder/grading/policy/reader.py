@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -211,30 +211,25 @@ class Reader(Uses):
 
     _visit_importfrom = _visit_import
 
-    def _visit_functiondef(self, node: ast.FunctionDef, loose: bool, method: bool = False) -> None:
-        if is_dunder(node.name) and node.name not in SPECIAL:
+    def _visit_functiondef(self, node: ast.FunctionDef | ast.Lambda, loose: bool) -> None:
+        name, given = getattr(node, "name", ""), node.args
+        if is_dunder(name) and name not in SPECIAL:
             self._remark(node, REACHES_IN)
         self._decorators(node)
-        self._visit_function(node, node.body, method)
-
-    def _visit_lambda(self, node: ast.Lambda, loose: bool) -> None:
-        self._visit_function(node, [node.body], False)
-
-    def _visit_function(
-        self, node: ast.FunctionDef | ast.Lambda, body: Sequence[ast.AST], method: bool
-    ) -> None:
-        given = node.args
         self._visit_all([*given.defaults, *given.kw_defaults])
         self._visit_all((getattr(n, "annotation", None) for n in ast.walk(given)), True)
-        first = next((a.arg for a in (*given.posonlyargs, *given.args)), "")
+        body = node.body if isinstance(node.body, list) else [node.body]
         imports = [n for n in run_with(body) if isinstance(n, ast.Import | ast.ImportFrom)]
         own, brought = local_names(node), {name for one in imports for name, *_ in imported(one)}
         if not brought <= own:
             self._remark(imports[0], "imports for other functions than its own")
-        called_on = first if method or first in ("ctx", "self") else ""
-        with self._scope(called_on, getattr(node, "name", "")):
+        first = next((a.arg for a in (*given.posonlyargs, *given.args)), "")
+        is_called_on = node in self._methods or first in ("ctx", "self")
+        with self._scope(first if is_called_on else "", name):
             self._bind(imports, own - brought)
             self._visit_all(body)
+
+    _visit_lambda = _visit_functiondef
 
     def _comprehension(self, node: Any, loose: bool) -> None:
         self._visit(node.generators[0].iter)
@@ -257,15 +252,11 @@ class Reader(Uses):
         for base in node.bases:
             self._base(node, base)
         outside, self._in_class = self._in_class, True
-        for part in node.body:
-            if isinstance(part, ast.FunctionDef):
-                self._visit_functiondef(part, False, True)
-            else:
-                self._visit(part)
+        self._visit_all(node.body)
         self._in_class = outside
 
-    def _decorators(self, node: ast.FunctionDef | ast.ClassDef) -> None:
-        for one in node.decorator_list:
+    def _decorators(self, node: ast.AST) -> None:
+        for one in getattr(node, "decorator_list", ()):
             call = one if isinstance(one, ast.Call) else ast.Call(one, [], [])
             if self._stands(
                 call.func, DECORATING

@@ -78,6 +78,7 @@ class Uses:
         self._packages = set[str]()  # imported of what a class could allow, and remarked on there
         self._scopes = [Scope()]
         self._ours = set[str]()  # the answer's own classes and functions
+        self._methods = set[ast.AST]()
         self._attributes = set[str]()
         self._in_class = False
         for number, tree in enumerate((*lesson, *own)):
@@ -125,6 +126,7 @@ class Uses:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             self._ours.add(node.name)
             if isinstance(node, ast.ClassDef):
+                self._methods.update(node.body)
                 self._attributes |= bound_by(run_with(node.body))
         elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             self._attributes.add(node.attr)
