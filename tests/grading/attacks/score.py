@@ -143,7 +143,8 @@ ATTACKS: tuple[ScoreAttack, ...] = (
                 "    if getattr(module, '__name__', '').startswith('autograder') and hasattr(module, 'mismatch'):\n"
                 "        module.mismatch = same\n"
                 "    if getattr(module, '__name__', '').startswith('autograder') and hasattr(module, 'close'):\n"
-                "        module.close = lambda *given, **more: True"),
+                "        module.close = lambda *given, **more: True\n"
+                "import autograder.judging.rules.far_out as far_out\nfar_out._lost = lambda *given: None"),
     ScoreAttack("the rules", before="import autograder.judging.rules as rules\nrules.ORDER = ()\nimport autograder.reporting.verdict as v\n"
                 "v.judge.__globals__['ORDER'] = ()"),
     ScoreAttack("the report", before="from autograder.reporting.report import Report\n"
