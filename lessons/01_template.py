@@ -117,7 +117,7 @@ class Sine(Function):
 # | `(x,) = ctx.saved_tensors` | always a tuple, even for one tensor: note the comma |
 # | `return grad_output * torch.cos(x)` | what arrives × the local derivative, one gradient for the one input |
 #
-# You call it by `Sine.apply(x)`, which torch provides, and without `ctx`: torch makes one for each call. Pass arguments by position (torch 2.13 also takes them by name).
+# You call it by `Sine.apply(x)`, which torch provides, and without `ctx`: torch makes one for each call. Pass arguments by position (since torch 2.13 also by name).
 #
 # ## Exercise 1: Square
 #
@@ -463,7 +463,7 @@ for name, (operation, point) in at_the_kink.items():
     print(f"{name:20} gradient {x.grad.item()}")
 
 # %% [markdown]
-# All of these are legitimate, and they differ, even between versions: at its bounds `clamp` says 1 in torch 2.13 and 0 in torch 2.15. If your Function stands in for one of torch's, say which convention it follows. In code it is a single sign: `x > 0` gives 0 at the kink, `x >= 0` gives 1.
+# All of these are legitimate, and they differ, even between versions: at its bounds `clamp` says 1 in torch 2.13, and 0 since torch 2.14. If your Function stands in for one of torch's, say which convention it follows. In code it is a single sign: `x > 0` gives 0 at the kink, `x >= 0` gives 1.
 
 # %% [markdown]
 # ## Exercise 2: MyReLU
@@ -756,7 +756,7 @@ attempt(torch.func.grad(lambda t: Sine.apply(t).sum()), x)
 # * **values** of `torch.clamp`
 # * **gradients** of `x`; `low` and `high` get `None`
 # * **second derivatives** right
-# * **special points**: **at the bounds themselves the gradient passes** (torch 2.13 does the same, torch 2.15 does not: a contract should say); bounds may be 0, equal or infinite
+# * **special points**: **at the bounds themselves the gradient passes** (torch 2.13 does the same, torch since 2.14 does not: a contract should say); bounds may be 0, equal or infinite
 # * **memory**: at most as many bytes as `x` has
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #

@@ -378,7 +378,35 @@ outcome("too-large")
 # Read it line by line. torch accepts every gradient whose shape `x` could be broadcast to, as (5, 2, 3), and sums it down; it refuses the shapes that no broadcasting of `x` gives, as (3, 2) or (1, 3). A wrong dtype it converts. A wrong device it refuses.
 #
 # Why then write the sum yourself? The repair is done by the engine that walks the graph. Who calls your backward by hand, from another Function's backward for instance, gets what you returned, unrepaired. And torch cannot know what you meant: a shape that is too large may just as well be a bug. So the checks look at what **your** backward returns (`gradient-unsummed`).
-#
+
+# %% [markdown] jp-MarkdownHeadingCollapsed=true
+# ### Which dtype arrives?
+
+# %% [markdown]
+# The engine converts on the way in as well: `grad_output` has the dtype of your **output**, whatever was sent. Where forward gives bfloat16, digits of a float32 gradient are lost before backward sees it. Since torch 2.14 forward may ask for another dtype, `ctx.set_output_grad_dtype(torch.float32)`, or for what is sent, as it is (`None`); one for each output. Before, there is no such method, and both lines below say bfloat16.
+
+
+# %% nbgrader={"grade": false, "grade_id": "demo-gradient-dtype", "locked": true, "schema_version": 3, "solution": false, "task": false}
+class ToBfloat16(Function):
+    """x in bfloat16; backward asks for its gradient in the dtype `wanted`, and prints what arrives."""
+
+    @staticmethod
+    def forward(ctx, x, wanted):
+        if hasattr(ctx, "set_output_grad_dtype"):  # since torch 2.14
+            ctx.set_output_grad_dtype(wanted)
+        return x.bfloat16()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        print(f"sent: torch.float32 1.001, arrived: {grad_output.dtype} {grad_output.item():.3f}")
+        return grad_output.float(), None
+
+
+x = torch.tensor(1.0, requires_grad=True)
+for wanted in (torch.bfloat16, torch.float32):
+    ToBfloat16.apply(x, wanted).backward(torch.tensor(1.001))
+
+# %% [markdown]
 # ## Exercise 2: unbroadcast
 #
 # The reverse of broadcasting, as a plain function you will use in a minute.

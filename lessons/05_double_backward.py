@@ -693,7 +693,7 @@ _, slope, _, _ = scipy.special.airy(1.0)  # Ai, its derivative, and two more
 print(f"gradient of Ai(x) + x³: {gradient.item():.4f}   true: {3 * x.item() ** 2 + slope:.4f}")
 
 # %% [markdown]
-# No error: to torch $\operatorname{Ai}(x)$ is a constant. Here a Function is not a matter of taste. (Versions differ: of the Bessel function $J_0$ torch 2.13 has the values only, torch 2.15 the derivative too. `requires_grad` tells.)
+# No error: to torch $\operatorname{Ai}(x)$ is a constant. Here a Function is not a matter of taste. (Versions differ: of the Bessel function $J_0$ torch 2.13 and 2.14 have the values only, torch 2.15 the derivative too. `requires_grad` tells.)
 #
 # ### Third way: make it right
 #
@@ -911,7 +911,7 @@ for name, question in asked_of(MyExp.apply).items():
 outcome("hessian-of-my-exp")
 
 # %% [markdown]
-# They refuse every Function whose forward takes `ctx`. They want a forward without it, and a separate `setup_context`.
+# They refuse every Function whose forward takes `ctx`. They want a forward without it, and a separate `setup_context`. (Since torch 2.14 the first use of forward mode prints a warning about `torch.jit.script`. It is about torch's own code, not about yours.)
 #
 # `hessian` also runs *forward mode*, which wants a rule of its own, `jvp`: how a small change of the input changes the output. And it runs many directions at once (`vmap`).
 
@@ -966,7 +966,7 @@ for exp in (MyExp, ExpEverywhere):
         print("RuntimeError:", error)
 
 # %% [markdown]
-# What torch 2.13 compiles has a first derivative only, and it says so. The second line looks better than it is: a Function with a `jvp` of its own is not compiled at all, but run as it stands (`fullgraph=True` would refuse it).
+# What torch compiles (2.13 to 2.15) has a first derivative only, and it says so. The second line looks better than it is: a Function with a `jvp` of its own is not compiled at all, but run as it stands (`fullgraph=True` would refuse it).
 
 # %% [markdown]
 # ## The gradient penalty

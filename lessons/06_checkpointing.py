@@ -942,7 +942,7 @@ figures.square_root_law(chosen, mine, plain, DEPTH)
 # %% [markdown]
 # ### Beside it: torch's own, selective, in bfloat16, on disk
 #
-# The same step in other ways. One of them is new: **selective** checkpointing keeps what is expensive to compute, such as matrix products, and recomputes the cheap rest. A policy decides for each operation.
+# The same step in other ways. One of them is new: **selective** checkpointing keeps what is expensive to compute, such as matrix products, and recomputes the cheap rest. A policy decides for each operation. (What it keeps lies outside of the graph, and passes hooks by. torch 2.14 warns of that where there are any; `respect_saved_tensors_hooks=True` sends it through them.)
 
 # %% nbgrader={"grade": false, "grade_id": "finale-beside-torch", "locked": true, "schema_version": 3, "solution": false, "task": false}
 from functools import partial
@@ -1051,7 +1051,7 @@ figures.trainings(histories)
 # * restores the GPU's random state and autocast settings too,
 # * stops the recomputation as soon as all that backward needs is there.
 #
-# Always write `use_reentrant=False`: without it torch only warns, and takes the old form. `nn` libraries have switches for it.
+# Always write `use_reentrant=False`: without it torch only warns, and takes the old form. Since torch 2.14 `@checkpoint(use_reentrant=False)` above a function checkpoints each of its calls. `nn` libraries have switches for it.
 
 # %% [markdown]
 # When is it worth it? When the memory is too small for the batch or the length that you want. If it is not, keep everything. What it costs, your own table says.

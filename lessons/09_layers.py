@@ -694,7 +694,7 @@ print("float64 losses equal to 1e-5 at every step:", worst < 1e-5)
 figures.losses_and_their_gaps(results)
 
 # %% [markdown]
-# The curves lie on each other. What is left is rounding, and in float64 it shrinks with the dtype; a wrong gradient would not. Try it: leave out one of the two subtractions in your `BatchNorm`, run its cell and these again, and look at the right half of the picture.
+# The curves lie on each other. What is left is rounding, and in float64 it shrinks with the dtype; a wrong gradient would not. (On some machines the gap in float32 jumps, late in the training: rounding has carried a number across the kink of ReLU.) Try it: leave out one of the two subtractions in your `BatchNorm`, run its cell and these again, and look at the right half of the picture.
 #
 # ### An honest word
 #

@@ -51,7 +51,7 @@ _ = torch.manual_seed(11)
 # %% [markdown]
 # ## Values from SciPy
 #
-# Strike a drum, and its skin takes the shape of a **Bessel function**: $J_0(x)$ is the mean of $\cos(x \sin t)$ over a full turn of $t$. torch 2.13 has its values and no derivative. Before that: are the values right?
+# Strike a drum, and its skin takes the shape of a **Bessel function**: $J_0(x)$ is the mean of $\cos(x \sin t)$ over a full turn of $t$. torch has its values, and before torch 2.15 no derivative. Before that: are the values right?
 
 # %% nbgrader={"grade": false, "grade_id": "quiz-predict-digits", "locked": true, "schema_version": 3, "solution": false, "task": false}
 predict("digits")

@@ -217,7 +217,7 @@ print(
 # | `register_autograd(backward, setup_context=…)` | how does a gradient pass? |
 # | `register_vmap` | how does one call do a whole batch? |
 #
-# Its schema is read off the type hints, so they are needed here. It may not give back its input, nor a view of it. A cell that defines it may run again: the same name replaces the older operator, in everything that still calls it by that name.
+# Its schema is read off the type hints, so they are needed here. It may not give back its input, nor a view of it. Its backward gives one gradient for each argument: an extra `None`, which a Function is forgiven, is an error since torch 2.14. A cell that defines it may run again: the same name replaces the older operator, in everything that still calls it by that name.
 #
 # Backward you will register. What does *forward mode* give for an operator?
 
@@ -245,7 +245,7 @@ attempt(torch.func.grad(lambda x: double(x).sum()), x)
 outcome("forward-mode")
 
 # %% [markdown]
-# So on torch 2.13 the two tools divide the work. **A Function** for derivatives of what torch can see: all of `torch.func`, forward mode. **An operator** for what it cannot see: compile, export, checkpointing policies.
+# So the two tools divide the work (on torch 2.13 to 2.15). **A Function** for derivatives of what torch can see: all of `torch.func`, forward mode. **An operator** for what it cannot see: compile, export, checkpointing policies.
 #
 # ## Exercise 2: sinc_op
 #
@@ -434,7 +434,7 @@ print(
 outcome("keeps")
 
 # %% [markdown]
-# Three things to remember. **compile keeps** the backward of a Function. **export looks through it**: `aten.round` is left, with its gradient 0, and nobody says so; an operator stays one node, and its gradient stays with it. And compile around `torch.func.grad` ignores a custom backward on torch 2.13, silently ([reported](https://github.com/pytorch/pytorch/issues/193279); a later build was right).
+# Three things to remember. **compile keeps** the backward of a Function. **export looks through it**: `aten.round` is left, with its gradient 0, and nobody says so; an operator stays one node, and its gradient stays with it. And compile around `torch.func.grad` ignores a custom backward on torch 2.13 and 2.14, silently ([reported](https://github.com/pytorch/pytorch/issues/193279); torch 2.15 is right).
 #
 # That is why torch's documentation now says: for an opaque kernel prefer `register_autograd` to a Function around it. Two systems that both want to see through the same Python can disagree in silence; a box with a name gives them nothing to disagree about.
 #
@@ -460,7 +460,7 @@ print(
 )
 
 # %% [markdown]
-# A Function with a `jvp` does not compile in one graph on torch 2.13. A compiled second derivative does not exist either: torch says so with an error.
+# A Function with a `jvp` does not compile in one graph (torch 2.13 to 2.15). A compiled second derivative does not exist either: torch says so with an error.
 #
 # ### Mixed precision
 #
@@ -605,7 +605,7 @@ for kept in ([], [torch.ops.lesson12.costly.default]):
 # | `torch.func`, forward mode | with `setup_context`, `vmap`, `jvp` | refused; forward mode gives **no tangent, silently** |
 # | `vmap` alone | `vmap` or `generate_vmap_rule` | `register_vmap`; without it one call an example |
 # | `torch.compile` | kept; not with a `jvp` in one graph | kept, one node |
-# | compile around `torch.func.grad` | **ignored, silently** (2.13) | refused |
+# | compile around `torch.func.grad` | **ignored, silently** (2.13, 2.14) | refused |
 # | `torch.export`, ONNX | forward's operations; **backward lost, silently** | one node; gradient kept by export |
 # | mixed precision | `custom_fwd`, `custom_bwd` | `register_autocast` |
 # | sharded | works; save parameters themselves | a sharding rule is needed |
@@ -1044,7 +1044,7 @@ quiz_answers("modern")
 # * `setup_context`, `jvp` and a vmap rule open all of `torch.func`.
 # * **An operator** is for what torch cannot see: a body, a fake that tells the truth about shape, strides and dtype, a formula, a batch rule.
 # * opcheck looks at the registration, gradcheck at numbers, and neither at strides that you do not try.
-# * Silent on torch 2.13: export drops a Function's backward, compile around `torch.func.grad` ignores it, forward mode passes an operator without a tangent.
+# * Silent: export drops a Function's backward, compile around `torch.func.grad` ignores it (before torch 2.15), forward mode passes an operator without a tangent.
 # * Under FSDP save parameters themselves, never a copy.
 # * A kernel knows pointers: hand on strides, mask the last block, and give what lies behind the end a value that changes nothing.
 # * Online softmax: when the maximum grows, rescale the sum **and** the output.

@@ -48,7 +48,7 @@ def cases_of(draw: Callable[..., tuple[Any, ...]], **always: Any) -> Callable[..
 def clipped(x: Tensor, low: float, high: float) -> Tensor:
     """torch.clamp's values, with the gradient 1 on the bounds, as the contract says.
 
-    torch.clamp itself has changed its mind: its gradient on a bound is 1 in torch 2.13, 0 in 2.15.
+    torch.clamp itself has changed its mind: its gradient on a bound is 1 in torch 2.13, 0 since 2.14.
     """
     return torch.where((x >= low) & (x <= high), x, x.detach().clamp(low, high))
 

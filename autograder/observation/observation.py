@@ -103,6 +103,13 @@ class Failure:
         beside = re.search(rf"^if .*: *raise +(\w+\.)*{re.escape(self.kind)}\b", text)
         return self.own_frame and (text.startswith("raise ") or beside is not None)
 
+    @property
+    def unwritten(self) -> bool:
+        """Whether a stub or a missing method raised it. Torch raises the same kind for operations
+        that it lacks, and since 2.14 for ``1 - mask``, at a line that raises nothing."""
+        stub = not self.message or "raise " in self.source or "You must implement" in self.message
+        return self.kind == "NotImplementedError" and stub
+
 
 @dataclass
 class Kept:

@@ -195,11 +195,24 @@ def classes_of(outputs: Iterable[Any]) -> tuple[type, ...]:
 
 
 def backwards_of(classes: Iterable[type]) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
-    """(class, name, method) of each backward, or vjp, that somebody wrote."""
+    """(what holds it, its name there, function) of each backward, or vjp, that somebody wrote."""
     for cls in classes:
+        formula = getattr(cls, "backward", None)
+        if of_operator(cls) and (info := _registered_in(formula)) is not None:
+            yield info, "_backward_fn", info._backward_fn
+            continue
         for name in ("backward", "vjp"):
             if (written := getattr(cls, name, None)) not in (None, getattr(Function, name)):
                 yield cls, name, written
+
+
+def _registered_in(function: Any) -> Any:
+    """What holds the formula of an operator: torch's backward around it knows it, itself or by another function."""
+    held = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    deeper = (_registered_in(value) for value in held if inspect.isfunction(value))
+    return next(
+        (v for v in held if getattr(v, "_backward_fn", None)), next(filter(None, deeper), None)
+    )
 
 
 # The code that every backward has which the decorator made.

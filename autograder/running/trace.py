@@ -185,8 +185,7 @@ class Recorder:
             app = self.unknown(cls)
         call = Backward(self.trace.tick(), grad_mode=torch.is_grad_enabled())
         with contextlib.suppress(Exception):
-            needs = tuple(ctx.needs_input_grad)
-            call.needs = needs[:-1] if of_operator(cls) else needs
+            call.needs = tuple(ctx.needs_input_grad)
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
         before = [self.before(t, app) for t in held]
@@ -195,30 +194,30 @@ class Recorder:
         call.ended = self.trace.tick()
         call.returned_type = type(returned).__name__
         values = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
-        values = values[:-1] if of_operator(cls) else values
         call.returned = [self.shot(v) for v in values]
         call.upstream_changed = changed(call.received, grads)
         call.saved_changed = changed(before, held)
         if lineage is not None:
             call.cuts = lineage.finish(returned)
 
-    def patches(self, cls: Any) -> Iterator[tuple[type, str, Any]]:
+    def patches(self, cls: Any) -> Iterator[tuple[Any, str, Any]]:
         """The methods of a class as they are recorded (``patched``); what somebody put in their place is wrapped anew."""
         own_setup = cls.setup_context is not Function.setup_context
-        methods = [("forward", partial(self.forward, cls, own_setup), cls.forward)]
+        methods = [(cls, "forward", partial(self.forward, cls, own_setup), cls.forward)]
         if own_setup:
-            methods.append(("setup_context", partial(self.setup_context, cls), cls.setup_context))
+            setup = partial(self.setup_context, cls)
+            methods.append((cls, "setup_context", setup, cls.setup_context))
         backward = partial(self.backward, cls)
-        for name, steps, user in (
+        for holder, name, steps, user in (
             *methods,
-            *((n, backward, user) for _, n, user in backwards_of([cls])),
+            *((held, n, backward, user) for held, n, user in backwards_of([cls])),
         ):
             known, made = self._wrapped.get((cls, name, own_setup), (None, None))
             if known is not user:
                 made = self.wrapped(user, steps)
                 made = staticmethod(same_parameters(user, made) if name == "forward" else made)
                 self._wrapped[cls, name, own_setup] = user, made
-            yield cls, name, made
+            yield holder, name, made
 
     def wrapped(self, user: Callable[..., Any], steps: Callable[..., Steps]) -> Any:
         """A method of the learner's between these steps."""

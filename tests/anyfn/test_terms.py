@@ -233,6 +233,28 @@ def test_a_custom_op_that_writes_unsaid_is_said_to_do_so_in_forward():
     assert (found.rule, found.cause) == ("mutates-input", "writes/input")
 
 
+@pytest.mark.parametrize(
+    ("returns", "cause"),
+    [
+        (lambda g: g, "returns/wrong"),
+        (lambda g: [g, None], "returns/list"),
+        (lambda g: None, "returns/nothing"),
+        (lambda g: (g, g), "returns/for-value"),
+    ],
+)
+def test_what_backward_of_a_custom_op_returns_is_counted(returns, cause):
+    """Whether torch refuses it in its engine, or (since 2.14) before."""
+
+    @torch.library.custom_op("tests::counted", mutates_args=())
+    def counted(x: torch.Tensor, factor: float) -> torch.Tensor:
+        return x * factor
+
+    counted.register_fake(lambda x, factor: torch.empty_like(x))
+    counted.register_autograd(lambda ctx, g: returns(g))
+    found = evaluate(counted, reference=torch.mul, inputs=(normal(4), 1.0), seed=1).findings[0]
+    assert found.cause == cause
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.5])
 def test_a_large_tensor_is_judged_in_a_bounded_number_of_calls(factor):
     """Each costs some 10 ms for 10⁶ elements."""

@@ -39,6 +39,8 @@ def first(source, name):
         ("x.save_for_backward(x)", RIGHT, "stops/asks-tensor", {}),
         ("ctx.save_for_backward(x, 2)", RIGHT, "stops/saved-value", {"type": "int"}),
         ("if x > 0: pass", RIGHT, "stops/one-truth", {}),
+        ("1 - (x > 0)", RIGHT, "stops/bool-minus", {}),
+        (SAVES, "return g * -(g > 0)", "stops/bool-minus", {}),
         ("raise ValueError('no')", RIGHT, "stops/refuses-allowed", {"said": "no"}),
         ("x @ x", RIGHT, "stops/transposed", {"same": True}),
         ("1 / (x.dim() * 0)", RIGHT, "stops/divides", {}),

@@ -62,8 +62,8 @@ def test_a_function_is_not_judged_by_the_arguments_of_a_function_that_it_applies
 
 def test_arguments_after_a_star_have_names_of_their_own():
     case = Case("any", lambda s: ())
-    plain = Exercise("P", "", "", "(x, dim)", abs, (case,), HINTS)
-    starred = Exercise("S", "", "", "(fn, *args)", abs, (case,), HINTS)
+    plain = Exercise("P", "", "(x, dim)", abs, (case,), HINTS)
+    starred = Exercise("S", "", "(fn, *args)", abs, (case,), HINTS)
     assert [plain.argument(i) for i in range(3)] == ["x", "dim", "argument 3"]
     assert [starred.argument(i) for i in range(3)] == ["fn", "args[0]", "args[1]"]
     assert find("Checkpoint").argument(2) == "args[1]"

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 
 from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
@@ -128,10 +129,7 @@ def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
 
 # ---- names and attributes that do not exist: what was probably meant, and where it is to be had --
 
-CTX = (
-    "save_for_backward", "saved_tensors", "needs_input_grad", "mark_dirty",
-    "mark_non_differentiable", "set_materialize_grads",
-)  # fmt: skip
+CTX = ("saved_tensors", "needs_input_grad", *(n for n in vars(FunctionCtx) if n[0] != "_"))
 _MODULES = ("math", "np", "numpy", "F", "nn", "scipy", "torch")
 # (pattern in an AttributeError, how the owner is written, what it has)
 _OWNERS: tuple[tuple[str, str, object], ...] = (

@@ -1,4 +1,4 @@
-"""The messages of torch 2.13 and Python that learners meet, each with the code of its cause.
+"""The messages of torch 2.13 to 2.15 and Python that learners meet, each with the code of its cause.
 
 Named groups of a pattern are the facts of the sentence (``reporting/sentences/exceptions.md``). The first
 that fits counts; what the learner's own line or the tensors that met tell is asked before.
@@ -57,6 +57,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("index-shapes", r"indexing tensors could not be broadcast together with shapes \[(?P<shape>.*?)\], \[(?P<target>.*?)\]"),
     ("index-range", r"index (?P<index>-?\d+) is out of bounds for dimension (?P<dim>\d+) with size (?P<size>\d+)"),
     ("one-truth", r"Boolean value of Tensor with more than one value is ambiguous"),
+    ("bool-minus", r"the `-` operator, (?:with|on) a bool tensor"),
     ("bits", r"bitwise_(?:and|or)_\w+. not implemented for"),
     ("one-number", r"only one element tensors can be converted to Python scalars|a Tensor with \d+ elements cannot be converted to Scalar"),
     ("expand", r"expanded size of the tensor .*Target sizes: \[(?P<target>.*?)\]\.  Tensor sizes: \[(?P<shape>.*?)\]"),

@@ -148,7 +148,7 @@ class _ForwardAlone(Evidence):
 def forward_of_a_half(ev: Evidence) -> Verdict:
     """While backward is not written yet: forward is right in every case."""
     failures = [p.answer.failure for p in ev.plain if p.answer.failure is not None]
-    stops = any(f.stage != "forward" and f.kind == "NotImplementedError" for f in failures)
+    stops = any(f.stage != "forward" and f.unwritten for f in failures)
     unwritten = ev.source.has_stub("backward") or "backward" not in ev.source.methods
     if ev.exercise.is_function or not stops or not unwritten:
         return NOT_ASKED

@@ -18,10 +18,11 @@ from autograder.observation.source import at
 _COUNT = "returned an incorrect number of gradients"
 _SHAPE = "returned an invalid gradient at index"
 _NON_TENSOR = "returned a gradient different than None at position"
+_NOT_PASSED = (
+    "returned a non-None gradient for an input that was not passed"  # operators, torch 2.14
+)
 _NOT_VARIABLE = "expected Variable or None"
-_ELSEWHERE = (_COUNT, _SHAPE, _NON_TENSOR, _NOT_VARIABLE)
-# A NotImplementedError that torch raises for an operation; a stub raises one without such words.
-_TORCHS_OWN = r"not implemented for|Could not run"
+_ELSEWHERE = (_COUNT, _SHAPE, _NON_TENSOR, _NOT_PASSED, _NOT_VARIABLE)
 
 
 @rule("raises", of=plain)
@@ -52,7 +53,7 @@ def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> F
     """
     failure = pair.answer.failure
     assert failure is not None
-    if failure.kind == "NotImplementedError" and not re.search(_TORCHS_OWN, failure.message):
+    if failure.unwritten:
         return _unwritten(ev, pair, failure)
     method = method_of(ev, failure)
     helper = _helper(ev, failure, method)
@@ -120,7 +121,7 @@ def one_gradient_an_argument(ev: Evidence, pair: Pair) -> Verdict:
     last = pair.answer.backward[-1].returned_type if pair.answer.backward else ""
     if _COUNT in text or (_NOT_VARIABLE in text and last == "list"):
         return _miscounted(ev, pair, last)
-    if _NON_TENSOR in text:
+    if _NON_TENSOR in text or _NOT_PASSED in text:
         return _for_a_value(ev, pair)
     return _no_tensor(ev, pair, text) if _NOT_VARIABLE in text else None
 
