@@ -108,10 +108,10 @@ def _departure(ev: Evidence, question: Question, place: Place, method: str) -> D
     end = run.results.get(place) if run is not None else None
     if run is None or (end is None and place != ERROR):
         return None
-    mine, right = (
-        list(run.values) if end is None else ancestors(end),
-        RightNumbers(ev, question, place),
-    )
+    right, mine = RightNumbers(ev, question, place), list(run.values)
+    if end is not None:
+        reached = {*ancestors(end)}
+        mine = [*(v for v in mine if v in reached), end]
     mended, solved = _mended(ev, question, place, mine, right)
     values = (
         [mended[solved][0]]

@@ -36,7 +36,8 @@ _PUT = 8  # of those with the right numbers
 _CASES = 4  # into which they are put
 _LARGEST = 10_000  # elements of a question
 _LONGEST = 400  # characters of an expression
-_WORDS = re.compile(r"\w+")
+_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w=])")
+_ORDERS = ("<", "<=", ">", ">=", "==", "!=")
 _DRAWS = ("rand", "bernoulli", "dropout", "multinomial", "normal", "exponential")
 
 
@@ -52,23 +53,8 @@ def edit(result: Result, found: Departure) -> tuple[Edit, Span] | None:
         places = [*places[:_PLACES], *new[:_NEW]]
         for value, instead, span in places:
             if told := _of_expression(result, found, value, span, instead):
-                around = [other for *_, other in places if told.code == "scale" and _is_factor(span, other)]  # fmt: skip
-                return told, max(around, key=lambda other: len(code_at(other)), default=span)
+                return told, span
     return None
-
-
-def _is_factor(span: Span, around: Span) -> bool:
-    """Whether one expression is a factor of the other: then nobody can tell whose number is missing."""
-    left = [expression_at(around)]
-    while left:
-        match left.pop():
-            case ast.BinOp(left=a, op=ast.Mult(), right=b):
-                if code_at(span) in (ast.unparse(a), ast.unparse(b)):
-                    return True
-                left += [a, b]
-            case ast.BinOp(left=a, op=ast.Div()) | ast.UnaryOp(operand=a):
-                left.append(a)
-    return False
 
 
 def _expression(span: Span) -> ast.expr | None:
@@ -109,15 +95,12 @@ def _of_expression(
     tried = Tried(value, span, _given(result, found.question.args), others)
     ev.answered(found.question, tried)
     fitting = [(told, text) for told, text, made in tried.found if fits(made)]
-    if any(
-        s.pair.question.role == "special" for s in result.wrong
-    ):  # there many names are one number
-        names = {*_given(result, found.question.args)}
-        fitting = [
-            each
-            for each in fitting
-            if not names & ({*_WORDS.findall(each[1])} - {*_WORDS.findall(code)})
-        ]
+    if value.mask and instead is not None and len(np.unique(instead)) < 2:
+        fitting = [each for each in fitting if each[0].facts.get("other") in _ORDERS]
+    roles = {s.pair.question.role for s in result.wrong}
+    if roles & {"special", "extreme"}:  # there many names are one number
+        names = {*_NAMES.findall(code)}
+        fitting = [each for each in fitting if names.issuperset(_NAMES.findall(each[1]))]
     fitting.sort(
         key=lambda each: each[0].code == "function"
     )  # one that is one too many comes before

@@ -122,7 +122,7 @@ def _symptom(reason: Reason | None) -> Reason | None:
 def _of_mask(result: Result, found: Departure) -> tuple[str, dict[str, Any]] | None:
     """A mask beside the one that mends it; of one that is the same everywhere, how it came about."""
     mask = found.value.numbers.astype(bool)
-    right = mask if found.instead is None else found.instead.astype(bool)
+    right = next((n for v, n in found.mended if v is found.value), mask).astype(bool)
     if mask.any() and not mask.all():
         more, less = int((mask & ~right).sum()), int((~mask & right).sum())
         return ("mask/differs", {"more": more, "less": less}) if more or less else None

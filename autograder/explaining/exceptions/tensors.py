@@ -33,7 +33,8 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         a, b, c, d = map(int, product.groups())
         turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
         return "stops/transposed", {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}  # fmt: skip
-    if (shaped := _misshapen(ev, finding)) is not None:
+    shaped = _misshapen(ev, finding) if failure.kind in ("RuntimeError", "IndexError") else None
+    if shaped is not None:
         return shaped
     if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
         return None
