@@ -30,7 +30,7 @@ a abbr b blockquote br caption code col colgroup dd del details div dl dt em fig
 figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li ol p pre q s samp section small span strong
 sub summary sup table tbody td tfoot th thead tr u ul var wbr
 """)
-# Where formulas stand until they are turned into MathML: see markdown.py.
+# Where formulas stand until they are turned into MathML.
 TEX_TAG = "bbh-tex"
 
 # Elements whose text is no text: bleach would leave a style sheet standing as a paragraph.
