@@ -39,7 +39,9 @@ class OtherArguments(Asking):
     def aliased(self, main: Sequence[Numbered]) -> Iterator[Question]:
         """One tensor, which requires grad, in the place of each two of one shape that some case has."""
         kind, asked = "function" if self.exercise.is_function else "run", set[tuple[int, int]]()
-        for like in (self.question("aliased", at, kind, same_code=True) for at in main):
+        for like in (
+            self.question("aliased", at, kind, same_code=True, where_finite=True) for at in main
+        ):
             places = like.wants or range(len(like.args))
             tensors = [(i, a) for i in places if isinstance(a := like.args[i], Tensor) and a.is_floating_point()]  # fmt: skip
             for (i, one), (j, other) in combinations(tensors, 2):
@@ -149,11 +151,6 @@ def more_rows(
             continue
         return tuple(args)
     return None
-
-
-def joined(draws: Sequence[Sequence[Any]], place: int) -> Tensor:
-    """The tensors of several draws of one case, one below the other."""
-    return torch.cat([draw[place] for draw in draws])
 
 
 def scaled(args: Sequence[Any], times: int, place: int) -> Tensor:

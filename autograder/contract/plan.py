@@ -23,13 +23,16 @@ from autograder.contract.drawing import (
 from autograder.contract.exercise import Exercise
 from autograder.contract.other_arguments import (
     OtherArguments,
-    joined,
     more_rows,
     other_sizes,
     scaled,
 )
-from autograder.contract.references import References, cast
+from autograder.contract.references import References
 from autograder.observation.observation import Question
+
+FAR = (
+    -1000.0
+)  # times a random upstream gradient: who clips it, or adds to what it is multiplied by, shows
 
 
 def make_plan(
@@ -94,10 +97,10 @@ class _Planner(OtherArguments):
                 if place == 0:
                     yield from self.deep(at)
             yield from self.second_order_elsewhere(main[0])
-            yield from self.grown(main) if self.exercise.any_size else ()
+            yield from self.of_more_rows("grown", main) if self.exercise.any_size else ()
             if not self.exercise.strictness.as_given:
                 yield from self.resized([at for at in main if at[0] in chosen])
-            yield from self.large(main) if self.exercise.budget is not None else ()
+            yield from self.of_more_rows("large", main) if self.exercise.budget is not None else ()
             yield from self.smallest(cases, kept)
         batches = [at for at in cases if at[1].role == "batch"]
         yield from self.batches(batches, [at for at in main if at[0] in varied])
@@ -117,13 +120,9 @@ class _Planner(OtherArguments):
     def first_case(self, main: list[Numbered]) -> Iterator[Question]:
         """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
-        yield (base := self.question("linear", main[0], upstream="g2", same_code=True))
-        combination = self.question("combination", main[0], same_code=True)
-        combination.upstream = tuple(
-            None if a is None or b is None else 2.0 * a - 3.0 * b
-            for a, b in zip(combination.upstream, base.upstream, strict=True)
-        )
-        yield combination
+        far = self.question("linear", main[0], same_code=True)
+        far.upstream = tuple(None if g is None else FAR * g for g in far.upstream)
+        yield far
         q = self.question("interleave", main[0], "interleave")
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
         q.more["again"] = self.exercise.strictness.as_given
@@ -199,30 +198,23 @@ class _Planner(OtherArguments):
     def in_half(self, first: bool) -> bool:
         return self.exercise.half and not first  # mask.float() is no larger than a float32 x
 
-    def grown(self, main: list[Numbered]) -> Iterator[Question]:
-        """One case with more rows than any has: right answers, and no more operations."""
-        for i, case in main:
-            few = self.question("grown", (i, case), "grown")
-            labels = [f"rows:{i}:{draw}" for draw in range(1, TIMES)]
-            more = [cast(self.draw(i, case, label), torch.float64) for label in labels]
-            rows = partial(joined, [few.args, *more])
-            if (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
-                many = replace(few, args=args, case=f"{case.name}, with {TIMES} times as many rows")
-                many.more = {"args": few.args, "upstream": few.upstream}
-                many.upstream = self.upstream(f"rows:{i}", many, torch.float64)
-                yield many
-                return
+    def of_more_rows(self, kind: str, main: list[Numbered]) -> Iterator[Question]:
+        """One case with more rows than any has; "grown": right answers, and no more operations; "large": what is kept.
 
-    def large(self, main: list[Numbered]) -> Iterator[Question]:
-        """What is kept of a case with about a thousand numbers: who keeps more of large ones only, or in another form."""
-        for i, case in main:
-            few = replace(self.question("large", (i, case), "large"), upstream=())
+        Who keeps more of large ones only, or in another form, shows with about a thousand numbers.
+        """
+        for at in main:
+            few = self.question(kind, at, kind)
             largest = max([a.numel() for a in few.args if isinstance(a, Tensor)], default=0)
-            times = LARGE // max(1, largest)
+            times = TIMES if kind == "grown" else LARGE // max(1, largest)
             rows = partial(scaled, few.args, times)
             if times and (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
-                name = f"{case.name}, with {times} times as many rows"
-                yield replace(few, args=args, case=name, more={"args": few.args})
+                name = f"{at[1].name}, with {times} times as many rows"
+                more = {"args": few.args, "upstream": few.upstream}
+                many = replace(few, args=args, case=name, upstream=(), more=more)
+                if kind == "grown":
+                    many.upstream = self.upstream(f"rows:{at[0]}", many, torch.float64)
+                yield many
                 return
 
     def resized(self, cases: list[Numbered]) -> Iterator[Question]:

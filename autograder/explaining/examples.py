@@ -185,7 +185,7 @@ def _asked_alike(ev: Evidence, first: Pair) -> list[Pair]:
     kind, variants = first.question.kind, {"", first.question.variant}
     kinds = (*_NUMBERS, "scenario") if kind == "scenario" else _NUMBERS
     others = [
-        p for p in ev.pairs(*kinds)
+        p for p in ev.pairs(*kinds, where_finite=None)
         if p.question.variant in variants and p.question.device == first.question.device
         and p.question.id != first.question.id
     ]  # fmt: skip

@@ -35,7 +35,8 @@ class Question:
     layout     contiguous, transposed (same values, other strides), consumer (the same of the upstream
                gradient alone) or expanded (stride-0 upstream)
     more       what one kind alone needs (a second set of arguments, the name of a scenario, …); ``same``: two positions
-               that get one tensor; ``where_finite``: outputs and gradients that are not finite are not judged
+               that get one tensor; ``where_finite``: asked of every exercise at points that no
+               case has: outputs and gradients that are not finite are not judged, and other answers not explained by it
     """
 
     id: str

@@ -11,6 +11,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from autograder.contract.plan import FAR
 from autograder.contract.references import expect
 from autograder.explaining.causes.precision import constant
 from autograder.explaining.causes.results import Reason, Result, Seen, cases_apart
@@ -126,30 +127,25 @@ def _source(factors: list[float], known: Known, *forms: tuple[str, float]) -> st
 
 # ---- grad_output: not used, or not in proportion -------------------------------------------------
 
-# The three questions of one case: g, h and 2g − 3h.
-_Three = tuple[Seen, Seen, Seen]
 
-
-def _three(result: Result) -> _Three | None:
+def _near_and_far(result: Result) -> tuple[Seen, Seen] | None:
+    """What came of one case, and what came of a multiple of its grad_output."""
     by_id = {s.pair.question.id: s for s in result.every}
-    for id, both in by_id.items():
+    for id, far in by_id.items():
         kind, _, index = id.partition(":")
-        first, second = by_id.get(f"run:{index}"), by_id.get(f"linear:{index}")
-        if kind == "combination" and first is not None and second is not None:
-            three = first, second, both
-            if all(isinstance(s.got, Tensor) and s.got.shape == first.got.shape for s in three):
-                return three
+        near = by_id.get(f"run:{index}") if kind == "linear" else None
+        both = [s.got for s in (near, far) if s is not None and isinstance(s.got, Tensor)]
+        if near is not None and len(both) == 2 and both[0].shape == both[1].shape:
+            return near, far
     return None
 
 
 def ignored(result: Result) -> Reason | None:
     """The same gradient whatever grad_output is."""
-    three = _three(result) if result.kind == "gradient" else None
-    if three is None or not bool(three[0].got.any()):
+    both = _near_and_far(result) if result.kind == "gradient" else None
+    if both is None or not bool(both[0].got.any()) or not torch.equal(both[0].got, both[1].got):
         return None
-    first = three[0]
-    if not all(torch.equal(first.got, s.got) for s in three[1:]):
-        return None
+    first = both[0]
     question = first.pair.question
     ones = [None if g is None else torch.ones_like(g, dtype=torch.float64) for g in question.upstream]  # fmt: skip
     local = expect(result.ev.exercise, question, ones).gradients
@@ -175,16 +171,15 @@ def passed_on(result: Result) -> Reason | None:
 
 
 def not_linear(result: Result) -> Reason | None:
-    """f(2g − 3h) is not 2 f(g) − 3 f(h): a term without grad_output, or something done to it."""
-    if result.kind != "gradient" or not result.ev.exercise.linear_upstream:
+    """f(c · g) is not c · f(g): a term without grad_output, or something done to it."""
+    both = _near_and_far(result) if result.kind == "gradient" else None
+    if both is None or not result.ev.exercise.linear_upstream:
         return None
-    three = _three(result)
-    if three is None or not all(bool(torch.isfinite(s.got).all()) for s in three):
+    near, far = both
+    if not all(bool(torch.isfinite(s.got).all()) for s in both):
         return None
-    a, b, c = (s.got.double() for s in three)
-    constant = (c - 2.0 * a + 3.0 * b) / 2  # of f(g) = L g + k
-    largest = max(float(t.abs().max()) for t in (a, b, c)) if constant.numel() else 0.0
+    constant = far.got.double() / FAR - near.got.double()  # of f(g) = L g + k
     # What float32 rounds off on the way is no term.
-    if bool((constant.abs() <= 1e-5 * largest).all()):
+    if bool((constant.abs() <= 1e-5 * near.got.double().abs().max()).all()):
         return None
     return Reason("upstream/nonlinear", rule="upstream-nonlinear")

@@ -114,10 +114,7 @@ def _asked(result: Result) -> Iterator[Pair]:
     """The cases that have to come out right: wrong ones, and those that are not to become wrong."""
     wrong = [s.pair for s in result.wrong]
     right = [s.pair for s in result.every if s.pair not in wrong]
-    special = (
-        p for p in result.ev.pairs("run", "function", role="special", variant="")
-        if all(bool(a.isfinite().all()) for a in p.question.args if isinstance(a, Tensor))
-    )  # fmt: skip
+    special = result.ev.pairs("run", "function", role="special", variant="", where_finite=None)
     yield from (*wrong[:_CASES], *right[:_CASES], *islice(special, _CASES))
 
 
