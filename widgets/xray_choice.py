@@ -83,7 +83,10 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
         asked = [q for q in plan if q.kind == "second"]
         asked = asked or [_twice(q) for q in plan if q.kind in kinds and q.role == "main"]
         return _alone(asked)
-    usable = [q for q in plan if q.kind in kinds and not q.more.get("later")]
+    # A walk shows what each argument gets: of one tensor as two arguments there is but the sum.
+    usable = [
+        q for q in plan if q.kind in kinds and not q.more.get("later") and "same" not in q.more
+    ]
     return sorted(usable, key=lambda q: (q.kind != "run", found is None and _is_large(q)))
 
 

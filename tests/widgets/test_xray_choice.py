@@ -11,7 +11,7 @@ from autograder.exercises import find
 from autograder.reporting import walk_place as seen
 from autograder.reporting.walk_place import place_of, place_of_finding, remember
 from tests.conftest import of_today
-from tests.mistakes.gallery import answers
+from tests.mistakes.gallery import answers, of
 from tests.widgets.functions import MySigmoid
 from widgets.xray import xray
 from widgets.xray_choice import _run, first_case, opening_of
@@ -132,6 +132,12 @@ def test_without_a_check_the_first_visible_run_that_goes_wrong_is_shown():
     view = xray(MySigmoid)
     assert "float32" in view.walk.title
     assert view.walk.steps[view.step].wrong
+
+
+@pytest.mark.parametrize("name", ["DualSwish", "WeightedSum", "FixedPoint"])
+def test_a_right_answer_with_several_tensors_shows_nothing_wrong(name):
+    right = next(answer for answer in of(name) if answer.right)
+    assert not any(step.wrong for step in xray(right.load()).walk.steps)
 
 
 def test_only_what_the_shown_run_prints_is_printed(capsys):
