@@ -2,6 +2,7 @@
 
 HOSTILE: dict[str, str] = {
     # ---- into Python
+    "a clock, which tells who is watched": "import time\ntime.perf_counter()",
     "ctypes": "import ctypes",
     "gc finds the probe": "import gc\nfor o in gc.get_objects():\n    pass",
     "gc from the set-up cell": "gc.get_referrers(torch)",

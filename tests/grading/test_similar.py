@@ -182,7 +182,9 @@ def test_stubs_and_what_is_no_python_are_no_copies():
     assert alike({"a": [("X", "def (")], "b": [("X", "")]}) == []
     assert alike({}) == []
     deep = "x = " + "-" * 30_000 + "1"
-    assert alike({"a": [("X", deep)], "b": [("X", deep)]}) == []
+    long = "x = 0x" + "f" * 4000  # more digits than Python writes
+    for each in (deep, long):
+        assert alike({"a": [("X", each)], "b": [("X", each)]}) == []
 
 
 def test_cells_that_do_not_parse_are_compared_by_lines():

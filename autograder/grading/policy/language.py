@@ -60,7 +60,7 @@ MODULES: dict[str, str] = {
     "contextlib": "ExitStack contextmanager nullcontext suppress", "copy": "copy", "fractions": "Fraction",
     "logging": "getLogger", "numbers": "Complex Integral Number Real", "types": "SimpleNamespace",
     "random": "choice gauss getrandbits randint random randrange sample seed shuffle uniform",
-    "sys": "float_info maxsize stderr stdout", "time": "monotonic perf_counter process_time sleep time",
+    "sys": "float_info maxsize stderr stdout", "time": "sleep",
     "warnings": "simplefilter warn", "weakref": "WeakKeyDictionary ref",
     "numpy": "abs add all allclose amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
     "atleast_1d bool_ broadcast_to clip concatenate copy cumsum diag dot dtype e einsum empty empty_like exp "
