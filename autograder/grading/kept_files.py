@@ -164,10 +164,11 @@ def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: A
     folder.mkdir()
     write_new(folder / f"{lesson}.ipynb", text.rstrip(b"\n") + b"\n", mode)
     source = Path(course.format_path(course.source_directory, ".", lesson))
-    shutil.copytree(
-        source, folder, ignore=shutil.ignore_patterns("*.ipynb", *course.ignore),
-        copy_function=lambda a, b: write_new(Path(b), Path(a).read_bytes(), mode), dirs_exist_ok=True,
-    )  # fmt: skip
+    if source.is_dir():
+        shutil.copytree(
+            source, folder, ignore=shutil.ignore_patterns("*.ipynb", *course.ignore),
+            copy_function=lambda a, b: write_new(Path(b), Path(a).read_bytes(), mode), dirs_exist_ok=True,
+        )  # fmt: skip
     for name in OF_EXCHANGE:
         with contextlib.suppress(FileNotFoundError, FileExistsError, NotPlain):
             write_new(folder / name, read_plain(submitted / name, LONGEST), mode)
