@@ -95,7 +95,7 @@ def _concerns(one: Slice, allowed: frozenset[str]) -> Iterator[Concern]:
             reader.read(tree)
             for node, why in reader.remarks:
                 line, what = getattr(node, "lineno", 1), ast.unparse(node).split("\n")[0]
-                source = "".join(piece.text.splitlines()[line - 1 : line]).strip()
+                source = " ".join("".join(piece.text.splitlines()[line - 1 : line]).split())
                 shown = what if len(what) <= 80 else what[:79] + "…"
                 yield Concern(cell, line, source[:200], shown, why)
     except Exception as error:  # whatever a cell provokes here, a person can still read it
