@@ -19,6 +19,10 @@ from torch import Tensor
 Role = Literal["main", "special", "extreme", "empty", "batch"]
 Severity = Literal["error", "advice", "note"]
 SecondOrder = Literal["right", "right-or-refused", "refused", "not-judged"]
+# What a submission is called with; how it is called; what an experiment with it has measured, as plain data.
+Arguments = tuple[Any, ...]
+Solution = Callable[..., Any]
+Data = dict[str, Any]
 
 
 class Sampler:
@@ -93,7 +97,7 @@ class Case:
     """
 
     name: str
-    make: Callable[[Sampler], tuple[Any, ...]]
+    make: Callable[[Sampler], Arguments]
     role: Role = "main"
     wants: tuple[int, ...] | None = None
     second: bool | Literal["mixed"] = False
@@ -113,7 +117,7 @@ class Refusal:
     """
 
     name: str
-    make: Callable[[Sampler], tuple[Any, ...]]
+    make: Callable[[Sampler], Arguments]
     errors: tuple[str, ...] = ("TypeError",)
     argument: str = ""
 
@@ -131,8 +135,8 @@ class Cause:
     """
 
     code: str
-    facts: dict[str, Any] = field(default_factory=dict)
-    evidence: dict[str, Any] = field(default_factory=dict)
+    facts: Data = field(default_factory=dict)
+    evidence: Data = field(default_factory=dict)
     rule: str = ""
     at: tuple[str, ...] = ()
     symptom: bool = True
@@ -143,27 +147,25 @@ class Scenario:
     """An experiment of an exercise's own, for what cases cannot say.
 
     run    gets the submission and a seeded Sampler in the learner's process; returns plain data
-    judge  gets that data outside; returns None when it is right, or the Cause
+    judge  gets that data outside, and what the same run gave with the reference: there are the inputs that
+           the run chose, and mostly what is right; returns None when it is right, or the Cause
     rule   the rule that a verdict of this scenario carries
     promise  the key of the promise it is about; "": that of the rule
     needs  rules that must hold before this one is judged
     cause  judged before gradcheck and before what is kept where: its finding explains theirs
     first  judged before everything else: its finding explains wrong values and errors. Where the
            experiment itself stops with an error, it is silent and the ordinary rules speak
-    given  entries of the data that the run chooses itself, whatever the submission does: inputs, sizes.
-           The deciding process lays its own in their place
     free   entries that are the submission's own affair: their length, and numbers that other questions judge
     """
 
     name: str
     rule: str
-    run: Callable[[Callable[..., Any], Sampler], dict[str, Any]]
-    judge: Callable[[dict[str, Any]], Cause | None]
+    run: Callable[[Solution, Sampler], Data]
+    judge: Callable[[Data, Data], Cause | None]
     needs: tuple[str, ...] = ("raises",)
     cause: bool = False
     first: bool = False
     promise: str = ""
-    given: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
 
 
@@ -206,8 +208,8 @@ class Exercise:
     is_function     True for plain functions such as ``numerical_gradient``
     forbidden       torch functions the exercise rebuilds, by public name ("torch.softmax")
     may_use_autograd  backward (or the function) may call torch.autograd
-    released        the broken version to repair that the released cell holds in place of an empty stub,
-                    as a function: recognised by its code
+    released        the released cell holds, in place of an empty stub, the first of the known mistakes, to be
+                    repaired: it is recognised by its code
     half            also run in bfloat16
     any_size        also run with more rows than any case has, which may not take more operations; False
                     where a Python loop over rows or blocks is the method
@@ -223,12 +225,12 @@ class Exercise:
     name: str
     summary: str
     signature: str
-    reference: Callable[..., Any]
+    reference: Solution
     cases: tuple[Case, ...]
     hints: tuple[str, str, str]
     lesson: str = ""
-    drawn: Callable[[tuple[Any, ...], tuple[Tensor, ...]], tuple[Any, ...]] | None = None
-    budget: Callable[[tuple[Any, ...], tuple[Tensor, ...]], int] | None = None
+    drawn: Callable[[Arguments, Arguments], Arguments] | None = None
+    budget: Callable[[Arguments, Arguments], int] | None = None
     budget_words: str = ""
     second_order: SecondOrder = "right"
     constants: frozenset[int] = frozenset()
@@ -237,7 +239,7 @@ class Exercise:
     forbidden: frozenset[str] = frozenset()
     may_use_autograd: bool = False
     linear_upstream: bool = True
-    released: Callable[..., Any] | None = None
+    released: bool = False
     half: bool = True
     any_size: bool = True
     tensors_on_ctx: bool = False

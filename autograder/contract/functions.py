@@ -173,3 +173,9 @@ class Wave(torch.nn.Module):
 def wave_sequential(count: float, scale: float) -> Any:
     """The same layers as an nn.Sequential."""
     return torch.nn.Sequential(*(Wave(scale + 0.3 * i) for i in range(int(count))))
+
+
+@named
+def parameter(value: float) -> torch.nn.Parameter:
+    """A module's parameter: a tensor that is one to isinstance alone."""
+    return torch.nn.Parameter(torch.tensor(value))

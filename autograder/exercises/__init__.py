@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.contract.exercise import Exercise
+from autograder.contract.exercise import Exercise, Sampler
 from autograder.contract.friendly_error import refusal
 from autograder.contract.known_mistakes import read_answers
-from autograder.exercises.common_cases import kept, off_zero
+from autograder.exercises.common_cases import kept, of_every_shape
 
 # Lesson name → module that holds its exercises. The order is the order of the course.
 MODULES = {
@@ -136,10 +136,7 @@ WARM_UP = Exercise(
     summary="2x, element by element.",
     signature="(x)",
     reference=lambda x: 2 * x,
-    cases=(
-        off_zero("a vector", 5),
-        off_zero("a matrix", 3, 4),
-    ),
+    cases=of_every_shape(Sampler.away_from),
     hints=(
         "Read the report from the top: the first line names what is wrong, the lines under it say "
         "what was measured. Which of the two methods computes the gradient?",

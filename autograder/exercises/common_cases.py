@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Sampler, bytes_of
+from autograder.contract.exercise import Arguments, Case, Sampler, Solution, bytes_of
 
-Budget = Callable[[tuple[Any, ...], tuple[Tensor, ...]], int]
+Budget = Callable[[Arguments, Arguments], int]
 _OF_A_CASE = frozenset({"role", "wants", "second", "advice"})
 
 
@@ -26,21 +27,47 @@ def float64(numbers: Any) -> Tensor:
     return torch.tensor(numbers, dtype=torch.float64)
 
 
-def fixed(*values: Any) -> Callable[[Sampler], tuple[Any, ...]]:
-    """Makes the same arguments each time: of a list of numbers a float64 tensor."""
-    return lambda s: tuple(float64(v) if isinstance(v, list) else v for v in values)
+def drawing(*given: Any) -> Callable[[Sampler], Arguments]:
+    """What makes a case's arguments: of a list a float64 tensor, of a function what it draws with a Sampler.
+
+    A single function may draw all of them.
+    """
+
+    def make(s: Sampler) -> Arguments:
+        made = [v(s) if callable(v) else float64(v) if isinstance(v, list) else v for v in given]
+        return _as_arguments(made[0] if len(made) == 1 else tuple(made))
+
+    return make
 
 
-def cases_of(draw: Callable[..., tuple[Any, ...]], **always: Any) -> Callable[..., Case]:
+def some(*shape: int) -> Callable[[Sampler], Tensor]:
+    """Normal values of a shape, drawn when a case is made."""
+    return lambda s: s.normal(*shape)
+
+
+def _as_arguments(made: Any) -> Arguments:
+    return made if isinstance(made, tuple) else (made,)
+
+
+def special(name: str, *given: Any, **more: Any) -> Case:
+    """A case at a special point. ``given`` is what ``drawing`` makes its arguments of."""
+    return Case(name, drawing(*given), **{"role": "special", **more})
+
+
+extreme = partial(special, role="extreme")
+empty = partial(special, role="empty")
+
+
+def cases_of(draw: Solution, **always: Any) -> Callable[..., Case]:
     """Makes cases of one kind of their names and of what ``draw`` gets besides a Sampler.
 
-    What a Case has itself (role, second, …) goes to the case, other keywords go to ``draw``.
-    ``always`` is what all of them have.
+    ``draw`` gives the arguments, or the only one. What a Case has itself (role, second, …) goes to the
+    case, other keywords go to ``draw``. ``always`` is what all of them have.
     """
 
     def case(name: str, *given: Any, **more: Any) -> Case:
         own = always | {key: more.pop(key) for key in _OF_A_CASE & more.keys()}
-        return Case(name, lambda s: draw(s, *given, **more), **own)
+        return Case(name, lambda s: _as_arguments(draw(s, *given, **more)), **own)
 
     return case
 
@@ -59,18 +86,25 @@ ONE_TENSOR = "one tensor as large as x"
 # In these exp and its friends overflow or vanish in float32.
 EXTREME = [-1000.0, -100.0, -30.0, -5.0, 0.0, 5.0, 30.0, 100.0, 1000.0]
 
-# A tensor, and a number between low and high that is drawn: two calls have two numbers.
-case_with_number = cases_of(
-    lambda s, *shape, low, high: (1.5 * s.normal(*shape), float(s.uniform(low=low, high=high)))
+# A tensor, and a number: drawn between low and high, so that two calls have two, or given.
+with_number = cases_of(
+    lambda s, *shape, low=0.0, high=0.0, number=None: (
+        1.5 * s.normal(*shape),
+        float(s.uniform(low=low, high=high)) if number is None else number,
+    )
 )
+
+# A tensor of a shape, away from 0.
+off_zero = cases_of(Sampler.away_from)
 
 # A tensor of a shape, and the dimension to work along: values of any size; all of them different.
 along = cases_of(lambda s, *shape, dim: (1.5 * s.normal(*shape), dim))
 distinct_along = cases_of(lambda s, *shape, dim: (s.distinct(*shape), dim))
 
 
-# A tensor of a shape, away from 0.
-off_zero = cases_of(lambda s, *shape: (s.away_from(*shape),))
+def normal(s: Sampler, *shape: int) -> Tensor:
+    """Values of both signs, of any size."""
+    return 1.5 * s.normal(*shape)
 
 
 def along_a_dim(case: Callable[..., Case], *more: Case) -> tuple[Case, ...]:
@@ -85,48 +119,43 @@ def along_a_dim(case: Callable[..., Case], *more: Case) -> tuple[Case, ...]:
     )
 
 
-def of_every_shape(draw: Callable[..., Tensor], *more: Case, vector: int = 5) -> tuple[Case, ...]:
-    """Cases of a function of one tensor; ``draw`` gets a Sampler and a shape."""
-    case = cases_of(lambda s, *shape: (draw(s, *shape),))
+def of_every_shape(
+    draw: Solution, *more: Case, vector: int = 5, least: int = 0
+) -> tuple[Case, ...]:
+    """Cases of every shape with at least ``least`` dimensions, with more of them before the rarer shapes.
+
+    ``draw`` gets a Sampler and a shape, and gives the arguments, or the only one.
+    """
+    case = cases_of(draw)
+    shapes = {"a vector": (vector,), "a matrix": (3, 4), "a batch of matrices": (2, 3, 4)}
+    few = {"a single number (0-d)": (), "a vector": (4,)}
     return (
-        case("a vector", vector),
-        case("a matrix", 3, 4),
-        case("a batch of matrices", 2, 3, 4),
+        *(case(name, *shape) for name, shape in shapes.items() if len(shape) > least),
         *more,
-        case("a single number (0-d)", role="batch"),
-        case("an empty vector", 0, role="empty"),
+        *(case(name, *shape, role="batch") for name, shape in few.items() if len(shape) == least),
+        case("an empty batch", 0, 4, role="empty"),
         case("an empty batch of matrices", 0, 3, 4, role="empty"),
     )
 
 
-def elementwise_cases() -> tuple[Case, ...]:
+def elementwise_cases(
+    *more: Case, far: Case | None = None, draw: Solution = normal
+) -> tuple[Case, ...]:
     """Cases of a smooth function of one tensor of any shape."""
-    return (
-        *of_every_shape(
-            lambda s, *shape: 1.5 * s.normal(*shape),
-            Case(
-                "x = 0",
-                fixed([0.0, 0.0, 0.0]),
-                role="special",
-                second=True,
-                advice="The function is smooth at 0, and has one slope there. Where backward is put together from pieces "
-                "(x < 0, sign, abs), what each of them is at 0 itself counts too.",
-            ),
-        ),
-        Case(
-            "inputs up to ±1000 in float32",
-            fixed(EXTREME),
-            role="extreme",
-            second=True,
-            digits=True,
-        ),
+    at_zero = special(
+        "x = 0",
+        [0.0, 0.0, 0.0],
+        second=True,
+        advice="The function is smooth at 0, and has one slope there. Where backward is put together from pieces "
+        "(x < 0, sign, abs), what each of them is at 0 itself counts too.",
     )
+    usual = extreme("inputs up to ±1000 in float32", EXTREME, second=True, digits=True)
+    return (*of_every_shape(draw, at_zero, *more), far or usual)
 
 
-def _with_zeros(s: Sampler) -> Tensor:
+def zeros_and_others(s: Sampler) -> Tensor:
     """0, −0 and two ordinary numbers of both signs."""
-    ordinary = s.away_from(2)
-    return torch.cat([float64([0.0, -0.0]), ordinary])
+    return torch.cat([float64([0.0, -0.0]), s.away_from(2)])
 
 
 def large(s: Sampler) -> Tensor:

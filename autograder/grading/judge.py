@@ -2,12 +2,11 @@
 
 Nothing of a submission ever runs here. Its answers are bytes until they have been looked at. Rules look
 for mistakes, and a forged observation could have none because it has nothing: so the deciding process
-lays its own inputs under each experiment's data, and asks of what passes that nothing is missing.
+compares each experiment with its own, and asks of what passes that nothing is missing.
 """
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,7 +30,6 @@ from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
 from autograder.reporting.wording import worded
 from autograder.running.beside_backward import BESIDE_BACKWARD
-from autograder.running.probe import probe
 from autograder.running.program import Piece
 from autograder.running.submission import Kind
 
@@ -93,7 +91,6 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
         return _failed(asked, "incomplete", f"{len(unanswered)} answers are missing")
     with torch.enable_grad():
         try:
-            put_back(asked, observation)
             report = verdict(asked, observation, source, graded=True)
             lack = missing(asked, observation) if report.passed else ""
         except Exception as error:  # answers no rule can read are no right answers
@@ -128,63 +125,23 @@ def _without_values(asked: Asked, finding: Finding) -> Report:
 _SECOND = ("refused", "right-or-refused")
 
 
-_experiments: WeakKeyDictionary[References, dict[str, dict[str, Any]]] = WeakKeyDictionary()
-
-
-def experiments(asked: Asked) -> dict[str, dict[str, Any]]:
-    """The data of every experiment of an exercise, as its own reference gives it, by question id.
-
-    They run once for an examination, however many submissions are judged by it.
-    """
-    exercise, known = asked.exercise, _experiments.setdefault(asked.references, {})
-    questions = [q for q in asked.questions if q.kind == "scenario" and q.id not in known]
-    if questions:
-        seen = probe(exercise.reference, questions, {s.name: s for s in exercise.scenarios})
-        known |= {id: a.data for id, a in seen.answers.items() if a.failure is None}
-    return known
-
-
-def put_back(asked: Asked, observation: Observation) -> None:
-    """Put the experiments' own inputs in place of what the observation says they were."""
-    given = {f"scenario:{s.name}": s.given for s in asked.exercise.scenarios}
-    for id, data in experiments(asked).items():
-        answer = observation.answers.get(id)
-        if answer is not None and answer.failure is None:
-            _put_back(answer.data, data, given[id])
-
-
-def _put_back(data: Any, trusted: Any, given: tuple[str, ...]) -> None:
-    if isinstance(trusted, dict) and isinstance(data, dict):
-        for name, value in trusted.items():
-            if name in data and name in given:
-                data[name] = copy.deepcopy(value)  # a judge may ask for gradients on it
-            elif name in data:
-                _put_back(data[name], value, given)
-    elif isinstance(trusted, list | tuple) and isinstance(data, list | tuple):
-        for inner, value in zip(data, trusted, strict=False):
-            _put_back(inner, value, given)
-
-
 def missing(asked: Asked, observation: Observation, passed: bool = True) -> str:
     """What is missing in answers; "" where they are complete.
 
     passed  no rule found a mistake in them; else what stopped is what the rules spoke of
     """
-    trusted = experiments(asked)
     for question in asked.questions:
         answer = observation.answers.get(question.id)
         if answer is None:
             return f"{question.id} was not answered"
         if not passed and (answer.failure is not None or question.kind in ("refusal", "gradcheck")):
             continue
-        for lack in _lacks(question, answer, asked, trusted):
+        for lack in _lacks(question, answer, asked):
             return f"{question.id}: {lack}"
     return ""
 
 
-def _lacks(
-    question: Question, answer: Answer, asked: Asked, trusted: dict[str, dict[str, Any]]
-) -> Iterator[str]:
+def _lacks(question: Question, answer: Answer, asked: Asked) -> Iterator[str]:
     """What an answer has less of than the reference's."""
     kind, exercise, wants = question.kind, asked.exercise, question.wants
     if kind == "refusal" or answer.failure is not None:
@@ -198,9 +155,8 @@ def _lacks(
     elif kind == "scenario":
         if not answer.data:
             yield "nothing was measured"
-        if question.id in trusted:
-            free = next(s.free for s in exercise.scenarios if f"scenario:{s.name}" == question.id)
-            yield from _less(answer.data, trusted[question.id], "data", free)
+        free = next(s.free for s in exercise.scenarios if s.name == question.more["name"])
+        yield from _less(answer.data, asked.references.experiment(question), "data", free)
     elif kind in BESIDE_BACKWARD:
         for name in BESIDE_BACKWARD[kind]:
             least = len(wants) if name != "operators" else 1

@@ -133,7 +133,7 @@ def _run_dropout(dropout: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {"kept": y.detach() != 0, "passed": gradient != 0, "untouched": untouched}
 
 
-def _judge_dropout(data: dict[str, Any]) -> Cause | None:
+def _judge_dropout(data: dict[str, Any], right: dict[str, Any]) -> Cause | None:
     if not torch.equal(data["kept"], data["passed"]):
         return Cause("dropout/another-mask")
     return None if data["untouched"] else Cause("dropout/random-state")

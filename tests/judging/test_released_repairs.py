@@ -7,8 +7,9 @@ import torch
 from torch.autograd import Function
 
 from autograder import evaluate
-from autograder.exercises.double_backward.higher_orders import _ReleasedSwish
-from tests.mistakes.gallery import load
+from tests.mistakes.gallery import load, of
+
+Released = of("SwishTwice")[0].load()
 
 
 class SlopeSaved(Function):
@@ -24,7 +25,7 @@ class SlopeSaved(Function):
         return grad_output * ctx.saved_tensors[0]
 
 
-class Repaired(_ReleasedSwish):
+class Repaired(Released):
     """The released Swish with the sigmoid computed again."""
 
     @staticmethod
@@ -56,7 +57,7 @@ class AlmostRepaired(Repaired):
 
 def test_the_released_version_of_a_repair_gets_a_kind_word():
     for hidden in (False, True):
-        report = evaluate(_ReleasedSwish, exercise="SwishTwice", hidden=hidden, seed=1)
+        report = evaluate(Released, exercise="SwishTwice", hidden=hidden, seed=1)
         assert not report.passed
         assert report.not_started
         assert "Your repair of SwishTwice begins" in report.headline

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.contract.exercise import (
-    Case,
+    Arguments,
     Cause,
+    Data,
     Exercise,
     Sampler,
     Scenario,
+    Solution,
     bytes_of,
 )
 from autograder.exercises.attention.heads import (
@@ -25,7 +26,7 @@ from autograder.exercises.attention.heads import (
     large_scores,
 )
 from autograder.exercises.checkpointing.measuring import Largest
-from autograder.exercises.common_cases import cases_of
+from autograder.exercises.common_cases import cases_of, extreme, special
 
 # Above 2 · max(E, Ev) and well below L and S: even half a block of full rows of scores stands out.
 _BLOCK, _L, _S, _E, _EV = 8, 24, 32, 2, 2
@@ -40,7 +41,7 @@ _PASSES = (
 )
 
 
-def _largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def _largest(submission: Solution, s: Sampler) -> Data:
     """The largest tensor of each pass through one head."""
     found: list[list[Any]] = []
     for words, causal, dtype, wanted in _PASSES:
@@ -58,7 +59,7 @@ def _largest(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {"largest": found}
 
 
-def _tiles_alone(data: dict[str, Any]) -> Cause | None:
+def _tiles_alone(data: Data, right: Data) -> Cause | None:
     for method, words, elements, shape, mask in data["largest"]:
         if elements > _MOST:
             facts = {"method": method, "words": words, "shape": tuple(shape), "block": _BLOCK}
@@ -80,7 +81,7 @@ def flash_reference(q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: i
     return attention(q, k, v, causal_mask(q, k) if causal else None)
 
 
-def budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+def budget(args: Arguments, outputs: Arguments) -> int:
     """q, k, v, the output and one logsumexp a row."""
     return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0])
 
@@ -88,7 +89,7 @@ def budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
 def _drawn(
     s: Sampler, sizes: tuple[int, int, int, int], *, causal: bool, block: int,
     batch: tuple[int, ...] = (),
-) -> tuple[Any, ...]:  # fmt: skip
+) -> Arguments:  # fmt: skip
     """sizes (L, S, E, Ev)."""
     return (*heads(s, batch, *sizes), causal, block)
 
@@ -96,14 +97,14 @@ def _drawn(
 _tiled = cases_of(_drawn)
 
 
-def _low_score(s: Sampler) -> tuple[Any, ...]:
+def _low_score(s: Sampler) -> Arguments:
     """One query: causal, it may look at the first key alone."""
     q, k, v = heads(s, (), 1, 5, 4, 1)
     q[0], k[0] = far_apart()
     return q, k, v, True, 2
 
 
-def _large(s: Sampler) -> tuple[Any, ...]:
+def _large(s: Sampler) -> Arguments:
     return *large_scores(s), False, 2
 
 
@@ -124,13 +125,13 @@ FLASH_ATTENTION = Exercise(
         _tiled("a block larger than everything", (3, 4, 2, 5), batch=(2,), causal=True, block=8),
         _tiled("block_size 3", (4, 9, 2, 3), causal=False, block=3),
         _tiled("block_size 1", (2, 3, 4, 5), causal=True, block=1, role="special"),
-        Case("one query, whose only score is about -10¹⁰", _low_score, role="special"),
+        special("one query, whose only score is about -10¹⁰", _low_score, ),
         _tiled("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), causal=True, block=2, role="batch"),
         _tiled("three batch dimensions", (5, 6, 2, 3), batch=(2, 1, 2), causal=True, block=4, role="batch"),
         _tiled("no keys at all (S = 0)", (3, 0, 2, 4), causal=False, block=2, role="empty"),
         _tiled("several heads without keys (S = 0)", (3, 0, 2, 4), batch=(2, 3), causal=True, block=2, role="empty"),
         _tiled("an empty batch", (3, 4, 2, 5), batch=(0,), causal=True, block=3, role="empty"),
-        Case("scores up to 500 in size in float32", _large, role="extreme"),
+        extreme("scores up to 500 in size in float32", _large, ),
     ),
     budget=budget,
     budget_words="q, k, v, the output and one logsumexp a row",

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Sampler
+from autograder.contract.exercise import Arguments, Sampler
 
 
 def softmax_rows(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -79,7 +79,7 @@ def far_apart() -> tuple[Tensor, Tensor]:
     return -key, key
 
 
-def large_scores(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+def large_scores(s: Sampler) -> Arguments:
     """q, k, v with E = 4 whose scores reach ±1024 and are exact in float32.
 
     Where they are large they lie far apart: a logsumexp of 1000 is known to 3e-5 only in float32, and
@@ -95,7 +95,7 @@ def large_scores(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
     return torch.tensor(q).double(), torch.tensor(k).double(), s.normal(4, 2)
 
 
-def row_bytes(args: tuple[Any, ...]) -> tuple[int, int]:
+def row_bytes(args: Arguments) -> tuple[int, int]:
     """(bytes of one number a query, bytes of the mask and of a bool a query: is its row empty?)."""
     q = args[0]
     rows = q.numel() // max(q.shape[-1], 1)

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import (
-    Case,
-    Cause,
-    Exercise,
-    Sampler,
-    Scenario,
-    bytes_of,
-)
+from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
 from autograder.exercises.attention.heads import (
     ATTENTION_OPERATIONS,
     attention,
@@ -27,12 +17,10 @@ from autograder.exercises.attention.heads import (
     large_scores,
     row_bytes,
 )
-from autograder.exercises.common_cases import along, along_a_dim, cases_of, fixed, kept
-from autograder.observation.observation import Answer
-from autograder.running.structure import look_inside
+from autograder.exercises.common_cases import along, along_a_dim, cases_of, extreme, kept, special
 
 
-def _masked_scores(s: Sampler) -> tuple[Tensor, int]:
+def _masked_scores(s: Sampler) -> Arguments:
     """Rows in which one or two elements are −inf, as a mask leaves them."""
     x = s.normal(3, 4)
     x[0, 1], x[1, 2], x[1, 3] = -torch.inf, -torch.inf, -torch.inf
@@ -48,12 +36,12 @@ SOFTMAX = Exercise(
         *along_a_dim(
             along,
             along("a batch of matrices, dim=-1", 2, 4, 3, dim=-1),
-            Case("rows with some −inf, as a mask leaves them", _masked_scores, role="special"),
+            special("rows with some −inf, as a mask leaves them", _masked_scores),
         ),
-        Case(
+        extreme(
             "inputs up to ±1000 in float32",
-            fixed([[1000.0, 0.0, -1000.0], [-1000.0, -1200.0, -800.0], [2.0, 0.5, 1.0]], 1),
-            role="extreme",
+            [[1000.0, 0.0, -1000.0], [-1000.0, -1200.0, -800.0], [2.0, 0.5, 1.0]],
+            1,
         ),
     ),
     budget=kept(output=True),
@@ -81,7 +69,7 @@ def some_mask(s: Sampler, *shape: int) -> Tensor:
 def _drawn(
     s: Sampler, sizes: tuple[int, int, int, int], *, batch: tuple[int, ...] = (),
     mask: tuple[int, ...] | None = None, scale: tuple[float, ...] = (),
-) -> tuple[Any, ...]:  # fmt: skip
+) -> Arguments:  # fmt: skip
     """sizes (L, S, E, Ev); mask is its shape; with a scale and no mask the mask is passed as None."""
     tensors = heads(s, batch, *sizes)
     rest = () if mask is None else (some_mask(s, *mask),)
@@ -91,25 +79,25 @@ def _drawn(
 _whole = cases_of(_drawn)
 
 
-def _nothing_to_attend_to(s: Sampler) -> tuple[Any, ...]:
+def _nothing_to_attend_to(s: Sampler) -> Arguments:
     mask = some_mask(s, 4, 5)
     mask[1] = mask[3] = False
     return *heads(s, (), 4, 5, 3, 2), mask
 
 
-def _nothing_in_one_entry(s: Sampler) -> tuple[Any, ...]:
+def _nothing_in_one_entry(s: Sampler) -> Arguments:
     mask = some_mask(s, 2, 3, 4)
     mask[1, 2] = False
     return *heads(s, (2,), 3, 4, 2, 5), mask
 
 
-def _nothing_at_all(s: Sampler) -> tuple[Any, ...]:
+def _nothing_at_all(s: Sampler) -> Arguments:
     """A mask of one column: each query attends to all keys or to none."""
     mask = torch.tensor([[True], [False], [True]])
     return *heads(s, (2,), 3, 4, 2, 5), mask
 
 
-def _far_below(s: Sampler) -> tuple[Any, ...]:
+def _far_below(s: Sampler) -> Arguments:
     """One query may look at one key only, and that score is about -10¹⁰."""
     q, k, v = heads(s, (), 3, 4, 4, 1)
     mask = some_mask(s, 3, 4)
@@ -135,24 +123,24 @@ _CASES = (
     _whole(
         "a mask of keys, a scale, and values of width 1", (3, 4, 2, 1), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
     ),
-    Case(
-        "rows with nothing to attend to", _nothing_to_attend_to, role="special",
+    special(
+        "rows with nothing to attend to", _nothing_to_attend_to,
         advice=_EMPTY_ROW,
     ),
-    Case(
-        "a row with nothing to attend to in one batch entry only", _nothing_in_one_entry, role="special",
+    special(
+        "a row with nothing to attend to in one batch entry only", _nothing_in_one_entry,
         advice=_EMPTY_ROW,
     ),
-    Case(
-        "a mask of one column, False in a row", _nothing_at_all, role="special", advice=_EMPTY_ROW
+    special(
+        "a mask of one column, False in a row", _nothing_at_all, advice=_EMPTY_ROW
     ),
     _whole(
         "scale=0.0, a scale like any other", (3, 4, 2, 5), scale=(0.0,), role="special",
         advice="0.0 is a scale like any other. `if scale` and `scale or ...` take it for a missing one: ask "
         "`scale is None`.",
     ),
-    Case(
-        "an allowed score far below the masked ones", _far_below, role="special",
+    special(
+        "an allowed score far below the masked ones", _far_below,
         advice="Beside it a large negative number, put in place of a masked score or added to it, is a "
         "large score, and the masked keys get the weight. Put -torch.inf there.",
     ),
@@ -160,19 +148,21 @@ _CASES = (
         "three batch dimensions and a mask of one", (3, 4, 2, 5), batch=(2, 1, 3), mask=(4,), role="batch",
     ),
     _whole("two batch dimensions", (3, 4, 5, 2), batch=(2, 3), role="batch"),
+    # No matrix of scores fits into what may be kept without the weights.
+    _whole("a narrow head", (7, 8, 2, 2)),
     _whole("no keys at all (S = 0)", (3, 0, 2, 4), role="empty"),
     _whole("no queries (L = 0)", (0, 3, 2, 4), role="empty"),
     _whole("several heads without keys (S = 0)", (3, 0, 2, 4), batch=(2, 3), role="empty"),
     _whole("an empty batch", (3, 4, 2, 5), batch=(0,), role="empty"),
-    Case(
+    extreme(
         "scores up to ±1000 in float32",
         lambda s: (*large_scores(s), None, 1.0),
-        role="extreme",
+
     ),
 )  # fmt: skip
 
 
-def _with_weights(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+def _with_weights(args: Arguments, outputs: Arguments) -> int:
     row, mask = row_bytes(args)
     return bytes_of(*args[:3]) + row * args[1].shape[-2] + mask
 
@@ -203,32 +193,7 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
 )
 
 
-_L, _S = 7, 8
-
-
-def _kept(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """One forward of one head; gives every tensor that is kept for backward."""
-    args: list[Any] = [s.normal(n, 2).requires_grad_(True) for n in (_L, _S, _S)]
-    mask = s.uniform(_L, _S) < 0.8
-    mask[:, 0] = True
-    args.append(mask)
-    answer = Answer()
-    look_inside(answer, args, (), lambda: (submission(*args),), lambda outputs: None)
-    return {"kept": [[k.holder, k.dtype, list(k.shape)] for k in answer.kept]}
-
-
-def _no_matrix(data: dict[str, Any]) -> Cause | None:
-    """The budget alone has room for a small matrix of weights where E and Ev are large."""
-    for holder, dtype, shape in data["kept"]:
-        if "float" in dtype and math.prod(shape) >= _L * _S:
-            place = "outside of ctx" if holder == "hidden" else holder
-            return Cause(
-                "lean/matrix-kept", {"place": place, "shape": tuple(shape), "rows": _L, "keys": _S}
-            )
-    return None
-
-
-def _budget(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+def _budget(args: Arguments, outputs: Arguments) -> int:
     return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0]) + row_bytes(args)[1]
 
 
@@ -249,11 +214,5 @@ LEAN_ATTENTION = replace(
         "weights.transpose(-1, -2) @ g; delta = (g * out).sum(-1, keepdim=True); grad_scores = "
         "weights * (g @ v.transpose(-1, -2) - delta) * scale. The logsumexp is an intermediate: "
         "refuse second derivatives.",
-    ),
-    scenarios=(
-        Scenario(
-            "no L×S float tensor is kept for backward", "saves-too-much", _kept, _no_matrix,
-            needs=("output_value", "gradients_agree", "keeps_within_budget"), free=("kept",),
-        ),
     ),
 )  # fmt: skip

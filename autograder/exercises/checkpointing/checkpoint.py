@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.contract.exercise import (
+    Arguments,
     Cause,
+    Data,
     Exercise,
     Sampler,
     Scenario,
+    Solution,
     bytes_of,
 )
 from autograder.contract.functions import resolve
@@ -24,7 +26,7 @@ from autograder.exercises.checkpointing.measuring import (
     judge_random,
     run_random,
 )
-from autograder.exercises.common_cases import cases_of
+from autograder.exercises.common_cases import cases_of, drawing, some
 from autograder.observation.compare import both, close
 from autograder.observation.observation import Named
 from autograder.running.watching import Storages
@@ -35,17 +37,15 @@ def plain_call(fn: Any, *args: Any) -> Any:
     return (resolve(fn) if isinstance(fn, Named) else fn)(*args)
 
 
-def _allowed(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> int:
+def _allowed(args: Arguments, outputs: Arguments) -> int:
     """The tensor arguments and one random state."""
     return bytes_of(*(a for a in args if isinstance(a, Tensor))) + RANDOM_STATE_BYTES
 
 
 # ---- fn gets the same arguments again --------------------------------------------------------------
 
-_ARGUMENTS = "args[0], 1.5, args[2], True, args[4], 'mode'"
 
-
-def run_arguments(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_arguments(checkpoint: Solution, s: Sampler) -> Data:
     """The arguments of each call of fn, by their names; fn takes whatever comes, so that it runs on."""
     tensors = {f"args[{place}]": s.normal(3) for place in (0, 2, 4)}
     given: list[Any] = [*tensors.values()]
@@ -68,19 +68,19 @@ def run_arguments(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {"calls": calls}
 
 
-def judge_arguments(data: dict[str, Any]) -> Cause | None:
+def judge_arguments(data: Data, right: Data) -> Cause | None:
     """fn gets the same arguments again, each at its place."""
-    first, again = [*data["calls"], "", ""][:2]
-    if first != _ARGUMENTS or again in ("", _ARGUMENTS):
+    (meant,), (first, again) = right["calls"], [*data["calls"], "", ""][:2]
+    if first != meant or again in ("", meant):
         return None
-    evidence = {"actual": f"fn({again})", "expected": f"fn({_ARGUMENTS})"}
+    evidence = {"actual": f"fn({again})", "expected": f"fn({meant})"}
     return Cause("experiment/other-arguments", {"came": again}, evidence)
 
 
 # ---- what is kept, and how often fn runs -------------------------------------------------------------
 
 
-def run_memory(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_memory(checkpoint: Solution, s: Sampler) -> Data:
     """Calls of fn, and bytes alive between forward and backward, for a chain of six operations."""
     x = s.normal(64, 32).requires_grad_(True)
     calls: list[bool] = []
@@ -101,7 +101,7 @@ def run_memory(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def judge_memory(data: dict[str, Any]) -> Cause | None:
+def judge_memory(data: Data, right: Data) -> Cause | None:
     """fn runs once in forward and once in backward, and nothing but its argument is kept."""
     if data["ready_made"]:
         return Cause("experiment/ready-made", rule="uses-builtin", at=("checkpoint",))
@@ -122,7 +122,7 @@ _CAPTURED = ("a weight that fn captures", "a module's weight")
 _OF = (*_CAPTURED, "args[1]", "a frozen parameter")
 
 
-def _step(apply: Callable[..., Any], given: list[Tensor], create_graph: bool) -> list[Any]:
+def _step(apply: Solution, given: list[Tensor], create_graph: bool) -> list[Any]:
     """Gradients of a backward through three calls, two of which share a weight."""
     x, weight, inner, frozen, *upstream = (t.clone() for t in given)
     module = torch.nn.Linear(4, 4, bias=False, dtype=torch.float64)
@@ -145,7 +145,7 @@ def _step(apply: Callable[..., Any], given: list[Tensor], create_graph: bool) ->
     return found
 
 
-def run_training(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_training(checkpoint: Solution, s: Sampler) -> Data:
     """Gradients after loss.backward(): of a leaf argument and of captured parameters; None where it is refused."""
     given = [s.normal(3, 4), s.normal(4, 4), s.normal(4, 4), s.normal(4)]
     given += [s.normal(3, 4) for _ in range(3)]
@@ -153,14 +153,14 @@ def run_training(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     with warnings.catch_warnings(), contextlib.suppress(Exception):  # which error, others judge
         warnings.simplefilter("ignore")  # of a reference cycle, which the step breaks
         with_graph = _step(checkpoint, given, True)
-    return {"given": given, "plain": plain, "with_graph": with_graph}
+    return {"plain": plain, "with_graph": with_graph}
 
 
-def judge_training(data: dict[str, Any]) -> Cause | None:
+def judge_training(data: Data, right: Data) -> Cause | None:
     """Every gradient arrives, each once; with create_graph=True as well, or it is refused."""
-    right = _step(plain_call, data["given"], False)
-    for how, found in (("", data["plain"]), ("create_graph=True", data["with_graph"] or right)):
-        for name, got, wanted in zip(_OF, found, right, strict=True):
+    meant = right["plain"]
+    for how, found in (("", data["plain"]), ("create_graph=True", data["with_graph"] or meant)):
+        for name, got, wanted in zip(_OF, found, meant, strict=True):
             if got is wanted is None or close(got, wanted):
                 continue
             facts = {"how": how, "graph": bool(how), "name": name}
@@ -174,7 +174,7 @@ def judge_training(data: dict[str, Any]) -> Cause | None:
 # ---- the exercise --------------------------------------------------------------------------------------
 
 
-_case = cases_of(lambda s, fn, number, make: (Named(fn, (number,)), *make(s)))
+_case = cases_of(lambda s, fn, number, *given: (Named(fn, (number,)), *drawing(*given)(s)))
 
 
 _RIGHT = ("output_value", "gradients_agree")
@@ -189,23 +189,23 @@ CHECKPOINT = Exercise(
     reference=plain_call,
     tensors_on_ctx=True,  # the state of the random generator is a tensor
     cases=(
-        _case("a function of one tensor", "wave", 0.8, lambda s: (s.away_from(3, 4),)),
-        _case("a function of two matrices", "wave_product", 0.7, lambda s: (s.normal(2, 3), s.normal(3, 4))),
+        _case("a function of one tensor", "wave", 0.8, some(3, 4)),
+        _case("a function of two matrices", "wave_product", 0.7, some(2, 3), some(3, 4)),
         _case(
             "numbers and a bool between the tensors", "scaled_difference", 0.4,
-            lambda s: (s.away_from(2, 5), 1.7, s.away_from(2, 5), True),
+            some(2, 5), 1.7, some(2, 5), True,
         ),
         _case(
             "a tensor of whole numbers among the arguments", "picked_rows", 0.9,
-            lambda s: (s.away_from(4, 3), (s.distinct(5) > 0).long()),
+            some(4, 3), lambda s: (s.distinct(5) > 0).long(),
         ),
         _case(
             "a tensor that fn does not use", "first_of_two", 0.5,
-            lambda s: (s.away_from(3), s.away_from(2)), role="special",
+            some(3), some(2), role="special",
         ),
-        _case("an empty batch", "wave", 0.6, lambda s: (s.normal(0, 3),), role="empty"),
-        _case("a batch of matrices", "wave", 1.1, lambda s: (s.away_from(2, 3, 4),), role="batch"),
-        _case("a single number (0-d)", "wave", 0.9, lambda s: (s.away_from(),), role="batch"),
+        _case("an empty batch", "wave", 0.6, some(0, 3), role="empty"),
+        _case("a batch of matrices", "wave", 1.1, some(2, 3, 4), role="batch"),
+        _case("a single number (0-d)", "wave", 0.9, some(), role="batch"),
     ),
     budget=_allowed,
     budget_words="the tensor arguments and one random state",
@@ -230,7 +230,7 @@ CHECKPOINT = Exercise(
         Scenario(_MEMORY, "no-recompute", run_memory, judge_memory, needs=_RIGHT, cause=True),
         Scenario(
             _TRAINING, "parameters-without-gradient", run_training, judge_training,
-            needs=_AGAIN, cause=True, given=("given",), free=("with_graph",),
+            needs=_AGAIN, cause=True, free=("with_graph",),
         ),
         Scenario(
             "the recomputation draws the same random numbers, and the caller's state is left as it was",

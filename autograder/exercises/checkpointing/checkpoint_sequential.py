@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario
+from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
 from autograder.exercises.common_cases import cases_of
 from autograder.observation.compare import both, close
@@ -43,7 +43,7 @@ class _Watched(torch.nn.Module):
         return torch.sin(x * self.weight) + 0.5 * x
 
 
-def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_segments(submission: Solution, s: Sampler) -> Data:
     """Several ways to cut: which layers run, leave a graph and run again; how many Checkpoints; what is kept."""
     cuts = []
     for count, segments in ((6, 3), (7, 3), (5, 4), (4, 1), (3, 3)):
@@ -61,7 +61,7 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         if y.requires_grad:
             (y * g).sum().backward()
         cuts.append({
-            "count": count, "segments": segments, "x": x, "g": g, "weights": weights,
+            "count": count, "segments": segments, "bytes": x.nbytes,
             "ran": [number for number, _, _ in forward],
             "recorded": [number for number, recorded, _ in forward if recorded],
             "again": [number for number, _, _ in log[len(forward):]],
@@ -72,21 +72,26 @@ def run_segments(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return {"cuts": cuts}
 
 
-def _cause(code: str, cut: dict[str, Any], layers: Sequence[int] = (), **more: Any) -> Cause:
+def _cause(code: str, cut: Data, layers: Sequence[int] = (), **more: Any) -> Cause:
     """A cause that is told of one cut, and of some of its layers."""
     facts = {name: cut[name] for name in ("count", "segments", "checkpoints", "left", "kept")}
     return Cause(f"experiment/{code}", {**facts, "layers": [str(i) for i in layers]}, **more)
 
 
-def judge_order(cut: dict[str, Any]) -> Cause | None:
+def _chosen(data: Data, right: Data) -> Iterator[Data]:
+    """What was found of each cut, with the sizes that the experiment chose."""
+    for found, cut in zip(data["cuts"], right["cuts"], strict=True):
+        yield {**found, **{name: cut[name] for name in ("count", "segments", "bytes")}}
+
+
+def judge_order(cut: Data, right: Data) -> Cause | None:
     """Every layer runs once in forward, in order."""
-    every = [*range(1, cut["count"] + 1)]
-    if not cut["ran"] or cut["ran"] == every:
+    if not cut["ran"] or cut["ran"] == right["ran"]:
         return None
-    return _cause("other-layers", cut, cut["ran"], evidence=both(cut["ran"], every))
+    return _cause("other-layers", cut, cut["ran"], evidence=both(cut["ran"], right["ran"]))
 
 
-def judge_honest(cut: dict[str, Any]) -> Cause | None:
+def judge_honest(cut: Data, right: Data) -> Cause | None:
     """The caller's layers are left as they were, and the Checkpoint is the learner's own."""
     if cut["left"] != cut["count"]:
         return _cause("layers-changed", cut, rule="mutates-input", at=("pop", "clear"))
@@ -94,32 +99,23 @@ def judge_honest(cut: dict[str, Any]) -> Cause | None:
     return _cause("ready-made", cut, at=at) if cut["ready_made"] else None
 
 
-def judge_checkpointed(cut: dict[str, Any]) -> Cause | None:
+def judge_checkpointed(cut: Data, right: Data) -> Cause | None:
     """No layer leaves a graph in forward; the last segment's neither."""
     return _cause("outside", cut, sorted({*cut["recorded"]})) if cut["recorded"] else None
 
 
-def judge_gradients(cut: dict[str, Any]) -> Cause | None:
+def judge_gradients(cut: Data, right: Data) -> Cause | None:
     """Backward runs the layers of each segment again, and x and all parameters get right gradients."""
-    for place, (got, right) in enumerate(zip(cut["gradients"], _gradients(cut), strict=True)):
-        if not close(got, right):
-            if missing := {*range(1, cut["count"] + 1)} - {*cut["again"]}:
+    for place, (got, meant) in enumerate(zip(cut["gradients"], right["gradients"], strict=True)):
+        if not close(got, meant):
+            if missing := {*right["ran"]} - {*cut["again"]}:
                 return _cause("not-again", cut, sorted(missing), at=("detach",))
             at = ("detach", "no_grad")
-            return _cause("gradient", cut, [place] * bool(place), evidence=both(got, right), at=at)
+            return _cause("gradient", cut, [place] * bool(place), evidence=both(got, meant), at=at)
     return None
 
 
-def _gradients(cut: dict[str, Any]) -> list[Tensor]:
-    x = cut["x"].clone().requires_grad_(True)
-    weights = [w.clone().requires_grad_(True) for w in cut["weights"]]
-    y = x
-    for weight in weights:
-        y = torch.sin(y * weight) + 0.5 * y
-    return list(torch.autograd.grad((y * cut["g"]).sum(), [x, *weights]))
-
-
-def judge_segments(cut: dict[str, Any]) -> Cause | None:
+def judge_segments(cut: Data, right: Data) -> Cause | None:
     """As many Checkpoints as segments were asked for, none of them empty, and one input of each kept."""
     again, segments = cut["again"], cut["segments"]
     # In backward the last segment runs again first, each in its order.
@@ -127,7 +123,7 @@ def judge_segments(cut: dict[str, Any]) -> Cause | None:
     if (cut["checkpoints"], working, len(again)) != (segments, segments, cut["count"]):
         return _cause("segments", cut, again)
     # x itself is the caller's: the other segments' inputs, and a random state each.
-    allowed = (segments - 1) * cut["x"].nbytes + (segments + 1) * RANDOM_STATE_BYTES
+    allowed = (segments - 1) * cut["bytes"] + (segments + 1) * RANDOM_STATE_BYTES
     return _cause("kept-besides", cut) if cut["kept"] > allowed else None
 
 
@@ -138,12 +134,13 @@ _case = cases_of(lambda s, layers, segments: (layers, segments, s.normal(3, 4)))
 
 
 def _experiment(
-    name: str, rule: str, judge: Callable[[dict[str, Any]], Cause | None], *needs: str
+    name: str, rule: str, judge: Callable[[Data, Data], Cause | None], *needs: str
 ) -> Scenario:
     """What the first cut tells that is not as it should be; without needs it explains wrong values."""
     return Scenario(
-        name, rule, run_segments, lambda data: next(filter(None, map(judge, data["cuts"])), None),
-        needs=needs, first=not needs, given=("count", "segments", "x", "g", "weights"),
+        name, rule, run_segments,
+        lambda data, right: next(filter(None, map(judge, _chosen(data, right), right["cuts"])), None),
+        needs=needs, first=not needs,
         free=("ran", "recorded", "again"),
     )  # fmt: skip
 

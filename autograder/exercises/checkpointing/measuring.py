@@ -6,14 +6,14 @@ import contextlib
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from autograder.contract.exercise import Cause, Sampler
+from autograder.contract.exercise import Cause, Data, Sampler, Solution
 from autograder.observation.snapshot import storage_of
 from autograder.running.containment import put_saving_hooks, saving_hooks
 from autograder.running.watching import Watching
@@ -124,7 +124,7 @@ def what_comes_back(node: Any, right: Tensor) -> str:
     return "its values are others"
 
 
-def run_random(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_random(checkpoint: Solution, s: Sampler) -> Data:
     """From which random states fn draws, and which ones forward and backward leave, by their names.
 
     "before": as forward found it · "after": as fn alone leaves that · "found": as backward found it ·
@@ -170,16 +170,16 @@ def run_random(checkpoint: Callable[..., Any], s: Sampler) -> dict[str, Any]:
 _LEFT = {"forward": "after", "backward": "found", "an error in backward": "found"}
 
 
-def judge_random(data: dict[str, Any]) -> Cause | None:
+def judge_random(data: Data, right: Data) -> Cause | None:
     """The recomputation draws forward's numbers; the caller's random state is not disturbed."""
     first, *again = data["drew"]
     others = [state for state in again if state != "before"]
     if first != "before" or others:
         at = ("initial_seed", "manual_seed", "set_rng_state", "get_rng_state")
         return Cause("experiment/draws-others", {"forward": first != "before"}, at=at)
-    for when, right in _LEFT.items():
-        if data["left"][when] != right:
-            facts = {"when": when, "forward": right == "after", "error": " " in when}
+    for when, state in _LEFT.items():
+        if data["left"][when] != state:
+            facts = {"when": when, "forward": state == "after", "error": " " in when}
             calls = ("fork_rng", "set_rng_state", "manual_seed")
             return Cause("experiment/state-left", facts, at=calls)
     return None

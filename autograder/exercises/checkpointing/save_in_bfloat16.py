@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario
+from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
 from autograder.exercises.checkpointing.measuring import (
     ROUNDED,
     SAME,
@@ -24,7 +24,7 @@ from autograder.observation.compare import both, close
 from autograder.running.watching import Storages, Watching
 
 
-def entered(submission: Callable[..., Any]) -> AbstractContextManager[Any]:
+def entered(submission: Solution) -> AbstractContextManager[Any]:
     """The context manager; TypeError where the submission gives none."""
     manager = submission()
     if not hasattr(manager, "__enter__"):
@@ -35,7 +35,7 @@ def entered(submission: Callable[..., Any]) -> AbstractContextManager[Any]:
 # ---- it is a context manager, and changes no value -----------------------------------------------
 
 
-def run_block(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_block(submission: Solution, s: Sampler) -> Data:
     """What the call gives, and what is computed inside the block."""
     x = s.normal(5, 4).float()
     with hooks_cleared():
@@ -44,17 +44,17 @@ def run_block(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             return {"kind": type(manager).__name__}
         with manager:
             y = torch.sin(torch.sin(x.clone().requires_grad_(True)))
-    return {"kind": "", "x": x, "y": y.detach().clone()}
+    return {"kind": "", "y": y.detach().clone()}
 
 
-def judge_block(data: dict[str, Any]) -> Cause | None:
+def judge_block(data: Data, right: Data) -> Cause | None:
     """with save_in_bfloat16(): … works, and it changes no value."""
     if data["kind"]:
         generator = data["kind"] == "generator"
         return Cause("experiment/no-manager", {"kind": data["kind"], "generator": generator})
-    right = torch.sin(torch.sin(data["x"]))
-    same = close(data["y"], right, torch.float32)
-    return None if same else Cause("experiment/values-change", evidence=both(data["y"], right))
+    y, meant = data["y"], right["y"]
+    same = close(y, meant, torch.float32)
+    return None if same else Cause("experiment/values-change", evidence=both(y, meant))
 
 
 # ---- what is kept of each kind of tensor, and what comes back ------------------------------------
@@ -90,14 +90,14 @@ _INDEXED: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def run_kinds(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_kinds(submission: Solution, s: Sampler) -> Data:
     """Of each kind of tensor that is saved: the bytes kept besides, and what unpack gives back.
 
     What comes back is asked for once all is saved, from the first to the last, and then again.
     """
     x = s.normal(40, 30).float().requires_grad_(True)
-    found: dict[str, dict[str, Any]] = {}
-    saved: list[tuple[dict[str, Any], Tensor, Any]] = []
+    found: dict[str, Data] = {}
+    saved: list[tuple[Data, Tensor, Any]] = []
     with hooks_cleared(), entered(submission):
         for name, (_, make) in _KINDS.items():
             with Storages() as storages:
@@ -144,7 +144,7 @@ def _at_an_old_address(x: Tensor) -> str:
     return what_comes_back(torch.sin(placed).grad_fn, placed.detach().clone())
 
 
-def judge_bytes(data: dict[str, Any]) -> Cause | None:
+def judge_bytes(data: Data, right: Data) -> Cause | None:
     """Float32 intermediates are kept in half of their bytes, what the caller holds is not copied."""
     plain = data["kinds"]["an intermediate"]
     if plain["back"] not in (ROUNDED, SAME):  # then what comes back says more
@@ -152,7 +152,8 @@ def judge_bytes(data: dict[str, Any]) -> Cause | None:
     for name, (allowed, _) in _KINDS.items():
         seen = data["kinds"][name]
         whole = "view" in name or "rows" in name  # all of the memory that it looks into
-        elements = max(seen["elements"], plain["elements"] if whole else 0)
+        sizes = (right["kinds"][kind]["elements"] for kind in (name, "an intermediate"))
+        elements = max(sizes) if whole else next(sizes)
         if allowed is not None and seen["bytes"] > (most := allowed * elements or _A_NUMBER):
             facts = {"kind": name, "bytes": seen["bytes"], "allowed": most, "copied": not allowed}
             return Cause(
@@ -162,19 +163,19 @@ def judge_bytes(data: dict[str, Any]) -> Cause | None:
     return None
 
 
-def judge_back(data: dict[str, Any]) -> Cause | None:
+def judge_back(data: Data, right: Data) -> Cause | None:
     """Backward gets float32 intermediates rounded, everything else as it was, as often as it asks."""
     kinds = data["kinds"]
     if data["address"] != SAME and kinds["bfloat16"]["back"] == SAME:
         return Cause("experiment/told-by-address", rule="shared-state", symptom=False)
     for when in ("back", "back again"):
         for name, seen in kinds.items():
-            right = ROUNDED if _KINDS.get(name, [0])[0] == _HALF else SAME
-            if seen[when] != right and (
+            meant = ROUNDED if _KINDS.get(name, [0])[0] == _HALF else SAME
+            if seen[when] != meant and (
                 name != "an intermediate of one number" or seen[when] != SAME
             ):
                 facts = {"kind": name, "found": seen[when], "again": when != "back"}
-                evidence = {"actual": seen[when], "expected": right}
+                evidence = {"actual": seen[when], "expected": meant}
                 return Cause("experiment/comes-back", facts, evidence)
     return None
 
@@ -182,7 +183,7 @@ def judge_back(data: dict[str, Any]) -> Cause | None:
 # ---- nothing outlasts the block --------------------------------------------------------------------
 
 
-def _settings() -> dict[str, Any]:
+def _settings() -> Data:
     return {
         "saved-tensor hooks": hooks_are_on(),
         "the default dtype": str(torch.get_default_dtype()),
@@ -191,9 +192,9 @@ def _settings() -> dict[str, Any]:
     }
 
 
-def run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_after(submission: Solution, s: Sampler) -> Data:
     """What is different after a block, and after one that an error ends."""
-    data: dict[str, Any] = {"swallowed": False}
+    data: Data = {"swallowed": False}
     for when, stops in (("after the block", False), ("after an error in the block", True)):
         before = _settings()
         with hooks_cleared():
@@ -209,7 +210,7 @@ def run_after(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return data
 
 
-def judge_after(data: dict[str, Any]) -> Cause | None:
+def judge_after(data: Data, right: Data) -> Cause | None:
     """After the block, also after an error in it, nothing is different."""
     if data["swallowed"]:
         return Cause("experiment/error-swallowed")
@@ -218,9 +219,9 @@ def judge_after(data: dict[str, Any]) -> Cause | None:
     return Cause("experiment/still-on", {"when": when, "names": names}, at=at) if names else None
 
 
-def run_release(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_release(submission: Solution, s: Sampler) -> Data:
     """What stays of a result that is dropped inside the block, for a dtype that is rounded and one that is not."""
-    data: dict[str, Any] = {}
+    data: Data = {}
     with hooks_cleared(), entered(submission):
         for name, dtype in (("float32", torch.float32), ("float64", torch.float64)):
             watch = Watch()
@@ -232,7 +233,7 @@ def run_release(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return data
 
 
-def judge_release(data: dict[str, Any]) -> Cause | None:
+def judge_release(data: Data, right: Data) -> Cause | None:
     """A result that is dropped without backward frees its memory."""
     for name, seen in data.items():
         if seen["bytes"]:
@@ -262,12 +263,12 @@ SAVE_IN_BFLOAT16 = Exercise(
     is_function=True,
     may_use_autograd=True,
     scenarios=(
-        Scenario(_FIRST, "value", run_block, judge_block, needs=(), given=("x",)),
-        Scenario(_BYTES, "saves-too-much", run_kinds, judge_bytes, needs=_RUNS, given=("elements",)),
+        Scenario(_FIRST, "value", run_block, judge_block, needs=()),
+        Scenario(_BYTES, "saves-too-much", run_kinds, judge_bytes, needs=_RUNS),
         Scenario(
             "backward gets them as float32, and everything else as it was",
             "gradient-value", run_kinds, judge_back,
-            needs=(*_RUNS, f"scenario {_BYTES}"), given=("elements",),
+            needs=(*_RUNS, f"scenario {_BYTES}"),
         ),
         Scenario("nothing outlasts the block", "shared-state", run_after, judge_after, needs=_RUNS),
         Scenario(

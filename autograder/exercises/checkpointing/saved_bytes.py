@@ -10,12 +10,20 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.contract.exercise import Cause, Exercise, Sampler, Scenario
+from autograder.contract.exercise import (
+    Arguments,
+    Cause,
+    Data,
+    Exercise,
+    Sampler,
+    Scenario,
+    Solution,
+)
 from autograder.exercises.checkpointing.measuring import Stop, Watch, hooks_cleared
 from autograder.running.trace import storage_of
 
 
-def distinct_bytes(f: Callable[..., Any], *args: Any) -> int:
+def distinct_bytes(f: Solution, *args: Any) -> int:
     """What is asked for: bytes of distinct storage that a pack hook is given during f(*args)."""
     found: dict[int, int] = {}
     # Alive until all is counted, so that no storage comes back under one key.
@@ -83,7 +91,7 @@ def _inner_gradient(x: Tensor) -> Tensor:
 
 
 # What f is called in a report: (f, its arguments). The first one takes a tuple, too.
-TRIALS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+TRIALS: dict[str, tuple[Solution, Arguments]] = {
     "torch.sin(x[0][0]).sum()": (lambda x: torch.sin(x[0][0]).sum(), ("x",)),
     "torch.sin(x)": (torch.sin, ("x",)),
     "x * x": (lambda x: x * x, ("x",)),
@@ -106,7 +114,7 @@ TRIALS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-def _arguments(name: str, n: int, m: int) -> tuple[Any, ...]:
+def _arguments(name: str, n: int, m: int) -> Arguments:
     return tuple(_ARGUMENTS[a](n, m) if isinstance(a, str) else a for a in TRIALS[name][1])
 
 
@@ -116,10 +124,10 @@ _ASKED_TWICE = range(30, 500, 30)  # elements of the tensors that are asked abou
 # ---- the number of bytes -------------------------------------------------------------------------
 
 
-def run_numbers(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_numbers(submission: Solution, s: Sampler) -> Data:
     """The number for every trial, or how it stopped; whether .grad was filled; what later calls give."""
     n, m = s.integer(4, 9), s.integer(10, 20)
-    trials: dict[str, dict[str, Any]] = {}
+    trials: dict[str, Data] = {}
     filled = False
     for name, (f, _) in TRIALS.items():
         args = _arguments(name, n, m)
@@ -135,14 +143,14 @@ def run_numbers(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
         filled = filled or any(isinstance(a, Tensor) and a.grad is not None for a in args)
         trials[name] = seen
     found = {"trials": trials, "filled": filled, "let_go": _lets_go(submission)}
-    return {"n": n, "m": m, **found, "again": _asked_again(submission)}
+    return {**found, "again": _asked_again(submission)}
 
 
 def _number(found: Any) -> Any:
     return found if isinstance(found, int | float) else None
 
 
-def _lets_go(submission: Callable[..., Any]) -> bool:
+def _lets_go(submission: Solution) -> bool:
     """Whether what was counted of an intermediate is gone when f itself has let go of it."""
     left: list[str] = []
 
@@ -159,7 +167,7 @@ def _lets_go(submission: Callable[..., Any]) -> bool:
     return False
 
 
-def _asked_again(submission: Callable[..., Any]) -> list[tuple[Any, ...]]:
+def _asked_again(submission: Solution) -> list[Arguments]:
     """Numbers for tensors that all live at once, and for the same ones when asked again.
 
     So many, that some lie where no earlier call has seen memory: whether one does is chance.
@@ -171,7 +179,7 @@ def _asked_again(submission: Callable[..., Any]) -> list[tuple[Any, ...]]:
     return []
 
 
-def judge_numbers(data: dict[str, Any]) -> Cause | None:
+def judge_numbers(data: Data, right: Data) -> Cause | None:
     """Every number is that of the distinct storages, an int, and the same when asked again."""
     if data["filled"]:
         return Cause("experiment/backward-inside", rule="mutates-input", at=("backward",))
@@ -184,11 +192,11 @@ def judge_numbers(data: dict[str, Any]) -> Cause | None:
             return Cause(
                 "experiment/stops", {"trial": name}, {"original": seen["stopped"]}, "raises"
             )
-        right = distinct_bytes(TRIALS[name][0], *_arguments(name, data["n"], data["m"]))
-        if seen["found"] != right or seen["kind"] != "int":
-            facts = {"trial": name, "found": seen["found"], "right": right, "kind": seen["kind"]}
+        meant = right["trials"][name]["found"]
+        if seen["found"] != meant or seen["kind"] != "int":
+            facts = {"trial": name, "found": seen["found"], "right": meant, "kind": seen["kind"]}
             facts["other"] = seen["kind"] != "int"
-            shown = {"inputs": {"f": name}, "actual": str(seen["found"]), "expected": str(right)}
+            shown = {"inputs": {"f": name}, "actual": str(seen["found"]), "expected": str(meant)}
             return Cause("experiment/number", facts, shown)
     return None
 
@@ -196,9 +204,9 @@ def judge_numbers(data: dict[str, Any]) -> Cause | None:
 # ---- nothing outlasts the call -------------------------------------------------------------------
 
 
-def run_left(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def run_left(submission: Solution, s: Sampler) -> Data:
     """How many tensors and hooks are left of a call, and of one that stops with an error."""
-    data: dict[str, Any] = {}
+    data: Data = {}
     for when, stops in (("", False), (" after an error", True)):
         watch = Watch()
 
@@ -214,7 +222,7 @@ def run_left(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     return data
 
 
-def judge_left(data: dict[str, Any]) -> Cause | None:
+def judge_left(data: Data, right: Data) -> Cause | None:
     """No tensor and no hook outlasts the call."""
     for key, left in data.items():
         if left:
@@ -245,7 +253,7 @@ SAVED_BYTES = Exercise(
     is_function=True,
     may_use_autograd=True,
     scenarios=(
-        Scenario(_NUMBERS, "value", run_numbers, judge_numbers, given=("n", "m")),
+        Scenario(_NUMBERS, "value", run_numbers, judge_numbers),
         Scenario(
             "nothing outlasts the call", "saves-on-ctx", run_left, judge_left,
             needs=(f"scenario {_NUMBERS}",),

@@ -5,30 +5,43 @@ The Function as it is admitted stands in the lesson, and first among the case's 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from autograder.contract.exercise import (
+    Arguments,
     Case,
     Cause,
+    Data,
     Exercise,
     Sampler,
     Scenario,
+    Solution,
     bytes_of,
 )
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
-from autograder.exercises.common_cases import ONE_TENSOR, cases_of, fixed, kept
-from autograder.exercises.debugging.dropped_rows import draws, dropped_rows, judge_share_of_rows
-from autograder.exercises.layers.dropout import judge_generator
+from autograder.exercises.common_cases import (
+    ONE_TENSOR,
+    extreme,
+    kept,
+    normal,
+    of_every_shape,
+    some,
+    special,
+)
+from autograder.exercises.layers.dropout import (
+    draws,
+    dropped_rows,
+    judge_generator,
+    judge_share_of_rows,
+)
 
 EXERCISES: list[Exercise] = []  # in the order of the lesson
 
 
 def _admit(
-    summary: str, signature: str, reference: Callable[..., Any], cases: tuple[Case, ...],
+    summary: str, signature: str, reference: Solution, cases: tuple[Case, ...],
     hints: tuple[str, str, str], **more: Any,
 ) -> None:  # fmt: skip
     """The next case."""
@@ -36,40 +49,19 @@ def _admit(
     EXERCISES.append(Exercise(name, summary, signature, reference, cases, hints, **more))  # fmt: skip
 
 
-def _shapes(
-    draw: Callable[..., tuple[Any, ...]], *special: Case, least: int = 0
-) -> tuple[Case, ...]:
-    """Cases of every shape with at least ``least`` dimensions; ``draw`` gets a Sampler and a shape."""
-    case = cases_of(draw)
-    shapes = {"a vector": (6,), "a matrix": (5, 4), "a batch of matrices": (2, 3, 4)}
-    few = {"a single number (0-d)": (), "a vector": (4,)}
-    return (
-        *(case(name, *shape) for name, shape in shapes.items() if len(shape) > least),
-        *special,
-        *(case(name, *shape, role="batch") for name, shape in few.items() if len(shape) == least),
-        case("a batch of more dimensions", 2, 1, 3, 2, role="batch"),
-        case("an empty batch", 0, 4, role="empty"),
-        case("an empty batch of matrices", 0, 3, 4, role="empty"),
-    )
-
-
-def _one(s: Sampler, *shape: int) -> tuple[Tensor]:
-    return (1.5 * s.normal(*shape),)
-
-
 def _far(*further: Any, second: bool = True) -> Case:
     """Inputs of which a square is finite in float32, and an exponential is not."""
     x = [[-1000.0, -100.0, -30.0, -5.0], [0.0, 5.0, 100.0, 1000.0]]
-    return Case("inputs up to ±1000", fixed(x, *further), role="extreme", second=second)
+    return extreme("inputs up to ±1000", x, *further, second=second)
 
 
 _admit(
     "a + t · (b − a): the way from a to b, t of it.",
     "(a, b, t)",
     lambda a, b, t: a + t * (b - a),
-    _shapes(
+    of_every_shape(
         lambda s, *shape: (s.normal(*shape), s.normal(*shape), float(s.uniform(low=0.2, high=0.4))),
-        Case("t = 0 and t = 1: an end", lambda s: (s.normal(3), s.normal(3), 1.0), role="special"),
+        special("t = 0 and t = 1: an end", some(3), some(3), 1.0),
     ),
     (
         "torch counts. How many arguments has forward, ctx aside, and how many gradients leave backward?",
@@ -84,7 +76,7 @@ _admit(
     "Each channel, the last dimension of x, times its own weight.",
     "(x, weight)",
     lambda x, weight: x * weight,
-    _shapes(lambda s, *shape: (s.normal(*shape), s.normal(*shape[-1:])), least=1),
+    of_every_shape(lambda s, *shape: (s.normal(*shape), s.normal(*shape[-1:])), least=1),
     (
         "Compare the shape in the message with that of weight. Which elements of x meet the same weight?",
         "weight[c] meets x[…, c] in all other dimensions, so the sum runs over those, and c stays.",
@@ -98,7 +90,7 @@ _admit(
     "x / (1 + x²), element by element.",
     "(x)",
     lambda x: x / (1 + x * x),
-    _shapes(_one, _far()),
+    of_every_shape(normal, _far()),
     (
         "One call works. Call it twice, and then go back through the first: whose numbers does it use?",
         "A class is there once for all calls; ctx is there once for each. Where do tensors belong?",
@@ -112,7 +104,7 @@ _admit(
     "The logarithm of softmax along the last dimension.",
     "(x)",
     lambda x: torch.log_softmax(x, -1),
-    _shapes(_one, _far(), least=1),
+    of_every_shape(normal, _far(), least=1),
     (
         "Print x before and after the call. Whose tensor is it?",
         "The message names a tensor that another operation has saved. This Function wrote into it. One character does that.",
@@ -126,9 +118,9 @@ _admit(
     "x/6 + 1/2, cut off below 0 and above 1; the gradient is 0 at x = ±3, as F.hardsigmoid's.",
     "(x)",
     lambda x: torch.where((x > -3) & (x < 3), x / 6 + 0.5, (x.detach() >= 3).to(x)),
-    _shapes(
-        lambda s, *shape: (s.away_from(*shape, points=(-3.0, 3.0), scale=3.0),),
-        Case("at −3 and 3", fixed([-3.0, 3.0, -2.5, 2.5, 0.0]), role="special",
+    of_every_shape(
+        lambda s, *shape: s.away_from(*shape, points=(-3.0, 3.0), scale=3.0),
+        special("at −3 and 3", [-3.0, 3.0, -2.5, 2.5, 0.0],
              advice="On a bound the gradient is 0, as for F.hardsigmoid."),
         _far(second=False),
     ),
@@ -145,9 +137,9 @@ _admit(
     "exp(−scale · (x − centre)²): a bump of height 1; scale is a float, centre a tensor of x's shape.",
     "(x, scale, centre)",
     lambda x, scale, centre: torch.exp(-scale * (x - centre) ** 2),
-    _shapes(
+    of_every_shape(
         lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.4, high=0.9)), s.normal(*shape)),
-        Case("at its top: x = centre", lambda s: (torch.ones(3), 0.5, torch.ones(3)), role="special", second=True),
+        special("at its top: x = centre", [1.0, 1.0, 1.0], 0.5, [1.0, 1.0, 1.0], second=True),
     ),
     (
         "Ask for one gradient at a time: of x alone, then of centre alone. Which one does not come?",
@@ -162,7 +154,7 @@ _admit(
     "max(x, 0)², element by element.",
     "(x)",
     lambda x: x.clamp(min=0) ** 2,
-    _shapes(lambda s, *shape: (s.away_from(*shape),), _far(second=False)),
+    of_every_shape(Sampler.away_from, _far(second=False)),
     (
         "Give backward a gradient that you made yourself, and print it afterwards.",
         "y.sum() sends one number, expanded to the shape of y: all its elements lie in one place of memory.",
@@ -173,7 +165,7 @@ _admit(
 )
 
 
-def _cancelling(s: Sampler) -> tuple[Tensor, float]:
+def _cancelling(s: Sampler) -> Arguments:
     """Rows whose large terms add up to nothing: what is left is what rounding has done."""
     x, decay = s.normal(4, 3), 0.9
     x[:, 0] = 1e6
@@ -185,10 +177,10 @@ _admit(
     "The discounted sum along the last dimension: x₀ + decay·x₁ + decay²·x₂ + …, in the dtype of x.",
     "(x, decay)",
     lambda x, decay: (x * decay ** torch.arange(x.shape[-1]).to(x)).sum(-1),
-    _shapes(
+    of_every_shape(
         lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.8, high=0.9))),
         Case("terms that cancel", _cancelling),
-        Case("decay = 1: a plain sum", lambda s: (s.normal(3, 4), 1.0), role="special"),
+        special("decay = 1: a plain sum", some(3, 4), 1.0),
         least=1,
     ),
     (
@@ -201,13 +193,13 @@ _admit(
 )
 
 # The sigmoid of −1000 is 0: nothing that was multiplied by it can be won back.
-_CLOSED = Case("a gate of −1000", fixed([[0.5, -2.0, -1000.0, 1000.0]]), role="special")
+_CLOSED = special("a gate of −1000", [[0.5, -2.0, -1000.0, 1000.0]])
 
 _admit(
     "A gated linear unit: the first half of the last dimension times the sigmoid of the second.",
     "(x)",
     lambda x: torch.nn.functional.glu(x, -1),
-    _shapes(lambda s, *shape: (1.5 * s.normal(*shape[:-1], 2 * shape[-1]),), _far(second=False), _CLOSED, least=1),
+    of_every_shape(lambda s, *shape: 1.5 * s.normal(*shape[:-1], 2 * shape[-1]), _far(second=False), _CLOSED, least=1),
     (
         "Print what is saved at the end of forward, and again what backward unpacks. Are these the halves that are meant?",
         "chunk gives views: two names for one memory. Which line writes there after the tensors were handed to save_for_backward?",
@@ -219,7 +211,7 @@ _admit(
 )  # fmt: skip
 
 
-def _beside(scaled: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def _beside(scaled: Solution, s: Sampler) -> Data:
     """The gradient of x.sum(), in which the Function has no part, after three calls with this x."""
     x = s.normal(3).requires_grad_()
     for _ in range(3):
@@ -227,7 +219,7 @@ def _beside(scaled: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
     return {"beside": torch.autograd.grad(x.sum(), x)[0]}
 
 
-def _stays(data: dict[str, Any]) -> Cause | None:
+def _stays(data: Data, right: Data) -> Cause | None:
     beside = float(data["beside"][0])
     if beside == 1:
         return None
@@ -238,9 +230,9 @@ _admit(
     "x unchanged; backward gives alpha · grad_output, for this call alone.",
     "(x, alpha)",
     lambda x, alpha: x.detach() + alpha * (x - x.detach()),
-    _shapes(
+    of_every_shape(
         lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.2, high=0.8))),
-        Case("alpha = 0", lambda s: (s.normal(4), 0.0), role="special"),
+        special("alpha = 0", some(4), 0.0),
         _far(0.5, second=False),
     ),
     (
@@ -259,9 +251,9 @@ _admit(
     "Stochastic depth: each row of x is dropped with probability p, the others are divided by 1 − p.",
     "(x, p)",
     dropped_rows,
-    _shapes(
+    of_every_shape(
         lambda s, *shape: (s.away_from(*shape[:-1], 40, 20 * shape[-1]), 0.4),
-        Case("p = 0", lambda s: (s.away_from(5, 3), 0.0), role="special"),
+        special("p = 0", lambda s: (s.away_from(5, 3), 0.0)),
         least=1,
     ),
     (
@@ -283,7 +275,7 @@ _admit(
     "√(1 + x²), element by element.",
     "(x)",
     lambda x: torch.sqrt(1 + x * x),
-    _shapes(_one, Case("x = 0", fixed([0.0, 0.0]), role="special", second=True), _far()),
+    of_every_shape(normal, special("x = 0", [0.0, 0.0], second=True), _far()),
     (
         "The slope is right. Differentiate it once more: does autograd see how it depends on x?",
         "Nothing that is computed with recording switched off can be differentiated again.",

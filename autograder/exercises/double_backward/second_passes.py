@@ -8,18 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
+from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
 from autograder.exercises.checkpointing.measuring import Largest, called_from
-from autograder.exercises.common_cases import cases_of
+from autograder.exercises.common_cases import cases_of, some, special
 from autograder.exercises.double_backward.higher_orders import left_behind
 from autograder.observation.compare import both, close, show, show_apart
 from autograder.observation.observation import Named
 from autograder.running.function_classes import instead_of_backward
 
 _LINEAR = ("a constant", "a trainable weight")
+_UNKNOWNS = 30
 
 
-def _products_of_linear(hvp: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def _products_of_linear(hvp: Solution, s: Sampler) -> Data:
     """Products for f linear in x: the gradient is a constant, or a weight that requires grad."""
     x, v, weight = s.normal(4), s.normal(4), s.normal(4).requires_grad_(True)
     results: list[Any] = []
@@ -31,22 +32,26 @@ def _products_of_linear(hvp: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             raise
         except Exception as error:  # torch's own errors for a constant gradient are what is judged
             results.append(f"{type(error).__name__}: {error}"[:300])
-    return {"results": results, "zeros": torch.zeros_like(x)}
+    return {"results": results}
 
 
-def _zero(data: dict[str, Any]) -> Cause | None:
-    for result, gradient in zip(data["results"], _LINEAR, strict=True):
+def _zero(data: Data, right: Data) -> Cause | None:
+    for result, zeros, gradient in zip(data["results"], right["results"], _LINEAR, strict=True):
         if isinstance(result, str):
             return Cause("linear/no-tensor", {"gradient": gradient}, {"original": result})
-        if not close(result, data["zeros"]):
-            return Cause("linear/not-zero", {"gradient": gradient}, both(result, data["zeros"]))
+        if not close(result, zeros):
+            return Cause("linear/not-zero", {"gradient": gradient}, both(result, zeros))
     return None
 
 
-def _one_product(hvp: Callable[..., Any], s: Sampler) -> dict[str, Any]:
-    """One product with 30 unknowns: who called f, where, how many passes, which sizes, what is left."""
-    x, v, weight = s.normal(30).requires_grad_(True), s.normal(30), torch.ones(()).double()
-    seen: dict[str, Any] = {"elsewhere": 0, "ready_made": False, "passes": 0}
+def _one_product(hvp: Solution, s: Sampler) -> Data:
+    """One product: who called f, where, how many passes, which sizes, what is left."""
+    x, v, weight = (
+        s.normal(_UNKNOWNS).requires_grad_(True),
+        s.normal(_UNKNOWNS),
+        torch.ones(()).double(),
+    )
+    seen: Data = {"elsewhere": 0, "ready_made": False, "passes": 0}
 
     def f(point: Tensor) -> Tensor:
         seen["ready_made"] = seen["ready_made"] or called_from("torch.autograd.functional")
@@ -54,7 +59,7 @@ def _one_product(hvp: Callable[..., Any], s: Sampler) -> dict[str, Any]:
             seen["elsewhere"] += not torch.equal(point.detach(), x.detach())
         return weight * ((point**4).sum() / 12 + torch.sin(point[1:] * point[:-1]).sum())
 
-    def passes(engine: Callable[..., Any], *args: Any, **more: Any) -> Any:
+    def passes(engine: Solution, *args: Any, **more: Any) -> Any:
         seen["passes"] += 1
         return engine(*args, **more)
 
@@ -62,25 +67,25 @@ def _one_product(hvp: Callable[..., Any], s: Sampler) -> dict[str, Any]:
     with Largest() as largest, instead_of_backward(passes):
         hvp(f, x, v.clone())
     left = left_behind({"x": x, "a weight inside f": weight})
-    return {**seen, "largest": largest.elements, "unknowns": 30, "left": left}
+    return {**seen, "largest": largest.elements, "left": left}
 
 
-def _two_passes(data: dict[str, Any]) -> Cause | None:
+def _two_passes(data: Data, right: Data) -> Cause | None:
     if data["ready_made"]:
         return Cause("hvp/ready-made", rule="uses-builtin")
     if data["elsewhere"]:
         return Cause("hvp/elsewhere", rule="finite-differences")
     if data["passes"] > 2:
-        facts = {"passes": data["passes"], "unknowns": data["unknowns"]}
-        return Cause("hvp/passes", {**facts, "rows": data["passes"] > data["unknowns"]})
+        facts = {"passes": data["passes"], "unknowns": _UNKNOWNS}
+        return Cause("hvp/passes", {**facts, "rows": data["passes"] > _UNKNOWNS})
     if data["left"]:
         return Cause("left/grad", {"names": data["left"]}, rule="mutates-input", at=("backward",))
     return None
 
 
-def _no_hessian(data: dict[str, Any]) -> Cause | None:
-    if data["largest"] >= data["unknowns"] ** 2:
-        return Cause("hvp/hessian", {"elements": data["largest"], "unknowns": data["unknowns"]})
+def _no_hessian(data: Data, right: Data) -> Cause | None:
+    if data["largest"] >= _UNKNOWNS**2:
+        return Cause("hvp/hessian", {"elements": data["largest"], "unknowns": _UNKNOWNS})
     return None
 
 
@@ -113,10 +118,10 @@ HVP = Exercise(
         _hvp_case("a quadratic f", Named("weighted_squares", (1.5,)), 3),
         _hvp_case("a tensor of three dimensions", Named("exp_of_sum", (0.4,)), 2, 3, 2),
         _hvp_case("a single number (0-d)", Named("exp_of_sum", (0.9,)), role="special"),
-        Case(
+        special(
             "x = 0",
-            lambda s: (Named("quartic_chain", (0.8,)), 0 * s.normal(4), s.normal(4)),
-            role="special",
+            Named("quartic_chain", (0.8,)), [0.0, 0.0, 0.0, 0.0], some(4),
+
         ),
     ),
     hints=(
@@ -133,16 +138,16 @@ HVP = Exercise(
     scenarios=(
         Scenario(
             "the zero product of a linear f", "value",
-            _products_of_linear, _zero, needs=("output_value",), given=("zeros",),
+            _products_of_linear, _zero, needs=("output_value",),
         ),
         Scenario(
             _PASSES, "too-many-passes",
-            _one_product, _two_passes, needs=("output_value",), given=("unknowns",),
+            _one_product, _two_passes, needs=("output_value",),
         ),
         Scenario(
             "no Hessian is made", "temporary-too-large",
             _one_product, _no_hessian,
-            needs=("output_value", f"scenario {_PASSES}"), given=("unknowns",),
+            needs=("output_value", f"scenario {_PASSES}"),
         ),
     ),
 )  # fmt: skip
@@ -166,9 +171,7 @@ _CRITICS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def _train(
-    penalty: Callable[..., Any], samples: Tensor, weight: Tensor, critic: str
-) -> dict[str, Any]:
+def _train(penalty: Solution, samples: Tensor, weight: Tensor, critic: str) -> Data:
     """The penalty, the gradient that it gives the critic's weight, and whose .grad is filled."""
     x, w = samples.clone().requires_grad_(True), weight.clone().requires_grad_(True)
     value = penalty(lambda t: _CRITICS[critic](t, w), x)
@@ -180,14 +183,14 @@ def _train(
     return {"value": value, "gradient": gradient, "left": left}
 
 
-def _training(penalty: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def _training(penalty: Solution, s: Sampler) -> Data:
     """One step with each critic; half of the samples are positive, half negative."""
     x, weight = s.uniform(3, 2, 2, low=0.5, high=1.5), s.uniform(4, 5, low=0.1, high=0.5)
     x = torch.cat([x, -x])
-    return {"x": x, "weight": weight, "found": [_train(penalty, x, weight, c) for c in _CRITICS]}
+    return {"found": [_train(penalty, x, weight, critic) for critic in _CRITICS]}
 
 
-def _is_finite(data: dict[str, Any]) -> Cause | None:
+def _is_finite(data: Data, right: Data) -> Cause | None:
     for found in data["found"]:
         for name, what in (
             ("value", "penalty"),
@@ -199,21 +202,20 @@ def _is_finite(data: dict[str, Any]) -> Cause | None:
     return None
 
 
-def _trains(data: dict[str, Any]) -> Cause | None:
-    for critic, found in zip(_CRITICS, data["found"], strict=True):
+def _trains(data: Data, right: Data) -> Cause | None:
+    for critic, found, meant in zip(_CRITICS, data["found"], right["found"], strict=True):
         value, gradient = found["value"], found["gradient"]
-        right = _train(reference_penalty, data["x"], data["weight"], critic)
         if gradient is None:
             return Cause("penalty/no-gradient", rule="parameters-without-gradient")
-        if not bool(torch.isclose(value, right["value"], rtol=_EXACTLY, atol=_EXACTLY).all()):
-            mine, good = show_apart(value, right["value"])
+        if not bool(torch.isclose(value, meant["value"], rtol=_EXACTLY, atol=_EXACTLY).all()):
+            mine, good = show_apart(value, meant["value"])
             return Cause(
                 "penalty/value", {"critic": critic}, {"actual": mine, "expected": good}, "value"
             )
         if not close(
-            gradient, right["gradient"], torch.float32
+            gradient, meant["gradient"], torch.float32
         ):  # what is cut off changes far more
-            mine, good = show_apart(gradient, right["gradient"])
+            mine, good = show_apart(gradient, meant["gradient"])
             return Cause("penalty/gradient", {"critic": critic}, {"actual": mine, "expected": good})
         if found["left"]:
             return Cause(
@@ -253,11 +255,11 @@ GRADIENT_PENALTY = Exercise(
     scenarios=(
         Scenario(
             _FINITE, "gradient-unstable",
-            _training, _is_finite, needs=("output_value",), given=("x", "weight"),
+            _training, _is_finite, needs=("output_value",),
         ),
         Scenario(
             "the critic's parameters get right gradients", "gradient-value",
-            _training, _trains, needs=("output_value", f"scenario {_FINITE}"), given=("x", "weight"),
+            _training, _trains, needs=("output_value", f"scenario {_FINITE}"),
         ),
     ),
 )  # fmt: skip

@@ -1,16 +1,21 @@
-"""Dropout of lesson 09: contract, hints, and what is asked of its random numbers."""
+"""Dropout of lesson 09, and the rows that Case11 of lesson 10 drops: what is asked of their random numbers."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
+from autograder.contract.exercise import (
+    Arguments,
+    Cause,
+    Data,
+    Exercise,
+    Sampler,
+    Scenario,
+    Solution,
+)
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
-from autograder.exercises.common_cases import cases_of, fixed
+from autograder.exercises.common_cases import cases_of, extreme
 
 
 def dropout(x: Tensor, p: float, training: bool, kept: Tensor | None = None) -> Tensor:
@@ -22,7 +27,7 @@ def dropout(x: Tensor, p: float, training: bool, kept: Tensor | None = None) -> 
     return x * kept / (1 - p) if p < 1 else x * 0.0
 
 
-def kept_in(args: tuple[Any, ...], outputs: tuple[Tensor, ...]) -> tuple[Tensor]:
+def kept_in(args: Arguments, outputs: Arguments) -> Arguments:
     """Which elements an answer kept: no case has a 0 in x where that matters. An infinite one times 0 is NaN."""
     return (outputs[0].nan_to_num(0.0) != 0,)
 
@@ -37,7 +42,7 @@ _P = 0.3
 _FAR = 6.0  # standard deviations: one honest answer in a thousand million is further off
 
 
-def run_draws(dropout: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def run_draws(dropout: Solution, s: Sampler) -> Data:
     """Which elements are kept in three calls, of which the first and the last have the same seed.
 
     zeros   as the first call, of an x whose second half is 0
@@ -61,13 +66,13 @@ def run_draws(dropout: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
     return {"first": first, "second": second, "again": again, "zeros": zeros, "slopes": slopes}
 
 
-def run_many_draws(dropout: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def run_many_draws(dropout: Solution, s: Sampler) -> Data:
     """The same, and ``counts``: how many elements each of eight calls keeps."""
     data, x = run_draws(dropout, s), s.away_from(*_SHAPE)
     return {**data, "counts": [int((dropout(x, _P, True) != 0).sum()) for _ in range(8)]}
 
 
-def judge_generator(data: dict[str, Any]) -> Cause | None:
+def judge_generator(data: Data, right: Data) -> Cause | None:
     """torch's generator decides, as the caller seeded it, and backward knows what forward drew."""
     first, half = data["first"], _SHAPE[0] // 2
     if _mixed(first) and torch.equal(first, data["second"]):
@@ -83,7 +88,7 @@ def judge_generator(data: dict[str, Any]) -> Cause | None:
     return None
 
 
-def judge_share(data: dict[str, Any]) -> Cause | None:
+def judge_share(data: Data, right: Data) -> Cause | None:
     """Each element by itself is dropped with probability p."""
     kept = data["first"]
     if _mixed(kept) and any(bool((kept.narrow(d, 0, 1) == kept).all()) for d in range(kept.dim())):
@@ -94,7 +99,7 @@ def judge_share(data: dict[str, Any]) -> Cause | None:
     return None
 
 
-def judge_zeros(data: dict[str, Any]) -> Cause | None:
+def judge_zeros(data: Data, right: Data) -> Cause | None:
     """Where x is 0 the gradient is that of what was drawn, too."""
     return None if data["slopes"][_SHAPE[0] // 2 :].any() else Cause("draws/zeros-dropped")
 
@@ -130,10 +135,10 @@ DROPOUT = Exercise(
         _case("a vector", 7, p=0.5, role="batch"),
         _case("a single number (0-d)", p=0.5, role="batch"),
         _case("an empty batch", 0, 3, p=0.5, role="empty"),
-        Case(
+        extreme(
             "inputs of ±1000",
-            fixed([-1000.0, 1000.0, 500.0, -2.0], 0.5, True),
-            role="extreme",
+            [-1000.0, 1000.0, 500.0, -2.0], 0.5, True,
+
         ),
     ),
     budget=lambda args, outputs: max(args[0].numel(), RANDOM_STATE_BYTES) if args[2] else 0,
@@ -163,3 +168,23 @@ DROPOUT = Exercise(
         ),
     ),
 )  # fmt: skip
+
+
+# ---- Case11 of lesson 10, which drops rows ----------------------------------------------------------
+
+
+def dropped_rows(x: Tensor, p: float, rows: Tensor | None = None) -> Tensor:
+    """The reference: ``rows`` of x (…, 1) are kept, and divided by 1 − p; without them it draws its own."""
+    if rows is None:
+        rows = torch.rand(*x.shape[:-1], 1, dtype=torch.float64) >= p
+    return x * rows / (1 - p)
+
+
+def draws(drop_rows: Solution, s: Sampler) -> Data:
+    """Dropout's experiment, which hands on whether it trains: it always does."""
+    return run_many_draws(lambda x, p, training: drop_rows(x, p), s)
+
+
+def judge_share_of_rows(data: Data, right: Data) -> Cause | None:
+    """Each row by itself is dropped with probability p; those of two calls, for there are few."""
+    return judge_share({"first": torch.stack([data["first"], data["second"]]).any(-1)}, right)

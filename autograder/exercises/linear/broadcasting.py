@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from torch import Tensor
-
-from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, float64, kept
-
-
-def sum_down(grad: Tensor, shape: Sequence[int]) -> Tensor:
-    """``grad`` summed down to ``shape``, with size-0 dimensions summed too."""
-    extra = grad.dim() - len(shape)
-    kept = [i for i, size in enumerate(shape) if size == 1 and grad.shape[i + extra] != 1]
-    dims = [*range(extra), *(i + extra for i in kept)]
-    return (grad.sum(dims, keepdim=True) if dims else grad).reshape(tuple(shape))
-
+from autograder.contract.exercise import Arguments, Exercise, Sampler
+from autograder.exercises.common_cases import cases_of, extreme, float64, kept, special
 
 _down_case = cases_of(lambda s, grad, shape: (s.normal(*grad), shape), wants=(0,))
 
@@ -25,7 +12,7 @@ UNBROADCAST = Exercise(
     name="unbroadcast",
     summary="grad summed down to shape: the reverse of broadcasting a tensor of that shape.",
     signature="(grad, shape)",
-    reference=sum_down,
+    reference=lambda grad, shape: grad.sum_to_size(shape),
     cases=(
         _down_case("(3, 4) down to (4,): a new leading dimension", (3, 4), (4,)),
         _down_case("(3, 4) down to (3, 1): a stretched dimension", (3, 4), (3, 1)),
@@ -76,13 +63,13 @@ UNBROADCAST = Exercise(
 _factors = cases_of(lambda s, a, b: (s.away_from(*a), s.away_from(*b)))
 
 
-def _zero_factors(s: Sampler) -> tuple[Tensor, Tensor]:
+def _zero_factors(s: Sampler) -> Arguments:
     a = s.normal(2, 3)
     a[0, 1] = 0.0
     return a, float64([0.0, 1.5, -2.0])
 
 
-def _large_factors(s: Sampler) -> tuple[Tensor, Tensor]:
+def _large_factors(s: Sampler) -> Arguments:
     ends = float64([-1000.0, 1000.0, 1e-3])
     return ends + s.uniform(2, 3), s.uniform(3, low=0.5, high=1.5)
 
@@ -98,10 +85,9 @@ MULTIPLY = Exercise(
         _factors("two matrices of one shape", (2, 3), (2, 3)),
         _factors("a single number times a matrix", (), (2, 3)),
         _factors("a row times a batch of matrices", (4,), (2, 3, 4)),
-        Case(
+        special(
             "zeros among the factors",
             _zero_factors,
-            role="special",
             second=True,
             advice="a · b divided by b does not give a back where b is 0. Save the factors themselves.",
         ),
@@ -112,7 +98,7 @@ MULTIPLY = Exercise(
         _factors(
             "an empty batch times a single row of two dimensions", (0, 3), (1, 3), role="empty"
         ),
-        Case("inputs of ±1000", _large_factors, role="extreme"),
+        extreme("inputs of ±1000", _large_factors),
     ),
     budget=kept(0, 1),
     budget_words="a and b",

@@ -6,13 +6,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler, bytes_of
-from autograder.exercises.common_cases import cases_of, float64, kept
+from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
+from autograder.exercises.common_cases import cases_of, extreme, float64, kept, special
 
 
-def _drawn(s: Sampler, *x: int, out: int, bias: Any = True) -> tuple[Any, ...]:
+def _drawn(s: Sampler, *x: int, out: int, bias: Any = True) -> Arguments:
     """x of the given shape; ``bias`` True: a tensor, False: left out, None: passed as None."""
     given = s.normal(*x), s.normal(out, x[-1])
     return (*given, s.normal(out)) if bias else (*given, None) if bias is None else given
@@ -21,7 +20,7 @@ def _drawn(s: Sampler, *x: int, out: int, bias: Any = True) -> tuple[Any, ...]:
 layer = cases_of(_drawn)
 
 
-def large_layer(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+def large_layer(s: Sampler) -> Arguments:
     ends = float64([[-1000.0, 1000.0, 0.0], [1000.0, 500.0, -1000.0]])
     return ends + s.uniform(2, 3), s.normal(4, 3), s.normal(4)
 
@@ -51,7 +50,7 @@ MY_LINEAR = Exercise(
         layer("three batch dimensions", 2, 1, 3, 2, out=4, role="batch"),
         layer("an empty batch", 0, 3, out=2, role="empty"),
         layer("an empty batch of matrices", 2, 0, 3, out=4, role="empty"),
-        Case("inputs of ±1000", large_layer, role="extreme"),
+        extreme("inputs of ±1000", large_layer),
     ),
     budget=kept(0, 1),
     budget_words="x and weight; no gradient needs the numbers of the bias",
@@ -71,7 +70,7 @@ MY_LINEAR = Exercise(
 _GAP = 0.1  # how far a pre-activation stays from the kink, in every main case
 
 
-def _off_the_kink(s: Sampler, *x: int, out: int) -> tuple[Tensor, Tensor, Tensor]:
+def _off_the_kink(s: Sampler, *x: int, out: int) -> Arguments:
     """x, weight and bias with no pre-activation within ``_GAP`` of 0, and both signs among them."""
     for _ in range(2000):
         given = s.normal(*x), s.normal(out, x[-1]), s.normal(out)
@@ -84,7 +83,7 @@ def _off_the_kink(s: Sampler, *x: int, out: int) -> tuple[Tensor, Tensor, Tensor
 _rectified = cases_of(_off_the_kink)
 
 
-def _at_the_kink(s: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+def _at_the_kink(s: Sampler) -> Arguments:
     """Rows whose pre-activation is exactly 0 in every unit, and one ordinary row."""
     x = torch.stack([torch.zeros(3, dtype=torch.float64), s.normal(3)])
     return x, s.normal(4, 3), torch.zeros(4, dtype=torch.float64)
@@ -99,17 +98,16 @@ LINEAR_RELU = Exercise(
         _rectified("a batch of vectors", 4, 3, out=2),
         _rectified("a batch of longer vectors", 2, 4, out=3),
         _rectified("a batch of vectors, more outputs than inputs", 3, 2, out=4),
-        Case(
+        special(
             "pre-activations of exactly 0",
             _at_the_kink,
-            role="special",
             advice="At a pre-activation of 0 the contract asks for the gradient 0: the mask is z > 0, not "
             "z >= 0.",
         ),
         _rectified("two batch dimensions", 2, 3, 4, out=2, role="batch"),
         _rectified("a single vector, no batch dimension", 4, out=3, role="batch"),
         layer("an empty batch", 0, 3, out=2, role="empty"),
-        Case("inputs of ±1000", large_layer, role="extreme"),
+        extreme("inputs of ±1000", large_layer),
     ),
     budget=lambda args, outputs: bytes_of(args[0], args[1]) + outputs[0].numel(),
     budget_words="x, weight and one byte an output element",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from autograder.contract.exercise import (
+    Arguments,
     Case,
     Cause,
+    Data,
     Exercise,
     Sampler,
     Scenario,
+    Solution,
     bytes_of,
 )
 from autograder.exercises.common_cases import (
@@ -21,9 +21,12 @@ from autograder.exercises.common_cases import (
     along_a_dim,
     cases_of,
     distinct_along,
-    fixed,
+    empty,
+    extreme,
     float64,
     kept,
+    some,
+    special,
 )
 
 
@@ -33,9 +36,7 @@ def _large(s: Sampler) -> Tensor:
 
 
 # Their sum is 0; a mean of no numbers is none, and nobody is asked for it.
-EMPTY_ROWS = Case(
-    "an empty batch of empty rows, dim=-1", lambda s: (s.normal(0, 0), -1, True), role="empty"
-)
+EMPTY_ROWS = empty("an empty batch of empty rows, dim=-1", some(0, 0), -1, True)
 
 
 def _reduction_cases() -> tuple[Case, ...]:
@@ -51,7 +52,7 @@ def _reduction_cases() -> tuple[Case, ...]:
         make("a vector, dim=0", 5, dim=0, role="batch"),
         make("a vector, dim=-1, keepdim=True", 4, dim=-1, keep=(True,), role="batch"),
         make("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
-        Case("inputs of ±1000", lambda s: (_large(s), 1), role="extreme"),
+        extreme("inputs of ±1000", lambda s: (_large(s), 1)),
     )
 
 
@@ -93,7 +94,7 @@ MEAN = Exercise(
 )
 
 
-def _far_down(s: Sampler) -> tuple[Tensor, int]:
+def _far_down(s: Sampler) -> Arguments:
     """The largest element of each column at an odd index above 256: bytes and bfloat16 have none."""
     x = s.uniform(2, 300, 2, low=-3.0, high=3.0)
     for column in range(4):
@@ -101,7 +102,7 @@ def _far_down(s: Sampler) -> tuple[Tensor, int]:
     return x, -2
 
 
-def _ties(s: Sampler) -> tuple[Tensor, int]:
+def _ties(s: Sampler) -> Arguments:
     """Rows in which the largest value stands twice or three times."""
     rows = [[2.0, 5.0, 5.0, 1.0], [3.0, 3.0, 3.0, 0.5], [0.0, -1.0, 0.0, -2.0]]
     return float64(rows) + s.uniform(3, 1), 1
@@ -123,18 +124,15 @@ MAX = Exercise(
         ),
         distinct_along("a batch of matrices, dim=-1", 3, 2, 4, dim=-1),
         distinct_along("a batch of matrices, dim=0", 3, 4, 2, dim=0),
-        Case(
+        special(
             "ties: the first of equal elements is chosen",
             _ties,
-            role="special",
             advice="Of equal elements one gets the whole gradient, the one that forward's indices name. "
             "x == values marks them all: save the indices and scatter.",
         ),
         distinct_along("a vector", 5, dim=0, role="batch"),
         distinct_along("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
-        Case(
-            "inputs of ±1000", lambda s: (1000.0 * s.distinct(2, 3, spacing=0.4), 1), role="extreme"
-        ),
+        extreme("inputs of ±1000", lambda s: (1000.0 * s.distinct(2, 3, spacing=0.4), 1)),
     ),
     budget=lambda args, outputs: bytes_of(outputs[1]),
     budget_words="the indices",
@@ -157,14 +155,14 @@ def log_sum_exp(x: Tensor, dim: int) -> Tensor:
     return torch.where(empty.squeeze(dim), -torch.inf, value)
 
 
-def _with_infinities(s: Sampler) -> tuple[Tensor, int]:
+def _with_infinities(s: Sampler) -> Arguments:
     """A row of −inf, a row with one −inf, an ordinary row."""
     x = s.normal(3, 4)
     x[0], x[1, 2] = -torch.inf, -torch.inf
     return x, 1
 
 
-def _nan_upstream(log_sum_exp: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def _nan_upstream(log_sum_exp: Solution, s: Sampler) -> Data:
     """Which rows of the gradient are NaN when the gradient that arrives for row 1 of 3 is."""
     x = s.normal(3, 4).requires_grad_(True)
     upstream = s.normal(3)
@@ -173,8 +171,8 @@ def _nan_upstream(log_sum_exp: Callable[..., Tensor], s: Sampler) -> dict[str, A
     return {"rows": gradient.isnan().all(1).tolist()}
 
 
-def _stays(seen: dict[str, Any]) -> Cause | None:
-    return None if seen["rows"][1] else Cause("nan/swallowed", at=("nan_to_num", "nansum"))
+def _stays(seen: Data, right: Data) -> Cause | None:
+    return None if seen == right else Cause("nan/swallowed", at=("nan_to_num", "nansum"))
 
 
 LOG_SUM_EXP = Exercise(
@@ -186,21 +184,18 @@ LOG_SUM_EXP = Exercise(
         *along_a_dim(
             along,
             along("a single row, dim=1", 1, 3, dim=1),
-            Case(
+            special(
                 "rows with −inf",
                 _with_infinities,
-                role="special",
                 second=True,
                 advice="In a row of −inf the output is −inf too, and −inf − (−inf) is nan. Put 0 in place of an "
                 "infinite maximum or output before you subtract it, with torch.where.",
             ),
         ),
-        Case(
+        extreme(
             "inputs up to ±1000 in float32",
-            fixed(
-                [[1000.0, 999.0, -1000.0], [-1000.0, -1001.0, -999.0], [-1000.0, 1000.0, 0.0]], 1
-            ),
-            role="extreme",
+            [[1000.0, 999.0, -1000.0], [-1000.0, -1001.0, -999.0], [-1000.0, 1000.0, 0.0]],
+            1,
         ),
     ),
     budget=kept(0, output=True),

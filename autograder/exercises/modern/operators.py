@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import torch
 
-from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import ONE_TENSOR, cases_of, fixed, kept
+from autograder.contract.exercise import Exercise
+from autograder.exercises.common_cases import ONE_TENSOR, cases_of, kept, special
 from autograder.exercises.sigmoid.activations import SWISH
 
 DUAL_SWISH = replace(
@@ -28,7 +28,7 @@ DUAL_SWISH = replace(
 )
 
 
-_points = cases_of(lambda s, *shape: (s.away_from(*shape, gap=0.1),))
+_points = cases_of(lambda s, *shape: s.away_from(*shape, gap=0.1))
 
 SINC_OP = Exercise(
     name="sinc_op",
@@ -41,14 +41,14 @@ SINC_OP = Exercise(
         _points("a matrix", 3, 4),
         _points("a vector", 5),
         _points("a batch of matrices", 2, 3, 4),
-        Case(
+        special(
             "x = 0",
-            fixed([0.0, 0.0, 1.5]),
-            role="special",
+            [0.0, 0.0, 1.5],
+
             advice="The curve is flat at 0. A quotient with x below it has no number there: give that place a value "
             "of its own, before the division.",
         ),
-        Case("whole numbers, where sinc is 0", fixed([1.0, -2.0, 3.0]), role="special", second=True),
+        special("whole numbers, where sinc is 0", [1.0, -2.0, 3.0], second=True),
         _points("a single number (0-d)", role="batch"),
         _points("an empty vector", 0, role="empty"),
         _points("an empty batch of matrices", 0, 3, 4, role="empty"),

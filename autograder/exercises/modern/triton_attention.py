@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Cause, Exercise, Sampler, Scenario
-from autograder.exercises.attention.flash_attention import budget, flash_reference
-from autograder.exercises.attention.heads import (
-    ATTENTION_OPERATIONS,
-    heads,
-    large_scores,
+from autograder.contract.exercise import (
+    Arguments,
+    Cause,
+    Data,
+    Exercise,
+    Sampler,
+    Scenario,
+    Solution,
 )
-from autograder.exercises.common_cases import cases_of
+from autograder.exercises.attention.flash_attention import budget, flash_reference
+from autograder.exercises.attention.heads import ATTENTION_OPERATIONS, heads, large_scores
+from autograder.exercises.common_cases import cases_of, extreme
 from autograder.exercises.modern.triton_softmax import by_a_kernel, launched, not_stored
 from autograder.observation.compare import both, close
 
@@ -27,7 +29,7 @@ _SHARE = 1e-6  # that an average of ones may be off by
 _WHOLE = 1e-3  # that a number of keys may be off by
 
 
-def _drawn(s: Sampler, *sizes: int, causal: bool, batch: tuple[int, ...] = ()) -> tuple[Any, ...]:
+def _drawn(s: Sampler, *sizes: int, causal: bool, batch: tuple[int, ...] = ()) -> Arguments:
     """sizes L, S, E, Ev."""
     return (*heads(s, batch, *sizes), causal)
 
@@ -40,7 +42,7 @@ def _ranked(scores: Tensor) -> Tensor:
     return torch.stack([torch.ones_like(scores), scores / _HIGHEST], 1)
 
 
-def _in_order(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def _in_order(call: Solution, s: Sampler) -> Data:
     """One query and many keys, whose scores rise or fall."""
     scores = torch.linspace(-_HIGHEST, _HIGHEST, _KEYS, dtype=torch.float64)
     q, found = torch.ones(1, 1).double(), {}
@@ -49,10 +51,9 @@ def _in_order(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
     return {"scores": scores, **found}
 
 
-def _rescaled(data: dict[str, Any]) -> Cause | None:
+def _rescaled(data: Data, meant: Data) -> Cause | None:
     """Right while the largest score comes first, wrong when it comes last; an average of ones tells which sum it is."""
-    scores = data["scores"]
-    right = torch.softmax(scores, 0).unsqueeze(0) @ _ranked(scores)
+    scores, right = meant["scores"], meant["rising"]["output"]
     rising, falling = data["rising"]["output"], data["falling"]["output"]
     last_right, first_right = (
         way.shape == right.shape and close(way, right) for way in (rising, falling)
@@ -89,18 +90,18 @@ def _behind(rising: Tensor, right: Tensor, scores: Tensor) -> Cause | None:
     return Cause("triton/behind-the-end", {"keys": _KEYS, "count": round(count)}, symptom=False)
 
 
-def _many_keys(call: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def _many_keys(call: Solution, s: Sampler) -> Data:
     q, k, v = heads(s, (), 2, _KEYS, 2, 2)
     return launched(lambda: call(q, k, v, False))
 
 
-def _one_kernel_in_tiles(data: dict[str, Any]) -> Cause | None:
+def _one_kernel_in_tiles(data: Data, right: Data) -> Cause | None:
     names, widest = data["kernels"], data["widest"]
     if len(names) > 1:
         return Cause("triton/several", {"count": len(names), "names": list(dict.fromkeys(names))})
     if widest > _WIDEST:
         return Cause("triton/whole-row", {"columns": _KEYS, "widest": widest}, rule="temporary-too-large")  # fmt: skip
-    return by_a_kernel(data)
+    return by_a_kernel(data, right)
 
 
 TRITON_ATTENTION = Exercise(
@@ -122,7 +123,7 @@ TRITON_ATTENTION = Exercise(
         _of("no keys at all (S = 0)", 3, 0, 2, 4, causal=False, role="empty"),
         _of("no queries at all (L = 0)", 0, 3, 2, 4, causal=False, role="empty"),
         _of("an empty batch", 3, 4, 2, 5, batch=(0,), causal=True, role="empty"),
-        Case("scores up to 500 in size in float32", lambda s: (*large_scores(s), False), role="extreme"),
+        extreme("scores up to 500 in size in float32", lambda s: (*large_scores(s), False), ),
     ),
     budget=budget,
     budget_words="q, k, v, the output and one logsumexp a row",
@@ -141,7 +142,7 @@ TRITON_ATTENTION = Exercise(
     scenarios=(
         Scenario(
             "the order of the keys changes nothing", "forward-value", _in_order, _rescaled,
-            needs=("forward_runs",), first=True, given=("scores",), free=("kernels",),
+            needs=("forward_runs",), first=True, free=("kernels",),
         ),
         Scenario(
             "one kernel, in tiles", "uses-builtin", _many_keys, _one_kernel_in_tiles,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -11,15 +10,17 @@ from torch import Tensor
 
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import (
-    Case,
+    Arguments,
     Cause,
+    Data,
     Exercise,
     Refusal,
     Sampler,
     Scenario,
+    Solution,
     bytes_of,
 )
-from autograder.exercises.common_cases import cases_of, float64
+from autograder.exercises.common_cases import cases_of, float64, special
 from autograder.running.watching import Watching
 
 _PIVOT = 4  # bytes of a row's number in the factors
@@ -46,7 +47,7 @@ _LARGE = 96  # equations of one right-hand side: what is done for a whole matrix
 _A_QUARTER = 0.25  # of n³: a solution takes n², an elimination n³ / 3 at least
 
 
-def _drawn(s: Sampler, *shape: int, k: int, scale: float = 1.0) -> tuple[Tensor, Tensor]:
+def _drawn(s: Sampler, *shape: int, k: int, scale: float = 1.0) -> Arguments:
     """A (…, n, n), well conditioned and far from symmetric, and b (…, n, k)."""
     batch, n = shape[:-1], shape[-1]
     noise = s.normal(*batch, n, n)
@@ -69,7 +70,7 @@ class _Work(Watching):
         self.counts = {"factorised": 0, "inverted": 0}
         self.work = self.solved = 0.0
 
-    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def run(self, func: Any, args: Arguments, kwargs: Data) -> Any:
         made = super().run(func, args, kwargs)
         name = func.__name__.partition(".")[0].lstrip("_")
         sizes = [a.numel() for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
@@ -91,7 +92,7 @@ class _Work(Watching):
         return {**self.counts, "work": self.work / whole, "solved": self.solved / whole}
 
 
-def run_factorisations(solve: Callable[..., Tensor], s: Sampler) -> dict[str, Any]:
+def run_factorisations(solve: Solution, s: Sampler) -> Data:
     """What forward and backward do for a large matrix."""
     A, b = (t.requires_grad_(True) for t in _drawn(s, _LARGE, k=1))
     with _Work() as forward:
@@ -101,7 +102,7 @@ def run_factorisations(solve: Callable[..., Tensor], s: Sampler) -> dict[str, An
     return {"forward": forward.told(), "backward": backward.told()}
 
 
-def judge_factorisations(data: dict[str, Any]) -> Cause | None:
+def judge_factorisations(data: Data, right: Data) -> Cause | None:
     """One factorisation, in forward; no inverse anywhere, nor the work of one."""
     forward, backward = data["forward"], data["backward"]
     if any(part["inverted"] or part["solved"] > _A_QUARTER for part in (forward, backward)):
@@ -123,10 +124,10 @@ SOLVE = Exercise(
         _system("three equations, two right-hand sides", 3, k=2),
         _system("four equations, one right-hand side", 4, k=1),
         _system("a batch of systems", 2, 3, k=2),
-        Case(
+        special(
             "A without a number on its diagonal",
             lambda s: (float64([[0.0, 2.0], [-1.0, 0.0]]), s.away_from(2, 2)),
-            role="special",
+
             advice="Rows have to be exchanged first: the pivots belong to the factors, and torch.linalg.lu_solve wants both.",
         ),
         _system("a single equation", 1, k=3, role="special"),

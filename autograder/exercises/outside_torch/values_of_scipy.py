@@ -9,7 +9,14 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.exercise import Case, Exercise
-from autograder.exercises.common_cases import ONE_TENSOR, cases_of, elementwise_cases, fixed, kept
+from autograder.exercises.common_cases import (
+    ONE_TENSOR,
+    elementwise_cases,
+    extreme,
+    kept,
+    of_every_shape,
+    special,
+)
 
 
 class _Bessel(Function):
@@ -39,12 +46,7 @@ BESSEL_J0 = Exercise(
         *elementwise_cases(),
         Case("a vector of numbers up to ±30", lambda s: (s.uniform(6, low=-30.0, high=30.0),)),
         # Where the value that torch has is off most, from the seventh digit on.
-        Case(
-            "numbers a little above 5",
-            lambda s: (s.uniform(6, low=5.001, high=5.1),),
-            role="special",
-            wants=(),
-        ),
+        special("numbers a little above 5", lambda s: s.uniform(6, low=5.001, high=5.1), wants=()),
     ),
     budget=kept(0),
     budget_words=ONE_TENSOR,
@@ -79,32 +81,20 @@ class _LambertW(Function):
         return grad_output / (torch.exp(y) * (1 + y))
 
 
-_positive = cases_of(lambda s, *shape, high=4.0: (s.uniform(*shape, low=0.05, high=high),))
-
 LAMBERT_W = Exercise(
     name="LambertW",
     summary="The solution y ≥ 0 of y·eʸ = a for a ≥ 0, computed by SciPy; twice differentiable.",
     signature="(a)",
     reference=_LambertW.apply,
-    cases=(
-        _positive("a vector", 5),
-        _positive("a matrix", 3, 4),
-        _positive("a batch of matrices", 2, 3, 4, high=50.0),
-        Case(
+    cases=of_every_shape(
+        lambda s, *shape: s.uniform(*shape, low=0.05, high=50.0),
+        special(
             "a = 0",
-            fixed([0.0, 0.0, 1.0]),
-            role="special",
+            [0.0, 0.0, 1.0],
             second=True,
             advice="At a = 0 the solution is y = 0, and the slope 1. A formula that divides by a or by y gives 0 / 0 there.",
         ),
-        _positive("a single number (0-d)", role="batch"),
-        _positive("an empty vector", 0, role="empty"),
-        _positive("an empty batch of matrices", 0, 3, 4, role="empty"),
-        Case(
-            "a from 0 to 1e30 in float32",
-            fixed([0.0, 1e-30, 1e-6, 0.5, 2.75, 1000.0, 1e10, 1e30]),
-            role="extreme",
-        ),
+        extreme("a from 0 to 1e30 in float32", [0.0, 1e-30, 1e-6, 0.5, 2.75, 1000.0, 1e10, 1e30]),
     ),
     budget=kept(0),
     budget_words=ONE_TENSOR,

@@ -7,14 +7,17 @@ import functools
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.contract.exercise import Arguments, Exercise, Sampler
 from autograder.exercises.common_cases import (
     along_a_dim,
     cases_of,
     distinct_along,
-    fixed,
+    empty,
+    extreme,
     float64,
     kept,
+    some,
+    special,
 )
 
 _NO_DIVISION = (
@@ -31,7 +34,7 @@ def product(x: Tensor, dim: int) -> Tensor:
 _factors = cases_of(lambda s, *shape, dim: (s.away_from(*shape), dim))
 
 
-def _zeros(s: Sampler, *places: tuple[int, int]) -> tuple[Tensor, int]:
+def _zeros(s: Sampler, *places: tuple[int, int]) -> Arguments:
     """A matrix of four factors a row, with 0 at these places; the other rows have none."""
     x = s.away_from(3, 4, gap=0.3)
     for place in places:
@@ -72,16 +75,16 @@ PROD = Exercise(
                 "have one, the product of the other factors.",
             ),
         ),
-        Case(
+        empty(
             "rows without factors, dim=1",
-            lambda s: (s.normal(2, 0), 1),
-            role="empty",
+            some(2, 0),
+            1,
             advice="A product of no factors is 1, and its gradient has no elements.",
         ),
-        Case(
+        extreme(
             "inputs of ±1000",
-            fixed([[1000.0, -1000.0, 500.0], [-1000.0, 1e-3, 1000.0], [0.0, -1000.0, 1000.0]], 1),
-            role="extreme",
+            [[1000.0, -1000.0, 500.0], [-1000.0, 1e-3, 1000.0], [0.0, -1000.0, 1000.0]],
+            1,
             advice=_NO_DIVISION,
         ),
     ),
@@ -111,23 +114,23 @@ def norm(x: Tensor, dim: int) -> Tensor:
 _rows = cases_of(lambda s, *shape, dim: (s.away_from(*shape, gap=0.3), dim))
 
 
-def _zero_rows(s: Sampler) -> tuple[Tensor, int]:
+def _zero_rows(s: Sampler) -> Arguments:
     x = s.away_from(4, 3)
     x[0], x[2] = 0.0, 0.0
     return x, 1
 
 
-def _short_rows(s: Sampler) -> tuple[Tensor, int]:
+def _short_rows(s: Sampler) -> Arguments:
     return s.away_from(2, 3) * 1e-30, 1
 
 
-def _some_zeros(s: Sampler) -> tuple[Tensor, int]:
+def _some_zeros(s: Sampler) -> Arguments:
     x = s.away_from(3, 4)
     x[0, 1:], x[1, 2] = 0.0, 0.0
     return x, 1
 
 
-def _far(s: Sampler) -> tuple[Tensor, int]:
+def _far(s: Sampler) -> Arguments:
     rows = [[1e30, -2e30, 3e30], [1000.0, 0.0, -1000.0], [1e30, 1.0, 0.0], [0.0, 0.0, 0.0]]
     return float64(rows) * s.uniform(4, 1, low=0.5, high=1.5), 1
 
@@ -141,31 +144,27 @@ NORM = Exercise(
         *along_a_dim(
             _rows,
             _rows("rows of a single number, dim=1", 3, 1, dim=1),
-            Case(
+            special(
                 "rows of zeros",
                 _zero_rows,
-                role="special",
                 advice="In a row of zeros x / out is 0 / 0, which is nan. Put 1 in place of a norm of 0 with "
                 "torch.where before you divide; no small number has to be added.",
             ),
-            Case(
+            special(
                 "zeros in rows that are not zero",
                 _some_zeros,
-                role="special",
                 second=True,
                 advice="A row is zero when all of its elements are, which is where its norm is 0.",
             ),
-            Case(
+            special(
                 "short rows: a norm of 1e-30",
                 _short_rows,
-                role="special",
                 advice="The gradient of a short row has length 1, too: put another number in place of a norm of 0 alone.",
             ),
         ),
-        Case(
+        extreme(
             "inputs up to 1e30 in float32",
             _far,
-            role="extreme",
             advice="The square of 1e30 is more than float32 can hold. Divide each row by its largest size before "
             "you square, and multiply afterwards; a row of zeros is divided by 1. In backward, "
             "divide x by the norm first.",
@@ -192,7 +191,7 @@ _SHARE = (
 )
 
 
-def _ties(s: Sampler) -> tuple[Tensor, int]:
+def _ties(s: Sampler) -> Arguments:
     """Two, three and four of a row are the largest, and a row without ties."""
     rows = [
         [2.0, 5.0, 5.0, 1.0],
@@ -203,12 +202,12 @@ def _ties(s: Sampler) -> tuple[Tensor, int]:
     return float64(rows) + s.uniform(4, 1), 1
 
 
-def _columns(s: Sampler) -> tuple[Tensor, int]:
+def _columns(s: Sampler) -> Arguments:
     x, _ = _ties(s)
     return x.t().contiguous(), 0
 
 
-def _almost(s: Sampler) -> tuple[Tensor, int]:
+def _almost(s: Sampler) -> Arguments:
     """The second largest differs in its last digit."""
     top = s.uniform(3, 1, low=0.1, high=0.2)
     return torch.cat([torch.nextafter(top, top - 1.0), top, top - 1.0], 1), 1
@@ -223,27 +222,23 @@ AMAX = Exercise(
         *along_a_dim(
             distinct_along,
             distinct_along("rows of a single number, dim=1", 3, 1, dim=1),
-            Case("ties along dim=1", _ties, role="special", second="mixed", advice=_SHARE),
-            Case("ties along dim=0", _columns, role="special", advice=_SHARE),
-            Case(
+            special("ties along dim=1", _ties, second="mixed", advice=_SHARE),
+            special("ties along dim=0", _columns, advice=_SHARE),
+            special(
                 "almost a tie: another last digit",
                 _almost,
-                role="special",
                 advice="A little less is less: ask for equality, without a tolerance.",
             ),
-            Case(
+            special(
                 "300 that tie",
                 lambda s: (s.uniform(1, 1).expand(2, 300).clone(), 1),
-                role="special",
                 advice="Count those that share in a dtype that has room for all of them; uint8 ends at 255.",
             ),
         ),
-        Case(
+        extreme(
             "inputs of ±1000",
-            fixed(
-                [[-1000.0, 1000.0, 999.0], [-1000.0, -1001.0, -1000.0], [1000.0, 1000.0, 1000.0]], 1
-            ),
-            role="extreme",
+            [[-1000.0, 1000.0, 999.0], [-1000.0, -1001.0, -1000.0], [1000.0, 1000.0, 1000.0]],
+            1,
             advice=_SHARE,
         ),
     ),

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, fixed, float64, kept
+from autograder.contract.exercise import Arguments, Exercise, Sampler
+from autograder.exercises.common_cases import (
+    cases_of,
+    empty,
+    extreme,
+    float64,
+    kept,
+    of_every_shape,
+    some,
+    special,
+)
 
 _ADD_UP = (
     "A row that is used several times gets the sum of all gradients that arrive for it. Writing keeps the "
     "last one; index_add adds."
 )
-
-
-def embedding(indices: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """weight[indices]; the rows at padding_idx are constants."""
-    rows = weight[indices]
-    if padding_idx is None:
-        return rows
-    return torch.where((indices == padding_idx).unsqueeze(-1), rows.detach(), rows)
 
 
 def _words(s: Sampler, shape: tuple[int, ...], rows: int, present: int | None = None) -> Tensor:
@@ -37,7 +37,7 @@ def _words(s: Sampler, shape: tuple[int, ...], rows: int, present: int | None = 
 
 def _drawn(
     s: Sampler, *shape: int, weight: tuple[int, int], padding: tuple[int | None, ...] = ()
-) -> tuple[Any, ...]:
+) -> Arguments:
     """``padding`` is () where the argument is left out."""
     present = padding[0] if padding else None
     return (_words(s, shape, weight[0], present), s.normal(*weight), *padding)
@@ -53,7 +53,7 @@ EMBEDDING = Exercise(
         "and the row at padding_idx gets 0."
     ),
     signature="(indices, weight, padding_idx=None)",
-    reference=embedding,
+    reference=F.embedding,
     constants=frozenset({0}),
     cases=(
         _case("seven indices", 7, weight=(4, 3)),
@@ -69,26 +69,22 @@ EMBEDDING = Exercise(
             second="mixed",
             advice="0 is an index like any other: ask whether padding_idx is None.",
         ),
-        Case(
+        special(
             "one index, again and again",
             lambda s: (torch.full((6,), 2), s.normal(4, 3)),
-            role="special",
             advice=_ADD_UP,
         ),
-        Case(
+        special(
             "nothing but padding",
             lambda s: (torch.full((2, 3), 3), s.normal(5, 2), 3),
-            role="special",
             second="mixed",
             advice="All rows of the gradient are 0 then, and it still has the shape of weight.",
         ),
         _case("a single index (0-d)", weight=(4, 3), role="batch"),
         _case("no indices", 0, weight=(4, 3), role="empty"),
         _case("an empty batch, padding_idx=2", 0, 5, weight=(4, 3), padding=(2,), role="empty"),
-        Case(
-            "rows of ±1000",
-            lambda s: (_words(s, (5,), 4), 1000.0 * s.away_from(4, 2, gap=0.5)),
-            role="extreme",
+        extreme(
+            "rows of ±1000", lambda s: (_words(s, (5,), 4), 1000.0 * s.away_from(4, 2, gap=0.5))
         ),
     ),
     budget=kept(0),
@@ -112,13 +108,8 @@ def soft_rank(x: Tensor, temperature: float) -> Tensor:
     return 0.5 + torch.sigmoid(differences / temperature).sum(-1)
 
 
-# temperature is drawn within a tenth: two calls have two
-_values = cases_of(
-    lambda s, *shape, temperature: (
-        s.normal(*shape),
-        temperature * float(s.uniform(low=0.9, high=1.1)),
-    )
-)
+def _values(s: Sampler, *shape: int) -> Arguments:
+    return s.normal(*shape), float(s.uniform(low=0.4, high=1.6))
 
 
 SOFT_RANK = Exercise(
@@ -126,31 +117,28 @@ SOFT_RANK = Exercise(
     summary="rank_i = 1 + Σ_{j≠i} σ((x_i − x_j) / temperature) over the last dimension.",
     signature="(x, temperature)",
     reference=soft_rank,
-    cases=(
-        _values("a matrix", 3, 4, temperature=0.7),
-        _values("a vector", 5, temperature=1.6),
-        _values("a batch of matrices", 2, 2, 3, temperature=0.4),
-        Case(
+    cases=of_every_shape(
+        _values,
+        special(
             "ties, and a row of equal numbers",
             lambda s: (float64([[1.0, 2.0, 1.0], [3.0, 3.0, 3.0]]) + s.uniform(2, 1), 0.5),
-            role="special",
             second=True,
             advice="Equal numbers share their rank: σ(0) is ½. Only the pair of an element with itself is left out.",
         ),
-        Case(
+        special(
             "a single number in a row has rank 1",
-            lambda s: (s.normal(3, 1), 0.5),
-            role="special",
+            some(3, 1),
+            0.5,
             second="mixed",
             advice="Without others the sum is empty: the rank is 1 and the gradient 0.",
         ),
-        _values("an empty batch", 0, 4, temperature=0.5, role="empty"),
-        _values("rows without numbers", 2, 0, temperature=0.5, role="empty"),
-        Case(
+        empty("rows without numbers", some(2, 0), 0.5),
+        extreme(
             "inputs of ±1000",
-            fixed([[-1000.0, 0.0, 1000.0], [1000.0, 999.5, 1000.0], [-1000.0, 300.0, 299.0]], 0.5),
-            role="extreme",
+            [[-1000.0, 0.0, 1000.0], [1000.0, 999.5, 1000.0], [-1000.0, 300.0, 299.0]],
+            0.5,
         ),
+        least=1,
     ),
     budget=kept(0),
     budget_words="x; no tensor of n × n",

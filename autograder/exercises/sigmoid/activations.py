@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.contract.exercise import Arguments, Exercise, Sampler
 from autograder.exercises.common_cases import (
     EXTREME,
     ONE_TENSOR,
-    case_with_number,
     cases_of,
     elementwise_cases,
-    fixed,
+    extreme,
     kept,
+    special,
+    with_number,
 )
 
 _activation = partial(
-    Exercise,
-    signature="(x)",
-    cases=elementwise_cases(),
-    budget=kept(0),
-    budget_words=ONE_TENSOR,
+    Exercise, signature="(x)", cases=elementwise_cases(), budget=kept(0), budget_words=ONE_TENSOR
 )
 
 MY_SIGMOID = _activation(
@@ -91,35 +87,24 @@ SCALED_SIGMOID = Exercise(
     signature="(x, scale)",
     reference=lambda x, scale: scale * torch.sigmoid(x),
     cases=(
-        case_with_number("a vector, scale above 0", 5, low=1.3, high=2.5),
-        case_with_number("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5),
-        case_with_number("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
-        Case(
+        with_number("a vector, scale above 0", 5, low=1.3, high=2.5),
+        with_number("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5),
+        with_number("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
+        with_number(
             "scale = 0",
-            lambda s: (1.5 * s.normal(2, 3), 0.0),
+            2,
+            3,
+            number=0.0,
             role="special",
             second="mixed",  # a gradient of zeros that depends on nothing is right, too
             advice="0 is a scale like any other: the gradient is 0 there.",
         ),
-        Case(
-            "x = 0",
-            fixed([0.0, 0.0, 0.0], 1.7),
-            role="special",
-            second=True,
-        ),
-        Case("a whole number as scale", lambda s: (1.5 * s.normal(4), 3), role="special"),
-        Case(
-            "a scale of 0.00001",
-            lambda s: (1.5 * s.normal(4), 1e-5),
-            role="special",
-        ),
-        case_with_number("a single number (0-d)", low=0.5, high=2.5, role="batch"),
-        case_with_number("an empty batch", 0, 3, low=0.5, high=2.5, role="empty"),
-        Case(
-            "inputs up to ±1000 in float32",
-            fixed(EXTREME, 1.5),
-            role="extreme",
-        ),
+        special("x = 0", [0.0, 0.0, 0.0], 1.7, second=True),
+        with_number("a whole number as scale", 4, number=3, role="special"),
+        with_number("a scale of 0.00001", 4, number=1e-5, role="special"),
+        with_number("a single number (0-d)", low=0.5, high=2.5, role="batch"),
+        with_number("an empty batch", 0, 3, low=0.5, high=2.5, role="empty"),
+        extreme("inputs up to ±1000 in float32", EXTREME, 1.5),
     ),
     budget=kept(0),
     budget_words=ONE_TENSOR,
@@ -137,7 +122,7 @@ def _swish(x: Tensor, beta: Tensor) -> Tensor:
     return x * torch.sigmoid(beta * x)
 
 
-def _drawn(s: Sampler, x: tuple[int, ...], beta: tuple[int, ...]) -> tuple[Any, ...]:
+def _drawn(s: Sampler, x: tuple[int, ...], beta: tuple[int, ...]) -> Arguments:
     """x normal, beta between 0.4 and 1.8 in size, of either sign."""
     size = s.uniform(*beta, low=0.4, high=1.8)
     return 1.5 * s.normal(*x), torch.where(s.normal(*beta) > -0.5, size, -size)
@@ -158,25 +143,23 @@ SWISH = Exercise(
         _swish_case("a beta of the shape of x", (2, 3), (2, 3)),
         _swish_case("a beta of shape (1,)", (4, 2), (1,)),
         _swish_case("a batch of matrices, one beta a row", (2, 3, 4), (3, 1)),
-        Case(
+        special(
             "beta = 0",
             lambda s: (1.5 * s.normal(3, 2), torch.zeros(2, dtype=torch.float64)),
-            role="special",
             second=True,
         ),
-        Case(
+        special(
             "x = 0",
             lambda s: (torch.zeros(3, dtype=torch.float64), s.uniform(3, low=0.5, high=1.5)),
-            role="special",
             second=True,
         ),
         _swish_case("x and beta 0-d", (), (), role="batch"),
         _swish_case("an empty batch", (0, 4), (4,), role="empty"),
         _swish_case("an empty vector, a single beta", (0,), (), role="empty"),
-        Case(
+        extreme(
             "inputs up to ±1000 in float32",
-            fixed(EXTREME, torch.linspace(0.5, 1.5, len(EXTREME)).double().tolist()),
-            role="extreme",
+            EXTREME,
+            torch.linspace(0.5, 1.5, len(EXTREME)).double().tolist(),
         ),
     ),
     budget=kept(0, 1),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from autograder.contract.exercise import (
-    Case,
+    Arguments,
     Cause,
+    Data,
     Exercise,
     Sampler,
     Scenario,
+    Solution,
 )
-from autograder.exercises.common_cases import cases_of, float64, kept
+from autograder.exercises.common_cases import cases_of, extreme, float64, kept
 from autograder.exercises.ste.straight_through import surrogate
 from autograder.observation.compare import show
 
@@ -37,7 +38,7 @@ def relaxed(logits: Tensor, gumbels: Tensor, tau: float, hard: bool) -> Tensor:
 _DRAWS = 20  # until the noise decides somewhere, which three draws in ten do in a single row
 
 
-def _without_near_ties(s: Sampler, *shape: int) -> tuple[Tensor, Tensor]:
+def _without_near_ties(s: Sampler, *shape: int) -> Arguments:
     """(logits, gumbels) whose sums differ by 0.18 or more, so that no rounding moves the maximum.
 
     In some row the noise decides: its largest sum is not where its largest logit is.
@@ -51,7 +52,7 @@ def _without_near_ties(s: Sampler, *shape: int) -> tuple[Tensor, Tensor]:
     return logits, gumbels
 
 
-def _drawn(s: Sampler, *shape: int, tau: float, hard: bool) -> tuple[Any, ...]:
+def _drawn(s: Sampler, *shape: int, tau: float, hard: bool) -> Arguments:
     """tau is drawn within a tenth: two calls have two."""
     return (*_without_near_ties(s, *shape), tau * float(s.uniform(low=0.9, high=1.1)), hard)
 
@@ -59,7 +60,7 @@ def _drawn(s: Sampler, *shape: int, tau: float, hard: bool) -> tuple[Any, ...]:
 _case = cases_of(_drawn)
 
 
-def _ask_for_noise(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def _ask_for_noise(submission: Solution, s: Sampler) -> Data:
     """Both inputs require grad; gives what reaches each of them."""
     logits, gumbels = _without_near_ties(s, 3, 4)
     logits.requires_grad_(True)
@@ -69,7 +70,7 @@ def _ask_for_noise(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]
     return {"logits": found[0] is not None, "gumbels": found[1] is not None}
 
 
-def _none_for_noise(data: dict[str, Any]) -> Cause | None:
+def _none_for_noise(data: Data, right: Data) -> Cause | None:
     return (
         None
         if data.get("gumbels") is False
@@ -81,14 +82,14 @@ def _none_for_noise(data: dict[str, Any]) -> Cause | None:
 _TIES = [[1.0, 0.0, 1.0, -1.0], [2.0, 2.0, 0.0, 2.0], [0.5, 0.5, 0.5, 0.5]]
 
 
-def _ask_at_ties(submission: Callable[..., Any], s: Sampler) -> dict[str, Any]:
+def _ask_at_ties(submission: Solution, s: Sampler) -> Data:
     """The hard output for rows with ties."""
     logits = float64(_TIES)
     output = submission(logits, torch.zeros_like(logits), 1.0, True)
     return {"output": output.detach().clone()}
 
 
-def _single_winner(data: dict[str, Any]) -> Cause | None:
+def _single_winner(data: Data, right: Data) -> Cause | None:
     """A single 1 in each row, at any of the largest."""
     sums, output = float64(_TIES), data["output"]
     ones = (output == 1) & (sums == sums.amax(-1, keepdim=True))
@@ -98,7 +99,7 @@ def _single_winner(data: dict[str, Any]) -> Cause | None:
     return Cause("ties/several", {"each": bool((ones.sum(-1) > 1).any())}, shown)
 
 
-def _extreme(hard: bool) -> Callable[[Sampler], tuple[Any, ...]]:
+def _extreme(hard: bool) -> Callable[[Sampler], Arguments]:
     rows = [[-1000.0, 0.0, 1000.0], [1000.0, -1000.0, 3.0], [-1000.0, -500.0, -750.0]]
     logits = float64(rows)
     return lambda s: (logits.clone(), s.uniform(3, 3), 0.5, hard)
@@ -121,8 +122,8 @@ GUMBEL_SOFTMAX = Exercise(
         _case("a batch of matrices, soft", 2, 2, 3, tau=1.3, hard=False),
         _case("a single row", 4, tau=0.8, hard=True, role="batch"),
         _case("an empty batch", 0, 4, tau=0.8, hard=True, role="empty"),
-        Case("logits up to ±1000 in float32, soft", _extreme(False), role="extreme"),
-        Case("logits up to ±1000 in float32, hard", _extreme(True), role="extreme"),
+        extreme("logits up to ±1000 in float32, soft", _extreme(False)),
+        extreme("logits up to ±1000 in float32, hard", _extreme(True)),
     ),
     budget=kept(0, 1),
     budget_words="logits and gumbels",

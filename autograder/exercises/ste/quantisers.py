@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, fixed, float64, kept
+from autograder.contract.exercise import Arguments, Case, Exercise, Sampler
+from autograder.exercises.common_cases import cases_of, extreme, float64, kept, special
 from autograder.exercises.ste.straight_through import EXTREME, FAR_OUT, HALVES, shuffled, surrogate
 
 
@@ -30,34 +30,30 @@ def _quantise_surrogate(x: Tensor, scale: float, zero_point: int, qmin: int, qma
     return surrogate(fake_quantised(x, scale, zero_point, qmin, qmax), x * inside)
 
 
-def _off_the_ties(
-    s: Sampler, shape: tuple[int, ...], scale: float, zero_point: int, qmin: int, qmax: int
-) -> Tensor:
-    """Values on, inside and outside the range, at least 0.2 steps from every tie.
+def _off_the_ties(s: Sampler, shape: tuple[int, ...], low: int, high: int) -> Tensor:
+    """x / scale inside and outside the range from low to high, 0.1 or more from its ends and 0.2 from every tie.
 
-    The first ones tell the mistakes apart: both sides of each end (only the rounded value of the outer
-    one lies in the range), beyond each end, and the middle.
+    The first ones tell the mistakes apart: both sides of each end (the outer one rounds to the end and
+    yet is outside), beyond each, and the middle.
     """
-    count = int(torch.Size(shape).numel())
-    steps = torch.tensor(
-        [s.integer(qmin - zero_point - 2, qmax - zero_point + 3) for _ in range(count)],
-        dtype=torch.float64,
-    )
-    offset = s.uniform(count, low=-0.3, high=0.3)
-    low, high = qmin - zero_point, qmax - zero_point
+    count = math.prod(shape)
+    whole = torch.tensor([s.integer(low - 2, high + 3) for _ in range(count)]).double()
+    offset = s.uniform(count, low=0.1, high=0.3) * torch.sign(s.uniform(count, low=-1.0))
     telling = (
         (high, 0.25), (low, -0.25), (high, -0.25), (low, 0.25), (high + 2, 0.1), (low - 2, -0.1),
         ((low + high) // 2, 0.2), (high + 1, -0.3), (low - 1, 0.3),
     )  # fmt: skip
     for place, (step, beside) in enumerate(telling[:count]):
-        steps[place], offset[place] = step, beside
-    return shuffled(s, (steps + offset) * scale).reshape(shape)
+        whole[place], offset[place] = step, beside
+    return shuffled(s, whole + offset).reshape(shape)
 
 
-def _drawn(s: Sampler, *shape: int, scale: float, grid: tuple[int, int, int]) -> tuple[Any, ...]:
+def _drawn(s: Sampler, *shape: int, scale: float, grid: tuple[int, int, int]) -> Arguments:
     """``grid`` is (zero_point, qmin, qmax). scale is drawn within a tenth: two calls have two."""
     step = scale * float(s.uniform(low=0.9, high=1.1))
-    return (_off_the_ties(s, shape, step, *grid), step, *grid)
+    zero_point, *ends = grid
+    steps = _off_the_ties(s, shape, *(end - zero_point for end in ends))
+    return (steps * step, step, *grid)
 
 
 _quantise_case = cases_of(_drawn)
@@ -80,37 +76,45 @@ FAKE_QUANTIZE = Exercise(
         _quantise_case("a matrix, 8 bits", 3, 4, scale=0.07, grid=(100, 0, 255)),
         _quantise_case("a batch of matrices", 2, 3, 4, scale=1.6, grid=(-2, -8, 7)),
         _quantise_case("2 bits, a coarse grid", 5, scale=1.25, grid=(1, -1, 2)),
-        Case(
-            "x on the ends of the range",
-            fixed([-1.0, 0.75, -1.25, 1.0, 0.0], 0.25, 0, -4, 3),
-            role="special",
-        ),
-        Case(
+        special("x on the ends of the range", [-1.0, 0.75, -1.25, 1.0, 0.0], 0.25, 0, -4, 3),
+        special(
             "ties, which go to the even step",
-            fixed([-0.75, -0.25, 0.25, 0.75, 1.25], 0.5, 0, -4, 3),
-            role="special",
+            [-0.75, -0.25, 0.25, 0.75, 1.25],
+            0.5,
+            0,
+            -4,
+            3,
             advice=HALVES,
         ),
-        Case(
+        special(
             "ties half a step beyond the ends",
-            fixed([-2.25, 1.75, 1.25, -1.75], 0.5, 0, -4, 3),
-            role="special",
+            [-2.25, 1.75, 1.25, -1.75],
+            0.5,
+            0,
+            -4,
+            3,
             advice="Where the rounded value is in the range the gradient passes, and nowhere else: -4.5 rounds "
             "to -4, which is an end, and 3.5 to 4, which is beyond one.",
         ),
-        Case(
+        special(
             "ties with an odd zero point",
-            fixed([-0.75, -0.25, 0.25, 0.75], 0.5, 1, -4, 3),
-            role="special",
+            [-0.75, -0.25, 0.25, 0.75],
+            0.5,
+            1,
+            -4,
+            3,
             advice="Round x / scale, and add zero_point afterwards: a tie goes to the even step, and an odd "
             "zero point turns even into odd.",
         ),
         _quantise_case("a single number (0-d)", scale=0.4, grid=(0, -4, 3), role="batch"),
         _quantise_case("an empty batch", 0, 3, scale=0.4, grid=(0, -4, 3), role="empty"),
-        Case(
+        extreme(
             "inputs up to ±1e20 in float32",
-            fixed([-1e20, -3e9, *EXTREME, 3e9, 1e20], 0.7, 5, 0, 255),
-            role="extreme",
+            [-1e20, -3e9, *EXTREME, 3e9, 1e20],
+            0.7,
+            5,
+            0,
+            255,
             advice=FAR_OUT,
         ),
     ),
@@ -146,31 +150,13 @@ def _learned(x: Tensor, scale: Tensor, qmin: int, qmax: int) -> Tensor:
     return surrogate(q * step, torch.where(inside, x, 0.0) + step * slope)
 
 
-def _steps(s: Sampler, shape: tuple[int, ...], qmin: int, qmax: int) -> Tensor:
-    """x / scale inside and outside the range, at least 0.1 from its ends and 0.2 from every tie.
-
-    The first ones tell the mistakes apart: both sides of each end (the outer one rounds to the end and
-    yet is outside), far beyond each, and the middle.
-    """
-    count = math.prod(shape)
-    whole = torch.tensor([s.integer(qmin - 2, qmax + 3) for _ in range(count)]).double()
-    offset = s.uniform(count, low=0.1, high=0.3) * torch.sign(s.uniform(count, low=-1.0))
-    telling = (
-        (qmax, 0.25), (qmin, -0.25), (qmax, -0.25), (qmin, 0.25), (qmax + 2, 0.1), (qmin - 2, -0.1),
-        ((qmin + qmax) // 2, 0.2),
-    )  # fmt: skip
-    for place, (step, off) in enumerate(telling[:count]):
-        whole[place], offset[place] = step, off
-    return shuffled(s, whole + offset).reshape(shape)
-
-
 def _drawn_scale(
     s: Sampler, *shape: int, scale: tuple[int, ...] = (), grid: tuple[int, int]
-) -> tuple[Any, ...]:
+) -> Arguments:
     """``grid`` is (qmin, qmax); ``scale`` the shape of the scale, whose values are drawn."""
     drawn = s.uniform(*scale, low=0.2, high=1.6)
     grown = (len(drawn), *shape[1:]) if scale else shape
-    return (_steps(s, grown, *grid) * beside(torch.empty(grown), drawn), drawn, *grid)
+    return (_off_the_ties(s, grown, *grid) * beside(torch.empty(grown), drawn), drawn, *grid)
 
 
 _case = cases_of(_drawn_scale)
@@ -204,16 +190,14 @@ LEARNED_SCALE = Exercise(
         _case("a matrix, a scale for each row", 3, 4, scale=(3,), grid=(-8, 7)),
         _case("a batch of matrices, one scale, no negative steps", 2, 3, 4, grid=(0, 7)),
         _case("2 bits, a scale for each channel", 2, 3, 3, scale=(2,), grid=(-2, 1)),
-        Case(
+        special(
             "x on the ends of the range",
             _given((-4.0, 3.0, 0.0, 1.0), -4, 3),
-            role="special",
             advice="On an end x / scale = qmin or qmax, which is not inside: x gets 0 there, scale qmin or qmax.",
         ),
-        Case(
+        special(
             "ties, which go to the even step",
             _given((-1.5, -0.5, 0.5, 1.5, 2.5), -4, 3),
-            role="special",
             advice=HALVES,
         ),
         _case("8 bits without a sign", 3, 4, grid=(0, 255), role="special"),
@@ -228,10 +212,9 @@ LEARNED_SCALE = Exercise(
             role="empty",
             advice="A sum over no elements is 0, and so is the gradient of scale: what is √(n · qmax) for n = 0?",
         ),
-        Case(
+        extreme(
             "inputs up to ±1e20 in float32",
             lambda s: (float64([-1e20, -3e9, *EXTREME, 3e9, 1e20]), float64(0.7), -128, 127),
-            role="extreme",
             advice=FAR_OUT,
         ),
     ),

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograder.contract.exercise import Case, Exercise, Sampler
-from autograder.exercises.common_cases import case_with_number, clipped, fixed, kept, of_every_shape
+from autograder.contract.exercise import Exercise, Sampler
+from autograder.exercises.common_cases import (
+    clipped,
+    extreme,
+    kept,
+    normal,
+    of_every_shape,
+    special,
+    with_number,
+)
 
 KEEPS_NOTHING = "no tensor: backward needs none"
 
@@ -18,20 +25,8 @@ KEEPS_NOTHING = "no tensor: backward needs none"
 EXTREME = [-1000.0, -100.0, -30.0, -5.0, -0.75, 0.25, 5.0, 30.0, 100.0, 1000.0]
 
 
-_FAR = [-1e30, -4e7, *EXTREME, 4194305.0, 4e7, 1e30]
-
-
-def elementwise_cases(draw: Callable[..., Tensor], *special: Case) -> tuple[Case, ...]:
-    """Cases of a function of one tensor; ``draw`` gets a Sampler and a shape."""
-    return (
-        *of_every_shape(draw, *special, vector=12),
-        # Beyond 2²⁴ float32 has no 1 beside x: x + (sign(x) − x) is 0 there.
-        Case(
-            "inputs up to ±1e30 in float32",
-            fixed(_FAR),
-            role="extreme",
-        ),
-    )
+# Beyond 2²⁴ float32 has no 1 beside x: x + (sign(x) − x) is 0 there.
+_FAR = extreme("inputs up to ±1e30 in float32", [-1e30, -4e7, *EXTREME, 4194305.0, 4e7, 1e30])
 
 
 class _InPlaceOf(Function):
@@ -76,14 +71,15 @@ ROUND_STE = Exercise(
     signature="(x)",
     reference=lambda x: surrogate(torch.round(x), x),
     gradcheck=False,
-    cases=elementwise_cases(
+    cases=of_every_shape(
         lambda s, *shape: 2.5 * s.normal(*shape),
-        Case(
+        special(
             "halves",
-            fixed([-2.5, -1.5, -0.5, 0.2, 0.5, 1.5, 2.5]),
-            role="special",
+            [-2.5, -1.5, -0.5, 0.2, 0.5, 1.5, 2.5],
             advice=f"backward passes the gradient at halves as everywhere: they play a part in forward alone. {HALVES}",
         ),
+        _FAR,
+        vector=12,
     ),
     budget=kept(),
     budget_words=KEEPS_NOTHING,
@@ -102,15 +98,16 @@ SIGN_STE = Exercise(
     signature="(x)",
     reference=lambda x: surrogate(torch.sign(x), x),
     gradcheck=False,
-    cases=elementwise_cases(
-        lambda s, *shape: 1.5 * s.normal(*shape),
-        Case(
+    cases=of_every_shape(
+        normal,
+        special(
             "x = 0, where sign is 0",
-            fixed(NEAR_ZERO),
-            role="special",
+            NEAR_ZERO,
             advice="torch.sign(0) is 0, neither 1 nor -1, and x / |x| is nan there. The gradient passes at 0 "
             "as everywhere.",
         ),
+        _FAR,
+        vector=12,
     ),
     budget=kept(),
     budget_words=KEEPS_NOTHING,
@@ -143,20 +140,20 @@ BINARIZE = Exercise(
     signature="(x)",
     reference=lambda x: surrogate(plus_or_minus_one(x), clipped(x, -1.0, 1.0)),
     gradcheck=False,
-    cases=elementwise_cases(
+    cases=of_every_shape(
         _on_both_sides,
-        Case(
+        special(
             "x = 0, which gives +1, and x next to 0",
-            fixed(NEAR_ZERO),
-            role="special",
+            NEAR_ZERO,
             advice="Binarize has two values, and 0 belongs to +1: x >= 0. torch.sign would give 0 there.",
         ),
-        Case(
+        special(
             "x = ±1, where the gradient still passes",
-            fixed([-1.0, 1.0, 0.5, 1.5, -1.25]),
-            role="special",
+            [-1.0, 1.0, 0.5, 1.5, -1.25],
             advice="At x = -1 and x = 1 the gradient still passes: |x| <= 1, not <.",
         ),
+        _FAR,
+        vector=12,
     ),
     budget=kept(0),
     budget_words="x or a mask",
@@ -178,17 +175,19 @@ GRADIENT_REVERSAL = Exercise(
     reference=lambda x, alpha: surrogate(x, -alpha * x),
     gradcheck=False,
     cases=(
-        case_with_number("a vector, alpha below 1", 5, low=0.2, high=0.6),
-        case_with_number("a matrix, alpha above 1", 3, 4, low=1.5, high=3.0),
-        case_with_number("a batch of matrices", 2, 3, 4, low=0.6, high=0.9),
-        Case(
+        with_number("a vector, alpha below 1", 5, low=0.2, high=0.6),
+        with_number("a matrix, alpha above 1", 3, 4, low=1.5, high=3.0),
+        with_number("a batch of matrices", 2, 3, 4, low=0.6, high=0.9),
+        with_number(
             "alpha = 0",
-            lambda s: (s.normal(2, 3), 0.0),
+            2,
+            3,
+            number=0.0,
             role="special",
             advice="alpha = 0 is a number like any other, and stops the gradient.",
         ),
-        Case("a whole number as alpha", lambda s: (s.normal(4), 2), role="special"),
-        case_with_number(
+        with_number("a whole number as alpha", 4, number=2, role="special"),
+        with_number(
             "a negative alpha",
             4,
             low=-0.8,
@@ -196,9 +195,9 @@ GRADIENT_REVERSAL = Exercise(
             role="special",
             advice="The gradient is -alpha * grad_output for every alpha: a negative one turns the sign back.",
         ),
-        case_with_number("a single number (0-d)", low=1.2, high=1.8, role="batch"),
-        case_with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
-        Case("inputs up to ±1000 in float32", fixed(EXTREME, 0.5), role="extreme"),
+        with_number("a single number (0-d)", low=1.2, high=1.8, role="batch"),
+        with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
+        extreme("inputs up to ±1000 in float32", EXTREME, 0.5),
     ),
     budget=kept(),
     budget_words=KEEPS_NOTHING,
@@ -228,20 +227,22 @@ CLIP_GRADIENT = Exercise(
     gradcheck=False,
     linear_upstream=False,
     cases=(
-        case_with_number("a vector", 6, low=0.25, high=0.4),
-        case_with_number("a matrix", 3, 4, low=0.5, high=0.75),
-        case_with_number("a batch of matrices, a wider limit", 2, 3, 4, low=1.1, high=1.3),
-        Case(
+        with_number("a vector", 6, low=0.25, high=0.4),
+        with_number("a matrix", 3, 4, low=0.5, high=0.75),
+        with_number("a batch of matrices, a wider limit", 2, 3, 4, low=1.1, high=1.3),
+        with_number(
             "limit = 0",
-            lambda s: (s.normal(2, 3), 0.0),
+            2,
+            3,
+            number=0.0,
             role="special",
             advice="A limit of 0 is a limit like any other, and lets nothing through.",
         ),
-        Case("a whole number as limit", lambda s: (s.normal(4, 3), 1), role="special"),
-        Case("a limit that nothing reaches", lambda s: (s.normal(4), 100.0), role="special"),
-        case_with_number("a single number (0-d)", low=0.01, high=0.02, role="batch"),
-        case_with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
-        Case("inputs up to ±1000 in float32", fixed(EXTREME, 0.5), role="extreme"),
+        with_number("a whole number as limit", 4, 3, number=1, role="special"),
+        with_number("a limit that nothing reaches", 4, number=100.0, role="special"),
+        with_number("a single number (0-d)", low=0.01, high=0.02, role="batch"),
+        with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
+        extreme("inputs up to ±1000 in float32", EXTREME, 0.5),
     ),
     budget=kept(),
     budget_words=KEEPS_NOTHING,

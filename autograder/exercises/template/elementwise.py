@@ -7,15 +7,19 @@ import math
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.contract.exercise import Arguments, Case, Exercise, Sampler
 from autograder.exercises.common_cases import (
-    _with_zeros,
+    cases_of,
     clipped,
-    fixed,
+    empty,
+    extreme,
     float64,
     kept,
     large,
     off_zero,
+    some,
+    special,
+    zeros_and_others,
 )
 
 SQUARE = Exercise(
@@ -26,16 +30,12 @@ SQUARE = Exercise(
     cases=(
         off_zero("a vector", 5),
         off_zero("a matrix", 3, 4),
-        Case("a single number (no dimensions)", lambda s: (s.uniform(low=0.5, high=2.0),)),
-        Case(
-            "zeros among the inputs",
-            lambda s: (_with_zeros(s),),
-            role="special",
-            second=True,
-            advice="The slope at 0 is 0.",
+        off_zero("a single number (no dimensions)"),
+        special(
+            "zeros among the inputs", zeros_and_others, second=True, advice="The slope at 0 is 0."
         ),
-        Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
-        Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
+        extreme("inputs of ±1000", large),
+        off_zero("an empty tensor", 0, 3, role="empty"),
     ),
     hints=(
         "What is the derivative of x² on paper? Which quantity appears in it? That one has to be "
@@ -59,22 +59,20 @@ MY_RELU = Exercise(
         off_zero("a vector", 10),
         off_zero("a matrix", 3, 4),
         off_zero("a batch of matrices", 2, 3, 2),
-        Case(
+        special(
             "x = 0, the kink",
-            lambda s: (_with_zeros(s),),
-            role="special",
+            zeros_and_others,
             advice="At x = 0 the contract asks for the gradient 0, as torch.relu has it. Choose by a comparison: it "
             "passes where x > 0, and nowhere else.",
         ),
-        Case(
+        special(
             "x = −inf",
-            lambda s: (torch.cat([torch.full((1,), -torch.inf), s.away_from(4)]),),
-            role="special",
+            lambda s: torch.cat([torch.full((1,), -torch.inf), s.away_from(4)]),
             advice="Where x is −inf the output is 0, and so is the gradient. A product of 0 and −inf has no value: "
             "choose between values instead.",
         ),
-        Case("inputs of ±1000", lambda s: (large(s),), role="extreme"),
-        Case("an empty tensor", lambda s: (s.normal(0, 3),), role="empty"),
+        extreme("inputs of ±1000", large),
+        off_zero("an empty tensor", 0, 3, role="empty"),
     ),
     hints=(
         "Draw max(x, 0). Its slope has only two values. Where is it which, and what tells you so "
@@ -97,7 +95,7 @@ def _around(s: Sampler, low: float, high: float) -> Tensor:
     return torch.cat([below, inside, above])[s.distinct(6).argsort()]
 
 
-def _clipped(s: Sampler, *shape: int) -> tuple[Tensor, float, float]:
+def _clipped(s: Sampler, *shape: int) -> Arguments:
     """Six values and two bounds, other ones in each call."""
     low, high = float(s.uniform(low=-1.0, high=-0.2)), float(s.uniform(low=0.3, high=1.5))
     return _around(s, low, high).reshape(shape or (6,)), low, high
@@ -113,55 +111,52 @@ def _on_bounds(s: Sampler) -> Tensor:
     return torch.cat([float64(_BOUNDS), ordinary])
 
 
+_bounded = cases_of(lambda s, low, high: (_around(s, low, high), low, high))
+_ZERO = "0.0 is a bound like any other."
+
 CLIP = Exercise(
     name="Clip",
     summary="The values of torch.clamp(x, low, high); the gradient passes where low ≤ x ≤ high, bounds included.",
     signature="(x, low, high)",
     reference=clipped,
     cases=(
-        Case("a vector", lambda s: _clipped(s)),
+        Case("a vector", _clipped),
         Case("a matrix", lambda s: _clipped(s, 2, 3)),
-        Case("whole numbers as bounds", lambda s: (_around(s, -2.0, -1.0), -2, -1)),
-        Case(
+        _bounded("whole numbers as bounds", -2, -1),
+        special(
             "x on a bound",
             lambda s: (_on_bounds(s), *_BOUNDS),
-            role="special",
             advice="The contract lets the gradient pass on both bounds: low <= x and x <= high, not <. "
             "The output does not tell whether x was on a bound or beyond it, and what is computed from "
             "the bounds is rounded: compare x with each of them as it is.",
         ),
-        Case(
+        special(
             "x beyond a bound by 1e-9",
-            fixed([_BOUNDS[0] - 1e-9, _BOUNDS[1] + 1e-9], *_BOUNDS),
-            role="special",
+            [_BOUNDS[0] - 1e-9, _BOUNDS[1] + 1e-9],
+            *_BOUNDS,
             advice="Compare x with the bounds as they are. A tolerance (low - 1e-6, torch.isclose) takes in "
             "what lies beyond them.",
         ),
-        Case(
+        special(
             "an infinite bound",
-            fixed([0.5, -2.0, 3.0, 40.0], 0.5, math.inf),
-            role="special",
+            [0.5, -2.0, 3.0, 40.0],
+            0.5,
+            math.inf,
             advice="math.inf is a number like any other, and says that there is no upper bound. Compare x "
             "with each bound: a product or a difference with the infinity may be inf · 0 or inf − inf, nan.",
         ),
-        Case(
+        special(
             "low = high",
-            fixed([0.5, 1.0, 3.0], 1.0, 1.0),
-            role="special",
+            [0.5, 1.0, 3.0],
+            1.0,
+            1.0,
             advice="Only an x that equals both bounds passes its gradient: low <= x and x <= high.",
         ),
-        *(
-            Case(
-                f"0 as a bound ({low} to {high})",
-                lambda s, low=low, high=high: (_around(s, low, high), low, high),  # type: ignore[misc]
-                role="special",
-                advice="0.0 is a bound like any other.",
-            )
-            for low, high in ((0.0, 1.5), (-1.5, 0.0))
-        ),
-        Case("inputs of ±1000", lambda s: (large(s), -2.0, 3.0), role="extreme"),
+        _bounded("0 as a bound (0.0 to 1.5)", 0.0, 1.5, role="special", advice=_ZERO),
+        _bounded("0 as a bound (-1.5 to 0.0)", -1.5, 0.0, role="special", advice=_ZERO),
+        extreme("inputs of ±1000", lambda s: (large(s), -2.0, 3.0)),
         Case("a single number (0-d)", lambda s: (s.uniform(), -0.5, 1.5), role="batch"),
-        Case("an empty tensor", lambda s: (s.normal(0, 3), -1.0, 1.0), role="empty"),
+        empty("an empty tensor", some(0, 3), -1.0, 1.0),
     ),
     hints=(
         "Draw the output over x. It has three pieces: what is the slope of each? Compare with "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.known_mistakes import read_answers
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.context import honours_needs_input_grad
@@ -163,5 +164,8 @@ def _moves(second: Tensor | None) -> bool:
 
 def _as_released(ev: Evidence) -> bool:
     """Whether a repair exercise still is the version that it started from, by its code."""
-    released = ev.exercise.released
-    return released is not None and ev.source.same_code(Source.of(released), "forward", "backward")
+    exercise = ev.exercise
+    if not exercise.released or exercise.mistakes is None:
+        return False
+    first = read_answers(exercise.mistakes, exercise.name)[0]
+    return ev.source.same_code(Source.parse(first.source), "forward", "backward")

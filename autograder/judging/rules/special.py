@@ -73,7 +73,8 @@ def _rule_of(scenario: Scenario) -> Rule:
     def judge(ev: Evidence, pair: Pair) -> Verdict:
         if pair.answer.failure is not None:
             return NOT_ASKED if scenario.first else stopped(ev, pair)
-        if (wrong := scenario.judge(pair.answer.data)) is None:
+        right = ev.references.experiment(pair.question)
+        if (wrong := scenario.judge(pair.answer.data, right)) is None:
             return None
         return fault(
             wrong.rule or scenario.rule, wrong.code, pair, symptom=wrong.symptom,
