@@ -129,7 +129,9 @@ def statements_of(source: str) -> frozenset[str]:
             head = copy(node)
             for name in {"body", "orelse", "finalbody", "name"} & {*node._fields}:
                 setattr(head, name, [])
-            with suppress(RecursionError, ValueError):  # too deep, or a number too long to be written
+            with suppress(
+                RecursionError, ValueError
+            ):  # too deep, or a number too long to be written
                 text = ast.dump(_Nameless().visit(head))
                 if text.count("(") >= _SHORT:
                     found.add(text)
