@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/requirements.md"
 TRIED = """
 Tried besides: on 2026-11-23 the wheel under Python 3.12.1 and 3.13.0 with the CUDA build of torch 2.13.0, where [any-function.md](any-function.md) printed the
-same to the letter; on 2026-11-24 torch 2.14.1: all lessons, and the tests but those in a browser; and on 2.15.0, the newest then, what lessons and reports say of torch
+same to the letter; on 2026-11-24 torch 2.14.1: all lessons, right answers to every exercise, and the tests of all rooms but those of nbgrader, whole classes, installing and browsers; and
+2.15.0, the newest then: what lessons and reports say of torch
 ([what differs](claims.md#what-differs)). What we lean on in torch that it promises nobody stands in `tests/house/test_torch_names.py`: run it first with a new version.
 """
 # Packages of others that we judge, which is not recommending them; the last is a part of `test`.
