@@ -14,8 +14,8 @@ from autograder.contract.differences import (
     Slopes,
     Values,
     slopes_at,
+    spread,
     through,
-    unit_directions,
 )
 
 MOST = 1000  # elements that are moved, each with four calls of the function
@@ -63,7 +63,7 @@ class Around:
                 slopes = given.clone()
                 errors = self._borne_out(given, weights, share, MOST_BLOCKS)
         left = errors.isinf().nonzero().reshape(-1)
-        places = left[list(unit_directions(len(left), self.room))]
+        places = left[spread(len(left), self.room)]
         along = torch.zeros(len(places), count, dtype=torch.float64)
         along[range(len(places)), places] = 1.0
         moved = self._slopes(tuple(places.tolist()), along)

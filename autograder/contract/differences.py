@@ -13,7 +13,7 @@ Where the error is larger than the slope nobody can tell, and nothing is said.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -245,13 +245,10 @@ def _walked(
     return Slopes._make((*rows, along))
 
 
-def unit_directions(n: int, most: int) -> Iterator[int]:
-    """Which of n elements are moved, one after the other: all of them, or ``most`` spread over them."""
-    if n <= most:
-        yield from range(n)
-        return
+def spread(n: int, most: int) -> Tensor:
+    """Which of n elements are moved, in their order: all of them, or ``most`` spread over them."""
     order = torch.randperm(n, generator=torch.Generator().manual_seed(n))
-    yield from sorted(order[:most].tolist())
+    return order[:most].sort().values
 
 
 def flat_of(tensor: Tensor) -> Tensor:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from autograder.contract.around import MOST, Around, or_nan
+from autograder.contract.around import FEW, MOST, Around, or_nan
 from autograder.contract.differences import (
     Precision,
     Values,
@@ -229,23 +230,30 @@ class Run:
             for o, g in zip(self.outputs, grads, strict=True)
             if is_differentiable(o)
         ]
-        weights, moved, own = _all_flat(given), list(map(self._around, wanted)), {}
-        with contextlib.suppress(Exception):  # a backward that stops says nothing
-            self.measured._in_time()
-            self.draws.again()
-            own = dict(zip(wanted, self.measured.gradients(self.args, wanted, grads), strict=True))
-        made = []
-        for position, each in zip(wanted, moved, strict=True):
-            mine = flat_of(own[position]) if position in own else None
-            slope, error = each.gradient(weights, mine, self.measured.share)
-            target = self.args[position]
+        weights, made = _all_flat(given), []
+        own = cache(lambda: self._own(wanted, grads))
+        for position in wanted:
+            target, around = self.args[position], self._around(position)
+            symmetric = _is_symmetric(target)
+            mine = own().get(position) if symmetric or len(around.at) > FEW else None
+            told = None if mine is None else flat_of(mine)
+            slope, error = around.gradient(weights, told, self.measured.share)
             found, off = unflat(slope, target), errors_like(error, target)
-            if position in own and _of_one_triangle(target, own[position], found, off):
+            if symmetric and mine is not None and _of_one_triangle(mine, found, off):
                 found, off = (found + found.mH) / 2, (off + off.mT) / 2
                 self.measured.folded.add(position)
             self.errors[position] = off
             made.append(found)
         return made
+
+    def _own(self, wanted: Sequence[int], grads: Sequence[Any]) -> dict[int, Tensor]:
+        """What backward says they are; nothing where it stops."""
+        with contextlib.suppress(Exception):
+            self.measured._in_time()
+            self.draws.again()
+            found = self.measured.gradients(self.args, wanted, grads)
+            return dict(zip(wanted, found, strict=True))
+        return {}
 
     def _around(self, position: int) -> Around:
         of, key = self.measured, (position, *map(_told_apart, self.args))
@@ -279,17 +287,18 @@ class _Slopes(torch.autograd.Function):
         return None, *map(found.get, range(len(ctx.run.args)))
 
 
-def _of_one_triangle(at: Tensor, given: Tensor, slopes: Tensor, errors: Tensor) -> bool:
+def _is_symmetric(at: Tensor) -> bool:
+    return at.dim() > 1 and at.shape[-1] == at.shape[-2] and torch.equal(at, at.mH)
+
+
+def _of_one_triangle(given: Tensor, slopes: Tensor, errors: Tensor) -> bool:
     """Whether forward reads one triangle of a symmetric matrix, and backward's gradient is a symmetric one.
 
     Of a function of symmetric matrices, Cholesky's for instance, gradients that are alike once they are made symmetric
     are the same one.
     """
-    square = at.dim() > 1 and at.shape[-1] == at.shape[-2] > 1
-    if not square or not torch.equal(at, at.mH) or not close(given, given.mH):
-        return False
-    unread = [not bool((t(slopes, 1) != 0).any() | (t(errors, 1) != 0).any()) for t in (torch.triu, lambda x, k: x.tril(-k))]  # fmt: skip
-    return unread[0] != unread[1]
+    read = (slopes != 0) | (errors != 0)
+    return close(given, given.mH) and bool(read.triu(1).any()) != bool(read.tril(-1).any())
 
 
 def is_differentiable(value: Any) -> bool:

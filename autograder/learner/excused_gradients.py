@@ -128,12 +128,12 @@ def approximate(
             most.append(float((apart - _RTOL * size).max() / size.max()))
     if max(most) > _MOST or float(torch.cat(off_at_all).mean()) < 0.5:
         return None
-    atol = _left_off(own, args)
+    atol = _left_off(own, args, bool(wrong))
     return (max(shares), 2 * atol) if atol is not None and max(most) <= atol else None
 
 
-def _left_off(own: Measured, args: Sequence[Any]) -> float | None:
-    """What gradients may be off by: more where a step more or less moves the outputs. None: there are no steps."""
+def _left_off(own: Measured, args: Sequence[Any], more: bool) -> float | None:
+    """What gradients may be off by; if ``more``, what a step more or less moves the outputs. None: there are no steps."""
 
     def ran(t: float) -> tuple[list[int], Tensor]:
         """How often operations and lines ran at a place on a line through all arguments, and the outputs."""
@@ -150,7 +150,7 @@ def _left_off(own: Measured, args: Sequence[Any]) -> float | None:
         here, made = ran(0.0)
         if max(here, default=0) < _AGAIN:
             return None
-        for far in (0.1, -0.1, 0.5, -0.5):
+        for far in (0.1, -0.1, 0.5, -0.5) if more else ():
             near, there = 0.0, far
             while ran(there)[0] != here and abs(there - near) > _CLOSE:
                 middle = (near + there) / 2

@@ -205,7 +205,10 @@ def in_some_cases(result: Result) -> Reason | None:
     """Right in some cases and wrong in others: the property of an argument that tells them apart."""
     if len(result.wrong) in (0, len(result.every)):
         return None
-    return Reason("value/cases", cases_apart(result), symptom=True)
+    facts = cases_apart(result)
+    if facts["wrong_case"] == facts["right_case"] and "right_when" not in facts:
+        return None  # two calls with the same arguments, of which one name tells nothing
+    return Reason("value/cases", facts, symptom=True)
 
 
 _Property = tuple[str, Callable[[Pair], bool]]
