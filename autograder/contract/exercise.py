@@ -186,6 +186,7 @@ class Strictness:
     atol: float = 0.0
     rtol: float = 0.0
     as_given: bool = False
+    of_largest: float = 0.0  # what a number may be off by, as a share of the largest beside it
 
     def severity(self, rule: str, cause: str) -> Severity:
         """How much it weighs that a rule does not hold, for this cause."""

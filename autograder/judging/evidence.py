@@ -225,10 +225,14 @@ def _nearest(
     if not isinstance(given, Tensor) or given.shape != right.shape or given.is_complex() != right.is_complex():  # fmt: skip
         return right
     coarse = coarse_dtype(given) if given.dtype == right.dtype else None
-    if error is None and coarse is None and not (strictness.atol or strictness.rtol):
+    if (
+        error is None
+        and coarse is None
+        and not (strictness.atol or strictness.rtol or strictness.of_largest)
+    ):
         return right
     size = right.abs().to(torch.float64)
-    allowed = strictness.atol + strictness.rtol * size
+    allowed = strictness.atol + strictness.rtol * size + strictness.of_largest * _largest(right)
     if error is not None:
         allowed = allowed + error
     if coarse is not None:

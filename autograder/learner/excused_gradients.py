@@ -165,7 +165,7 @@ def _left_off(own: Measured, args: Sequence[Any], more: bool) -> float | None:
 def judged_as_approximate(asked: Asked, atol: float) -> Asked:
     """The same with tolerances for what is approximate; what was measured is known."""
     exercise, references = asked.exercise, copy.copy(asked.references)
-    allowed = replace(exercise.strictness, rtol=_RTOL, atol=atol)
+    allowed = replace(exercise.strictness, rtol=_RTOL, of_largest=atol)
     references.exercise = exercise = replace(exercise, strictness=allowed)
     return replace(asked, exercise=exercise, references=references)
 
