@@ -166,7 +166,7 @@ class Cube(Function):
 
 
 # %% wrong[gradient-value]: the square is missing
-# says: The gradient is that of 3x: the square is missing.
+# says: The gradient is 3x times grad_output: the square is missing.
 # next: Which power of x is left when you differentiate x³?
 class Cube(Function):
     @staticmethod
