@@ -30,9 +30,8 @@ from autograder.contract.other_arguments import (
 from autograder.contract.references import References
 from autograder.observation.observation import Question
 
-FAR = (
-    -1000.0
-)  # times a random upstream gradient: who clips it, or adds to what it is multiplied by, shows
+# Times a random upstream gradient: who clips it, or adds to what it is multiplied by, shows.
+FAR = -1000.0
 
 
 def make_plan(
@@ -120,7 +119,7 @@ class _Planner(OtherArguments):
     def first_case(self, main: list[Numbered]) -> Iterator[Question]:
         """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
-        far = self.question("linear", main[0], same_code=True)
+        far = self.question("linear", main[0], same_code=True, times=-FAR)
         far.upstream = tuple(None if g is None else FAR * g for g in far.upstream)
         yield far
         q = self.question("interleave", main[0], "interleave")

@@ -70,6 +70,7 @@ class References:
         self._forwards: dict[tuple[int, int], list[tuple[Question, Forward]]] = {}
         self._expected: dict[tuple[Any, ...], tuple[Question, Expected]] = {}
         self._experiments: dict[str, dict[str, Any]] = {}
+        self._transformed: dict[int, tuple[Question, dict[str, list[Tensor] | str]]] = {}
 
     def experiment(self, question: Question) -> dict[str, Any]:
         """What an experiment gives with the reference in the submission's place; {} where it stops with an error."""
@@ -79,7 +80,6 @@ class References:
             with draws_kept(), torch.enable_grad(), contextlib.suppress(Exception):
                 data |= scenario.run(self.exercise.reference, Sampler(question.more["seed"]))
         return self._experiments[question.id]
-        self._transformed: dict[int, tuple[Question, dict[str, list[Tensor] | str]]] = {}
 
     def forward(self, question: Question) -> Forward:
         """The run of the reference on the arguments of a question; its graph may be used again."""
