@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from autograder.observation.observation import Observation
+from autograder.judging.evidence import Evidence
+from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
-from autograder.running.probe import answered, flow, probe
+from autograder.running import probe
 from autograder.running.submission import kind_of
 
 
@@ -44,7 +45,7 @@ class OneCheck:
     def observation(self) -> Observation:
         """What it answers."""
         over = self.over or (lambda: False)
-        return probe(self.runs, self.asked.questions, self._experiments, over)
+        return probe.probe(self.runs, self.asked.questions, self._experiments, over)
 
     @cached_property
     def source(self) -> Source:
@@ -54,12 +55,21 @@ class OneCheck:
 
     def verdict(self, believed: frozenset[str] = frozenset()) -> Report:
         """What is wrong and why, as far as its answers tell."""
-        runs, experiments = self.runs, self._experiments
-        return verdict(
-            self.asked, self.observation, self.source, self.graded, believed,
-            lambda question: flow(runs, question, experiments),
-            lambda question, instead: answered(runs, question, experiments, instead),
+        return verdict(self.asked, self.observation, self.source, self.graded, believed, self._flow, self._answered)  # fmt: skip
+
+    def evidence(self) -> Evidence:
+        """What rules and causes are asked about."""
+        asked = self.asked
+        return Evidence(
+            asked.exercise, list(asked.questions), self.observation, self.source, asked.references,
+            self._flow, self._answered,
         )  # fmt: skip
+
+    def _flow(self, question: Question) -> Any:
+        return probe.flow(self.runs, question, self._experiments)
+
+    def _answered(self, question: Question, instead: Any) -> Answer:
+        return probe.answered(self.runs, question, self._experiments, instead)
 
     @property
     def _experiments(self) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from nbformat import NotebookNode
 import autograder
 from autograder.exercises import find
 from autograder.explaining import explanation
-from autograder.judging.evidence import Evidence
 from autograder.judging.finding import fault
 from autograder.judging.rules import judge
 from autograder.learner.checking import evaluate
@@ -197,9 +196,7 @@ def why(path: Path, exercise: str, seed: int = 0) -> str:
     if one.refused:
         return page.render(facts)
     with contained(capture=False), torch.enable_grad():
-        evidence = Evidence(
-            asked.exercise, list(asked.questions), one.observation, one.source, asked.references
-        )
+        evidence = one.evidence()
         verdicts = judge(evidence)
         first = verdicts.findings[:1]
         told = [pair for f in first for pair in explanation.explanations(f, evidence)]

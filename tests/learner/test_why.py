@@ -7,7 +7,7 @@ import pytest
 
 from autograder.__main__ import main
 from tests.grading.one_verdict import filled_in
-from tests.mistakes.gallery import answers
+from tests.mistakes.gallery import Answer, answers
 
 
 def test_the_rule_the_question_and_the_facts_are_told(tmp_path, capsys) -> None:
@@ -24,6 +24,28 @@ def test_the_rule_the_question_and_the_facts_are_told(tmp_path, capsys) -> None:
     assert "✗ MySigmoid" in said
     assert main(["why", str(path), "Square"]) == 2
     assert "has no check of Square" in capsys.readouterr().err
+
+
+def test_the_cause_that_is_told_last_is_that_of_the_report(tmp_path, capsys) -> None:
+    source = """class MyTanh(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.tanh(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        inner = y * y + 0.25
+        return grad_output * (1 - inner)
+"""
+    path = tmp_path / "02_sigmoid.ipynb"
+    nbformat.write(filled_in("02_sigmoid", [Answer("MyTanh", "a term too many", source)]), path)
+    assert main(["why", str(path), "MyTanh"]) == 0
+    told, _, report = capsys.readouterr().out.partition("✗ MyTanh")
+    assert "cause departs/" in told.rpartition("explained by ")[2]
+    assert "line 11" in report or "11:" in report
 
 
 @pytest.mark.parametrize("given", [["why", "none.ipynb", "Square"], ["why", "x", "Sqare"]])

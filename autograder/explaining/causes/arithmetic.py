@@ -237,6 +237,8 @@ def _next_code(ev: Evidence, first: Origin, last: Origin) -> str:
         return "log-of-0"
     if name == "pow" and given[0] < 0:
         return "fractional-power"
+    if math.isnan(value) and len(given) == 1 and math.isfinite(given[0]):
+        return "no-value"
     if name in ("div", "reciprocal", "rsqrt") and given[-1] == 0:
         return "division-by-0" if first is last else "divisor-vanished"
     if name in (*_ROWS, "sub", "rsub") and set(given) == {-math.inf}:

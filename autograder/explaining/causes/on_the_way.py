@@ -19,6 +19,7 @@ from autograder.observation.compare import nearly, show
 from autograder.running.value_flow import Value, ancestors, code_at
 
 _WORDS = 10  # of code in a headline
+_ROUNDED = 1e-6  # of the largest difference: less is what rounding leaves
 # What puts every number into the range that a mask asks for afterwards.
 _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum", "relu", "square", "abs", "exp", "sigmoid"}  # fmt: skip
 
@@ -81,13 +82,9 @@ def departed(result: Result) -> Reason | None:
     rounded = made_in(ancestors(found.value), "float32", "x") if nearly(got, right) else None
     if rounded is not None:
         return Reason("precision/single", rounded)
-    apart = (got - right).abs().nan_to_num(nan=torch.inf).reshape(-1)
-    apart = (
-        apart * (right != 0).reshape(-1)
-        if bool((apart.nan_to_num() * (right != 0).reshape(-1)).any())
-        else apart
-    )
-    at = int(apart.argmax())
+    apart = (got - right).abs().nan_to_num(nan=torch.inf).nan_to_num().reshape(-1)
+    beside = apart * (right != 0).reshape(-1)  # a number beside another says more than one beside 0
+    at = int((beside if beside.max() > _ROUNDED * apart.max() else apart).argmax())
     both = {"mine": show(a := float(got.reshape(-1)[at])), "right": show(b := float(right.reshape(-1)[at]))}  # fmt: skip
     if both["mine"] == both["right"]:
         both = {"mine": f"{a:.9g}", "right": f"{b:.9g}"}
