@@ -83,10 +83,11 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
         asked = [q for q in plan if q.kind == "second"]
         asked = asked or [_twice(q) for q in plan if q.kind in kinds and q.role == "main"]
         return _alone(asked)
-    # A walk shows what each argument gets: of one tensor as two arguments there is but the sum.
-    usable = [
-        q for q in plan if q.kind in kinds and not q.more.get("later") and "same" not in q.more
-    ]
+    # A walk shows what each argument gets: of one tensor as two arguments there is but the sum. What is not
+    # finite, and so not judged, would look wrong beside the right answer.
+    special = found is not None and found.rule == "fails-special-point"
+    hard = {"later", "same"} if special else {"later", "same", "where_finite"}
+    usable = [q for q in plan if q.kind in kinds and not any(map(q.more.get, hard))]
     return sorted(usable, key=lambda q: (q.kind != "run", found is None and _is_large(q)))
 
 
