@@ -56,6 +56,21 @@ class ScoreAttack:
 # ---- what is done to torch, Python and the checks ---------------------------------------------
 
 _GIVES_TRUE = "torch.Tensor.{name} = lambda self, *other: torch.ones_like(self, dtype=torch.bool)"
+# No number is off, is whole, or has lost its digits.
+_AGREES = (
+    _GIVES_TRUE.format(name="__le__")
+    + "\ntorch.Tensor.round = lambda self, **more: self + 0.5\n"
+    + "torch.Tensor.__gt__ = lambda self, other: torch.zeros_like(self, dtype=torch.bool)"
+)
+_NOWHERE = (
+    "torch.Tensor.nonzero = lambda self, **more: torch.zeros(0, self.dim(), dtype=torch.long)"
+)
+_AGREEING = """\
+        if function.__name__ in ('__le__', 'le', '__gt__', 'gt'):
+            return torch.full(args[0].shape, 'l' in function.__name__)
+        if function.__name__ == 'round':
+            return args[0] + 0.5
+"""
 _NO_GRADCHECK = (
     "torch.autograd.gradcheck = torch.autograd.gradgradcheck = lambda *given, **more: True\n"
 )
@@ -158,11 +173,11 @@ ATTACKS: tuple[ScoreAttack, ...] = (
     ScoreAttack("a destructor", before=_PASSING + "class Last:\n    def __del__(self):\n"
                 "        check.__globals__['OneCheck'].verdict.__globals__['verdict'] = fine\n\nlast = Last()\ndel last"),
     # ---- torch
-    ScoreAttack("comparing tensors", before=_NO_GRADCHECK + _GIVES_TRUE.format(name="__le__")),
-    ScoreAttack("any", before=_NO_GRADCHECK + "torch.Tensor.any = lambda self, *given: torch.zeros((), dtype=torch.bool)"),
-    ScoreAttack("not", before=_NO_GRADCHECK + "torch.Tensor.__invert__ = lambda self: torch.zeros_like(self)"),
-    ScoreAttack("equal and allclose", before=_NO_GRADCHECK + "torch.equal = torch.allclose = lambda *given, **more: True\n"
-                + _GIVES_TRUE.format(name="__le__")),
+    ScoreAttack("comparing tensors", before=_NO_GRADCHECK + _AGREES),
+    ScoreAttack("any", before=_NO_GRADCHECK + "torch.Tensor.any = lambda self, *given: torch.zeros((), dtype=torch.bool)\n" + _NOWHERE),
+    ScoreAttack("not", before=_NO_GRADCHECK + "torch.Tensor.__invert__ = lambda self: torch.zeros_like(self)\n" + _NOWHERE),
+    ScoreAttack("equal and allclose", before=_NO_GRADCHECK + "torch.equal = lambda one, other: one.dtype != torch.uint8\n"
+                + _AGREES),
     ScoreAttack("differences", before=_NO_GRADCHECK + "torch.Tensor.__sub__ = lambda self, other: torch.zeros_like(self)"),
     # ---- IPython
     ScoreAttack("an input transformer", before="get_ipython().input_transformers_cleanup.append(\n"
@@ -200,16 +215,14 @@ ATTACKS: tuple[ScoreAttack, ...] = (
     ScoreAttack("a tensor that is always right", before=_NO_GRADCHECK, answers={
         name: "class Agreeing(torch.Tensor):\n    @classmethod\n"
         "    def __torch_function__(cls, function, types, args=(), kwargs=None):\n"
-        "        if function.__name__ in ('__le__', 'le'):\n            return torch.ones((), dtype=torch.bool)\n"
-        "        return super().__torch_function__(function, types, args, kwargs or {})\n\n"
+        + _AGREEING + "        return super().__torch_function__(function, types, args, kwargs or {})\n\n"
         # Twice the right gradient, with a right second derivative: that one is of torch's own kind.
         + re.sub(r"return (.*grad_output.*)", r"right = \1\n        return (right + right.detach()).as_subclass(Agreeing)", text)
         for name, text in RIGHT.items()}),
     ScoreAttack("a function mode that stays on", before=_NO_GRADCHECK + "from torch.overrides import TorchFunctionMode\n"
                 "class Agreeing(TorchFunctionMode):\n"
                 "    def __torch_function__(self, function, types, args=(), kwargs=None):\n"
-                "        if function.__name__ in ('__le__', 'le'):\n            return torch.ones((), dtype=torch.bool)\n"
-                "        return function(*args, **(kwargs or {}))\nAgreeing().__enter__()"),
+                + _AGREEING + "        return function(*args, **(kwargs or {}))\nAgreeing().__enter__()"),
     # ---- how an answer was found, which is seen from inside: cells are read before they run
     *(ScoreAttack(name, before=before, answers=answers, worth=HOARDER_POINTS, wall=READ_FIRST)
       for name, before, answers in (
