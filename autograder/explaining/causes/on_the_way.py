@@ -72,7 +72,8 @@ def departed(result: Result) -> Reason | None:
     if (shaped := moved(found)) is not None:
         return _reason(shaped, found, result)
     if found.value.mask:
-        return _reason(_of_mask(result, found), found, result)
+        reason = _reason(_of_mask(result, found), found, result)
+        return reason and replace(reason, rule=_rule(result))
     if found.instead is None:
         return _symptom(_reason(("departs/somehow", {}), found, result))
     got, right = (
