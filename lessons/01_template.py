@@ -117,7 +117,7 @@ class Sine(Function):
 # | `(x,) = ctx.saved_tensors` | always a tuple, even for one tensor: note the comma |
 # | `return grad_output * torch.cos(x)` | what arrives × the local derivative, one gradient for the one input |
 #
-# You call it by `Sine.apply(x)`, which torch provides, and without `ctx`: torch makes one for each call. Pass arguments by position (since torch 2.13 also by name).
+# You call it by `Sine.apply(x)`, which torch provides, and without `ctx`: torch makes one for each call. Pass arguments by position (torch 2.13 and later take them by name, too).
 #
 # ## Exercise 1: Square
 #
