@@ -91,7 +91,7 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
         return _failed(asked, "incomplete", f"{len(unanswered)} answers are missing")
     with torch.enable_grad():
         try:
-            report = verdict(asked, observation, source, graded=True)
+            report = verdict(asked, asked.evidence(observation, source), graded=True)
             lack = missing(asked, observation) if report.passed else ""
         except Exception as error:  # answers no rule can read are no right answers
             return _failed(asked, "unjudged", f"{type(error).__name__}: {error}")

@@ -55,15 +55,11 @@ class OneCheck:
 
     def verdict(self, believed: frozenset[str] = frozenset()) -> Report:
         """What is wrong and why, as far as its answers tell."""
-        return verdict(self.asked, self.observation, self.source, self.graded, believed, self._flow, self._answered)  # fmt: skip
+        return verdict(self.asked, self.evidence(), self.graded, believed)
 
     def evidence(self) -> Evidence:
         """What rules and causes are asked about."""
-        asked = self.asked
-        return Evidence(
-            asked.exercise, list(asked.questions), self.observation, self.source, asked.references,
-            self._flow, self._answered,
-        )  # fmt: skip
+        return self.asked.evidence(self.observation, self.source, self._flow, self._answered)
 
     def _flow(self, question: Question) -> Any:
         return probe.flow(self.runs, question, self._experiments)

@@ -63,6 +63,21 @@ class Asked:
         """The rules that have something to judge here: public names by key."""
         return rules_asked(self.exercise, self.questions, self.references)
 
+    def evidence(
+        self, observation: Observation, source: Source, flow: Callable[[Question], Any] | None = None,
+        answered: Callable[..., Answer] | None = None,
+    ) -> Evidence:  # fmt: skip
+        """What rules and causes are asked about; ``flow`` and ``answered`` where the submission can still be run."""
+        return Evidence(
+            self.exercise,
+            list(self.questions),
+            observation,
+            source,
+            self.references,
+            flow,
+            answered,
+        )
+
     def report(self, graded: bool = False) -> Report:
         """An empty report on it."""
         return Report(
@@ -72,25 +87,13 @@ class Asked:
 
 
 def verdict(
-    asked: Asked,
-    observation: Observation,
-    source: Source,
-    graded: bool = False,
-    believed: frozenset[str] = frozenset(),
-    flow: Callable[[Question], Any] | None = None,
-    answered: Callable[..., Answer] | None = None,
+    asked: Asked, evidence: Evidence, graded: bool = False, believed: frozenset[str] = frozenset()
 ) -> Report:
     """Judge what was observed.
 
     believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
-    flow      asks of a question how all of its answer came about, where the submission can still be run
-    answered  asks what is answered with other numbers in the place of one operation's, likewise
     """
-    report = asked.report(graded)
-    evidence = Evidence(
-        asked.exercise, list(asked.questions), observation, source, asked.references,
-        flow, answered,
-    )  # fmt: skip
+    report, observation = asked.report(graded), evidence.observation
     if observation.facts.get("interrupted"):
         report.interrupted = True
         report.findings = [_stopped(evidence, graded)]

@@ -73,7 +73,7 @@ def test_questions_are_the_same_after_a_submission_that_writes_over_all_it_gets(
     asked = Asked.of(all_exercises()["MySigmoid"], 5, True)
     before = to_bytes(list(asked.questions))
     observation = probe(sigmoid_with(scribbling), asked.questions, {})
-    assert not verdict(asked, observation, Source()).passed
+    assert not verdict(asked, asked.evidence(observation, Source())).passed
     assert to_bytes(list(asked.questions)) == before
 
 
@@ -86,11 +86,12 @@ def test_one_plan_judges_many_submissions_as_evaluate_does_one(name):
     for answer in [*mine[:12], mine[0]]:
         submission = answer.load()
         observation = probe(submission, asked.questions, scenarios)
-        together = verdict(
-            asked, observation, Source.of(submission),
+        evidence = asked.evidence(
+            observation, Source.of(submission),
             flow=lambda question, it=submission: flow(it, question, scenarios),
             answered=lambda question, instead, it=submission: answered(it, question, scenarios, instead),
         )  # fmt: skip
+        together = verdict(asked, evidence)
         alone = evaluate(submission, exercise=name, seed=11)
         assert together.to_json() == alone.to_json(), answer.id
 

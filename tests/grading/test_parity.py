@@ -14,9 +14,8 @@ import pytest
 from autograder import evaluate
 from autograder.grading.box import Box, Job, Limits, Lost
 from autograder.grading.judge import examination, judge, question
-from autograder.learner import one_check
+from autograder.learner.one_check import OneCheck
 from autograder.observation.source import Source
-from autograder.reporting.verdict import verdict
 from autograder.running.program import Piece
 from tests.grading.one_verdict import TODAY, definition
 from tests.grading.walls import needs_walls
@@ -40,7 +39,9 @@ def box() -> Box:
 @pytest.mark.parametrize("answer", GALLERY, ids=lambda a: a.id)
 def test_box_and_notebook_agree(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     # In a notebook the answer can be run again and followed step by step; what came out of a box cannot.
-    monkeypatch.setattr(one_check, "verdict", lambda *given: verdict(*given[:5]))
+    monkeypatch.setattr(
+        OneCheck, "evidence", lambda self: self.asked.evidence(self.observation, self.source)
+    )
     asked = examination(answer.exercise, SEED)
     here = evaluate(answer.load(), exercise=answer.exercise, seed=asked.seed)
     pieces = (Piece("setup", IMPORTS), Piece("answer", answer.source))
