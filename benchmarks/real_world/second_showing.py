@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import Any
 
 import torch
@@ -42,7 +43,8 @@ SECOND = Bank()
 D = torch.float64
 
 
-def right(
+def right_in(
+    bank: Bank,
     where: str,
     inputs: Any,
     second: str,
@@ -50,10 +52,11 @@ def right(
     shown: Any = None,
     made: Any = None,
 ) -> None:
-    SECOND.append(Entry(where, inputs, "right", how, shown=shown, made=made, second=second))
+    bank.append(Entry(where, inputs, "right", how, shown=shown, made=made, second=second))
 
 
-def surrogate(
+def surrogate_in(
+    bank: Bank,
     where: str,
     inputs: Any,
     slope: Any,
@@ -61,13 +64,22 @@ def surrogate(
     shown: Any = None,
     how: str = "published formula",
 ) -> None:
-    SECOND.append(Entry(where, inputs, "surrogate", how, slope, shown, made))
+    bank.append(Entry(where, inputs, "surrogate", how, slope, shown, made))
 
 
-def wrong(
-    where: str, inputs: Any, how: str, shown: Any = None, made: Any = None, second: str = ""
+def wrong_in(
+    bank: Bank,
+    where: str,
+    inputs: Any,
+    how: str,
+    shown: Any = None,
+    made: Any = None,
+    second: str = "",
 ) -> None:
-    SECOND.append(Entry(where, inputs, "wrong", how, shown=shown, made=made, second=second))
+    bank.append(Entry(where, inputs, "wrong", how, shown=shown, made=made, second=second))
+
+
+right, surrogate, wrong = (partial(each, SECOND) for each in (right_in, surrogate_in, wrong_in))
 
 
 def number(value: float, needs: bool = True) -> Tensor:

@@ -14,14 +14,22 @@ from __future__ import annotations
 
 import importlib
 import sys
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.real_world.entry import Bank, Entry, StandIns, leaves, normal
-from benchmarks.real_world.second_showing import D, apply_of, gradcheck_of
+from benchmarks.real_world.entry import Bank, StandIns, leaves, normal
+from benchmarks.real_world.second_showing import (
+    D,
+    apply_of,
+    gradcheck_of,
+    right_in,
+    surrogate_in,
+    wrong_in,
+)
 
 # What other parts of supar and of spd_learn need to be imported, and no Function here calls.
 BESIDE = frozenset({"dill", "nltk", "omegaconf", "pyriemann", "stanza", "transformers"})
@@ -35,32 +43,7 @@ def stand_in() -> None:
 THIRD = Bank()
 
 
-def right(
-    where: str,
-    inputs: Any,
-    second: str,
-    how: str = "gradcheck",
-    shown: Any = None,
-    made: Any = None,
-) -> None:
-    THIRD.append(Entry(where, inputs, "right", how, shown=shown, made=made, second=second))
-
-
-def surrogate(
-    where: str,
-    inputs: Any,
-    slope: Any,
-    made: Any = None,
-    shown: Any = None,
-    how: str = "published formula",
-) -> None:
-    THIRD.append(Entry(where, inputs, "surrogate", how, slope, shown, made))
-
-
-def wrong(
-    where: str, inputs: Any, how: str, shown: Any = None, made: Any = None, second: str = ""
-) -> None:
-    THIRD.append(Entry(where, inputs, "wrong", how, shown=shown, made=made, second=second))
+right, surrogate, wrong = (partial(each, THIRD) for each in (right_in, surrogate_in, wrong_in))
 
 
 def whole(name: str) -> Any:
