@@ -85,10 +85,7 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     problem = finding.facts.get("problem")
     facts = problem.facts if isinstance(problem, Clause) else finding.facts
     what = facts.get("what") or f"the second one with respect to {facts.get('argument')}"
-    facts = {
-        "step": Clause(step.code, {**facts, "what": what, **step.facts}),
-        "line": step.line and step.line[0],
-    }
+    facts = {"step": Clause(step.code, {**facts, "what": what, **step.facts})}
     facts["advice"] = ev.advice(finding.pair.where) if finding.pair is not None else ""
     return Reason(finding.cause, facts, step.line)
 
