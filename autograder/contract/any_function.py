@@ -27,7 +27,8 @@ VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_
 # What is worth saying, and makes no number wrong: rules, and causes of rules.
 ADVICE = frozenset({
     "ignores-needs-input-grad", "saves-on-ctx", "second/stops", "second/none", "loses-precision",
-    "gradient-unsummed", "gradient-dtype", "uses-autograd", "writes/buffer",
+    "gradient-unsummed", "gradient-dtype", "uses-autograd", "writes/buffer", "writes/harmless", "device/cpu",
+    "stops/refused", "transforms/func-stops",
 })  # fmt: skip
 # How a derivative is computed, nobody has to care who uses it.
 _NOT_JUDGED = frozenset({"finite-differences"})
@@ -59,6 +60,11 @@ class Terms:
     second_order: bool | None = None
     ignore: frozenset[str] = field(default_factory=frozenset)
     strict: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether somebody says what is right, or how exactly."""
+        return bool(self.reference or self.surrogate or self.strict or self.atol or self.rtol)
 
     @property
     def strictness(self) -> Strictness:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -84,6 +85,13 @@ class OtherArguments(Asking):
         unlike = [o for o in others if _plain_values(o) != _plain_values(mine)]
         return next((o for o in unlike if self._matters(like, o)), next(iter(unlike), None))
 
+    def _taken(self, like: Question, args: tuple[Any, ...]) -> bool:
+        """Whether the reference runs on other arguments: probabilities have to add up."""
+        try:
+            return bool(self.references.forward(replace(like, args=args)).outputs)
+        except Exception:
+            return False
+
     def _matters(self, like: Question, other: Sequence[Any]) -> bool:
         """Whether somebody who takes the plain values of another call has other gradients."""
         mixed = tuple(
@@ -100,7 +108,7 @@ class OtherArguments(Asking):
     def another(self, i: int, case: Case, like: Question) -> tuple[Any, ...]:
         """Other arguments for the same case, with other gradients: two equal masks hide shared state."""
         if self.exercise.strictness.as_given:
-            return _nearby(like)
+            return next(filter(partial(self._taken, like), _nearby(like)), like.args)
         right = self.references.expect(like).gradients or ()
         varies = gradients_vary(self.references.forward(like), like)
         for attempt in range(8):
@@ -116,12 +124,13 @@ class OtherArguments(Asking):
         return args
 
 
-def _nearby(like: Question) -> tuple[Any, ...]:
-    """Arguments that somebody gave, a little smaller: still where the function is defined.
+def _nearby(like: Question) -> Iterator[tuple[Any, ...]]:
+    """Arguments that somebody gave, a little smaller: still where the function is defined; else in other places.
 
     Only those that are differentiated: a rotation that is given stays one.
     """
-    return tuple(0.875 * a if i in like.wants else a for i, a in enumerate(like.args))
+    for moved in (lambda a: 0.875 * a, lambda a: a.flip(-1) if a.dim() else a):
+        yield tuple(moved(a) if i in like.wants else a for i, a in enumerate(like.args))
 
 
 def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:

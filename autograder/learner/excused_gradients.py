@@ -19,14 +19,14 @@ from autograder.contract.meant_gradients import IDENTITY, STEPS, Nature, OwnGrad
 from autograder.contract.measured import Measured, is_differentiable
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
-from autograder.learner.one_check import OneCheck
 from autograder.reporting.verdict import Asked
 from autograder.running.submission import fresh_arguments
 from autograder.running.watching import counted
 
 _AGAIN = 8  # times
 _ALIKE = 0.1  # as a share of the larger one
-_ATOL, _RTOL = 1e-4, 1e-3  # what is approximate: of the largest number, and of each
+_ATOL, _RTOL = 1e-5, 5e-4  # half of what gradcheck allows: of the largest number, and of each
+_MANY = 1e-4  # of the largest number, where forward does one thing again and again
 _MOST = 1e-2  # in any case
 _STEPS_LEFT = 200  # what a solver leaves off is so many of its last steps, where it is slow
 _CLOSE = 1e-9  # places between which forward stops a step later
@@ -52,12 +52,9 @@ class Meant:
 Wrong = Sequence[tuple[Pair, dict[int, tuple[Tensor, Tensor]]]]
 
 
-def wrong_gradients(one: OneCheck) -> Wrong:
+def wrong_gradients(evidence: Evidence) -> Wrong:
     """Of each plain case in which some are: (what backward gives, what is right) by position. () where backward stops."""
-    asked, found = one.asked, []
-    evidence = Evidence(
-        asked.exercise, list(asked.questions), one.observation, one.source, asked.references
-    )
+    found = []
     for pair in evidence.plain:
         if pair.answer.failure is not None or pair.answer.gradients is None:
             return ()
@@ -97,17 +94,15 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured) -> Meant:
     return Meant(IDENTITY, excused) if excused and not left else Meant()
 
 
-def approximate(
-    wrong: Wrong, terms: Terms, own: Measured, args: Sequence[Any]
-) -> tuple[float, float] | None:
-    """(What gradients are off by, what they may be), as shares of the largest number: all a little, nearly everywhere.
+def left_off(wrong: Wrong, terms: Terms, own: Measured, args: Sequence[Any]) -> float | None:
+    """What gradients may be off by where all are a little, nearly everywhere; as a share of the largest number.
 
     A mistake is larger, one factor, or in one place. None where there is one, and where forward does nothing again
     and again, as a solver that stops when it is exact enough, or in time steps.
     """
-    if terms.reference or terms.surrogate or terms.strict or terms.atol or terms.rtol:
+    if terms.exact:
         return None
-    shares, off_at_all, most = [0.0], [torch.ones(1)], [0.0]
+    off_at_all, most = [torch.ones(1)], [0.0]
     for pair, off in wrong:
         for i, (got, right) in off.items():
             error = pair.expected.errors and pair.expected.errors[pair.question.wants.index(i)]
@@ -124,12 +119,27 @@ def approximate(
             if high - low < _ALIKE * max(high, -low):
                 return None  # one factor
             off_at_all.append((apart > error).flatten().float())
-            shares.append(float(apart.max() / size.max()))
             most.append(float((apart - _RTOL * size).max() / size.max()))
     if max(most) > _MOST or float(torch.cat(off_at_all).mean()) < 0.5:
         return None
     atol = _left_off(own, args, bool(wrong))
-    return (max(shares), 2 * atol) if atol is not None and max(most) <= atol else None
+    return 2 * atol if atol is not None and max(most) <= atol else None
+
+
+def how_far(evidence: Evidence) -> str:
+    """What gradients are off by in plain cases, at most, as a share of the largest number; "" where none is."""
+    most = 0.0
+    for pair in evidence.plain:
+        for i in pair.question.wants:
+            got, right = pair.reached(i), pair.right(i)
+            if (
+                isinstance(got, Tensor)
+                and right is not None
+                and got.shape == right.shape
+                and bool(right.any())
+            ):
+                most = max(most, float((got - right).abs().max() / right.abs().max()))
+    return f"{most:.0e}" if most else ""
 
 
 def _left_off(own: Measured, args: Sequence[Any], more: bool) -> float | None:
@@ -157,15 +167,21 @@ def _left_off(own: Measured, args: Sequence[Any], more: bool) -> float | None:
                 near, there = (middle, there) if ran(middle)[0] == here else (near, middle)
             if there != far or ran(far)[0] != here:
                 jump = float((ran(near)[1] - ran(there)[1]).abs().max() / made.abs().max())
-                return min(_MOST, max(_ATOL, _STEPS_LEFT * jump))
-        return _ATOL
+                return min(_MOST, max(_MANY, _STEPS_LEFT * jump))
+        return _MANY
     return None
 
 
-def judged_as_approximate(asked: Asked, atol: float) -> Asked:
-    """The same with tolerances for what is approximate; what was measured is known."""
+def allowing(asked: Asked, terms: Terms, of_largest: float = _ATOL) -> Asked:
+    """The same with gradcheck's tolerances, or more; what was measured is known.
+
+    What a finer comparison sees is worth a word, and nobody's work. Who says what is right, or how exactly, is
+    taken at the word.
+    """
+    if terms.exact:
+        return asked
     exercise, references = asked.exercise, copy.copy(asked.references)
-    allowed = replace(exercise.strictness, rtol=_RTOL, of_largest=atol)
+    allowed = replace(exercise.strictness, rtol=_RTOL, of_largest=of_largest)
     references.exercise = exercise = replace(exercise, strictness=allowed)
     return replace(asked, exercise=exercise, references=references)
 

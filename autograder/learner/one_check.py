@@ -57,9 +57,11 @@ class OneCheck:
         """What is wrong and why, as far as its answers tell."""
         return verdict(self.asked, self.evidence(), self.graded, believed)
 
-    def evidence(self) -> Evidence:
-        """What rules and causes are asked about."""
-        return self.asked.evidence(self.observation, self.source, self._flow, self._answered)
+    def evidence(self, asked: Asked | None = None) -> Evidence:
+        """What rules and causes are asked about; ``asked``: the same questions, judged otherwise."""
+        return (asked or self.asked).evidence(
+            self.observation, self.source, self._flow, self._answered
+        )
 
     def _flow(self, question: Question) -> Any:
         return probe.flow(self.runs, question, self._experiments)

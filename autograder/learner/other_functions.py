@@ -18,12 +18,15 @@ from torch.utils import _pytree as pytree
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
 from autograder.contract.exercise import Exercise
 from autograder.contract.measured import Measured, is_differentiable
+from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding, fault
+from autograder.judging.rules import judge
 from autograder.learner.excused_gradients import (
-    approximate,
+    allowing,
     gradients_meant,
-    judged_as_approximate,
+    how_far,
     judged_as_surrogate,
+    left_off,
     wrong_gradients,
 )
 from autograder.learner.one_check import OneCheck
@@ -148,17 +151,28 @@ def _report(
             dtype = own.computes_in(arguments.sets[0], arguments.wants[0])
             if dtype is not None and not clock.over():
                 observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
-        wrong = () if terms.surrogate is not None else wrong_gradients(one)
-        notes = []
-        if not clock.over() and (off := approximate(wrong, terms, own, arguments.sets[0])):
-            one.asked = judged_as_approximate(asked, off[1])
-            note = fault("loses-precision", "range/approximate", share=f"{off[0]:.0e}")
-            notes = [replace(note, severity="advice")] if wrong else []
-        elif (meant := gradients_meant(wrong, asked, own)).kind:
-            one.asked = judged_as_surrogate(asked, own, terms, meant)
-            along = [exercise.argument(i) for i in meant.along]
-            note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
-            notes = [replace(note, severity="note")]
+        exact, rough = one.evidence(asked), allowing(asked, terms)
+        many, notes = False, []
+        if broken := judge(one.evidence(rough)).findings:
+            wrong = () if terms.surrogate else wrong_gradients(one.evidence(rough))
+            off = wrong_gradients(exact)
+            if not clock.over() and (most := left_off(off, terms, own, arguments.sets[0])):
+                many, rough = True, allowing(asked, terms, most)
+            elif (meant := gradients_meant(wrong, asked, own)).kind:
+                asked = judged_as_surrogate(asked, own, terms, meant)
+                exact, rough = one.evidence(asked), allowing(asked, terms)
+                along = [exercise.argument(i) for i in meant.along]
+                note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
+                notes = [replace(note, severity="note")]
+            broken = judge(one.evidence(rough)).findings
+        finer = judge(exact).findings
+        # What is wrong either way is explained by exact numbers.
+        same = [(f.rule, f.position) for f in broken[:1]] == [
+            (f.rule, f.position) for f in finer[:1]
+        ]
+        one.asked = asked if same else rough
+        if not broken and finer:
+            notes.append(replace(_approximately(finer[0], exact, many), severity="advice"))
         believed = VALUES if terms.reference is None else frozenset()
         report = one.verdict(believed)
         report.own_inputs = True
@@ -171,6 +185,15 @@ def _report(
             left = [q.id for q in asked.questions if q.id not in observation.answers]
             report.unasked, report.passed = left or ["the slopes that were not measured"], False
         return report
+
+
+def _approximately(found: Finding, evidence: Evidence, many: bool) -> Finding:
+    """The finding of an exact comparison, told as what it is: too small for anybody to mend."""
+    from autograder.explaining.explanation import explained
+
+    found, share = explained(found, evidence), how_far(evidence)
+    told = Clause(found.cause, found.facts)
+    return fault("loses-precision", "range/approximate", found.pair, found.position, many=many, said=told, share=share)  # fmt: skip
 
 
 def _perhaps_meant(finding: Finding) -> Finding:

@@ -67,8 +67,9 @@ class Question:
 class Failure:
     """An exception that came out of the learner's code, or out of torch because of it.
 
-    stage   forward, backward (inside the learner's backward), engine (torch refused what backward
-            returned), second, call
+    stage    forward, backward (inside the learner's backward), engine (torch refused what backward
+             returned), second, call
+    refused  a raise or an assert that stands in no code of torch's ended it
     """
 
     stage: str
@@ -79,6 +80,7 @@ class Failure:
     function: str = ""
     own_frame: bool = False
     is_runtime_error: bool = False
+    refused: bool = False
 
     @property
     def words(self) -> str:

@@ -213,8 +213,15 @@ def failure_from(error: BaseException, stage: str, files: frozenset[str]) -> Fai
     message = _text(error)
     return Failure(
         stage, type(error).__name__, message[:1500], line, source[:200], function, own,
-        isinstance(error, RuntimeError),
+        isinstance(error, RuntimeError), _refused(*frames[-1]) if frames else False,
     )  # fmt: skip
+
+
+def _refused(code: types.CodeType, line: int) -> bool:
+    """Whether the statement that ended it was written to do so."""
+    text = linecache.getline(code.co_filename, line).strip()
+    ours = code.co_filename.startswith((OWN, TORCH, "<frozen"))
+    return not ours and (text.startswith(("raise ", "assert")) or ": raise " in text)
 
 
 def _text(error: BaseException) -> str:

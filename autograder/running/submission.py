@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
+from torch.utils._pytree import tree_leaves
 
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.ending import errors_only
@@ -171,7 +172,7 @@ class Survey:
     writes   it gives back an argument that it wrote to, and says so with mark_dirty
     draws    it gives other outputs where other random numbers are drawn
     also     what else it offers: jvp, vmap, func, opcheck
-    unseen   it gives tensors that nobody can look into element by element
+    unseen   it gives tensors that nobody can look into element by element, or nests them
     """
 
     writes: bool = False
@@ -187,7 +188,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
         try:
             with errors_only(), record(*called.classes, keep=0, details=False) as trace:
                 first = _outputs(called, args, 1)
-            if any(map(is_unseen, first)):
+            if any(is_unseen(o) or isinstance(o, dict | list | tuple) for o in first):
                 return Survey(unseen=True)
             with errors_only():
                 draws = not _equal(first, _outputs(called, args, 2))
@@ -222,8 +223,8 @@ def cloned(args: Sequence[Any]) -> list[Any]:
 
 
 def all_dense(outputs: Any) -> Any:
-    """Outputs that one can look into, by operations that torch differentiates."""
-    return tuple(map(dense, outputs)) if isinstance(outputs, tuple | list) else dense(outputs)
+    """Outputs that one can look into, by operations that torch differentiates; what is nested in a row."""
+    return dense(outputs) if isinstance(outputs, Tensor) else tuple(map(dense, tree_leaves(outputs)))  # fmt: skip
 
 
 def _outputs(called: Submission, args: Sequence[Any], seed: int) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from tests.anyfn.right import Exp, Linear, Swish
 
 ROOT = Path(__file__).parents[2]
 X = normal(4)
-Off = op("Off", lambda ctx, x: keep(ctx, x.exp(), x), lambda ctx, g: g * (ctx.saved_tensors[0].exp() + 1e-4))  # fmt: skip
+Off = op("Off", lambda ctx, x: keep(ctx, x.exp(), x), lambda ctx, g: g * (ctx.saved_tensors[0].exp() + 4e-4))  # fmt: skip
 OnCtx = op("OnCtx", lambda ctx, x: (setattr(ctx, "x", x), x * x)[1], lambda ctx, g: 2 * g * ctx.x)
 
 
@@ -91,7 +91,7 @@ def test_tolerances_allow_more(terms):
 def test_the_step_and_the_dtypes_are_taken():
     assert evaluate(Exp, inputs=(X,), eps=1e-5).passed
     fixed = op("Fixed", lambda ctx, x: x * torch.ones(4, dtype=torch.float64), lambda ctx, g: g)
-    assert evaluate(fixed, inputs=(X,), strict=False).passed is False  # on meta
+    assert errors(evaluate(fixed, inputs=(X,), strict=True)) == ["fails-device"]  # on meta
     found = evaluate(fixed, inputs=(X,), dtypes=(torch.float32,), ignore=["fails-device"])
     assert errors(found) == ["fails-float32"]
 

@@ -75,13 +75,8 @@ def _judged(ev: Evidence, pair: Pair) -> Finding | None:
     if pair.question.role == "special" and got is not None:
         return _found(ev, pair, "second/kink", wrong)
     cause = "second/missing" if got is None and not may_refuse else "second/wrong"
-    inputs = (pair.answer.second or ())[: len(pair.question.wants)]
-    if (
-        cause == "second/missing"
-        and ev.exercise.strictness.as_given
-        and not any(map(_moves, inputs))
-    ):
-        cause = "second/none"  # it was never meant; where a part of it comes, the rest is missed
+    if ev.exercise.strictness.as_given and _never_meant(pair):
+        cause = "second/none"
     none = "missing, and no error is raised" if may_refuse else "missing"
     return _found(ev, pair, cause, wrong, state=none if got is None else "wrong", may_refuse=may_refuse)  # fmt: skip
 
@@ -108,7 +103,7 @@ def _found(
     shown = both(wrong[1], wrong[2]) if wrong and not missing else {}
     return fault(
         rule, cause, pair, evidence={**shown, **at(line or ev.source.returned("backward", {})), **(evidence or {})},
-        symptom=cause != "second/to-repair", argument=name, lead=lead, mixed=bool(pair.question.more.get("mixed")),
+        symptom=cause != "second/to-repair", argument=name, lead=lead, subject=f"{lead}the second derivative", mixed=bool(pair.question.more.get("mixed")),
         at_case=pair.where, **{"state": "missing", "may_refuse": False, "place": place, **facts},
     )  # fmt: skip
 
@@ -156,6 +151,15 @@ def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
         elif got is None or not close(where_finite(got, right), right, dtype):
             return place, got, right
     return None
+
+
+def _never_meant(pair: Pair) -> bool:
+    """Whether backward is a function of grad_output alone: where a part of the rest comes, more is missed.
+
+    Where not even that arrives, the gradient is a new leaf, and not a term of any graph.
+    """
+    second, count = pair.answer.second or (), len(pair.question.wants)
+    return any(map(_moves, second[count:])) and not any(map(_moves, second[:count]))
 
 
 def _moves(second: Tensor | None) -> bool:

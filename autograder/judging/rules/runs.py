@@ -53,18 +53,32 @@ def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> F
     """
     failure = pair.answer.failure
     assert failure is not None
-    if failure.unwritten:
+    method, said = method_of(ev, failure), _words(failure)
+    unasked = ev.exercise.strictness.as_given and (pair.question.kind != "run" or pair.question.variant in _UNASKED)  # fmt: skip
+    if case and unasked and said and (failure.refused or _LACKS.search(failure.message)):
+        return fault(rule, "stops/refused", pair, evidence={"original": failure.original}, case=case, method=method, said=said)  # fmt: skip
+    theirs = ev.exercise.strictness.as_given and "You must implement" not in failure.message
+    if failure.unwritten and not theirs:
         return _unwritten(ev, pair, failure)
-    method = method_of(ev, failure)
     helper = _helper(ev, failure, method)
     place = f"{helper}, which {method} calls," if helper else method
     return fault(
         rule, "stops/error", pair, symptom=True,
         evidence={"original": failure.original, **at(failure.place)},
         where=f"{case}, {place}" if case else place, method=method, kind=failure.kind,
-        said=re.split(r"\n|, but expected one of", failure.message)[0][:100].rstrip(".:"),
+        said=said,
         at_line=failure.line if failure.own_frame else None, function=ev.exercise.is_function,
     )  # fmt: skip
+
+
+# Circumstances that nobody gave: who refuses them in words of its own has said so.
+_UNASKED = ("transposed", "consumer", "expanded", "float32")
+# What torch says of a Function that never claimed to be transformed.
+_LACKS = re.compile(r"must override the setup_context|generate_vmap_rule|You must implement|not implement")  # fmt: skip
+
+
+def _words(failure: Failure) -> str:
+    return re.split(r"\n|, but expected one of", failure.message)[0][:100].rstrip(".:")
 
 
 def method_of(ev: Evidence, failure: Failure) -> str:

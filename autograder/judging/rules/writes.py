@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.registry import Verdict, rule, to
+from autograder.observation.compare import close
 from autograder.observation.source import at
 
 _runs = to("run", "function", looked_for_writes=True)
@@ -57,9 +58,16 @@ def leaves_saved(ev: Evidence, pair: Pair) -> Verdict:
     if late:
         return _written(ev, "mutates-saved", "writes/input-late", pair, "backward", ev.argument(min(late)))  # fmt: skip
     if any(call.saved_changed for call in pair.answer.backward):
-        what = "writes/output" if _is_output(ev, pair) else "writes/saved"
+        harmless = ev.exercise.strictness.as_given and any(map(_same_again, ev.pairs("interleave")))
+        what = "writes/output" if _is_output(ev, pair) else "writes/harmless" if harmless else "writes/saved"  # fmt: skip
         return _written(ev, "mutates-saved", what, pair, "backward")
     return None
+
+
+def _same_again(pair: Pair) -> bool:
+    """Whether a second pass through a graph gave the same gradients as the first."""
+    first, again = pair.answer.gradients or (), pair.answer.data.get("again") or ()
+    return bool(again) and all(a is b or close(a, b) for a, b in zip(first, again, strict=True))
 
 
 @rule("random-state", needs=("output_is_connected",), of=to("run"))
