@@ -39,26 +39,51 @@ MUTANTS ?= 40
 VENV_PYTHON := .venv/bin/python
 START_PAGE := course/00_start_here/00_start_here.ipynb
 AXE := build/node/node_modules/axe-core/axe.min.js
-# A Python that somebody names is the one they get; the default gives way to the one in .venv.
+# A Python that somebody names is the one they get; the default gives way to the one in .venv, and where it is too old to a newer one.
 PYTHON_CHOSEN := $(if $(filter file,$(origin PYTHON)),,--python-chosen)
+OTHER_PYTHONS := $(if $(PYTHON_CHOSEN),,python3.14 python3.13 python3.12 python3.11)
 # Likewise torch: without TORCH or TORCH_INDEX, the torch that is in .venv stays.
 TORCH_DEFAULT := $(if $(filter-out file,$(origin TORCH) $(origin TORCH_INDEX)),,--torch-is-default)
 # What learners and instructors need beside the checker.
 COURSE := course,grading
-INSTALL = "$(PYTHON)" autograder/learner/setup/install.py $(PYTHON_CHOSEN) $(TORCH_DEFAULT) \
-	--torch '$(TORCH)' --torch-index '$(TORCH_INDEX)'
+EVERYTHING := $(COURSE),cluster,site,test,triton
+# Every Python since 2.6 can read these two lines.
+IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+ITS_VERSION := import sys; print("Python %d.%d.%d" % sys.version_info[:3])
+define INSTALL
+@for python in "$(PYTHON)" $(OTHER_PYTHONS); do \
+	if "$$python" -c '$(IS_NEW_ENOUGH)' 2>/dev/null; then \
+		exec "$$python" autograder/learner/setup/install.py $(PYTHON_CHOSEN) $(TORCH_DEFAULT) \
+			--torch '$(TORCH)' --torch-index '$(TORCH_INDEX)' --extras $(1); \
+	fi; \
+done; \
+found=$$("$(PYTHON)" -c '$(ITS_VERSION)' 2>/dev/null) || found="not there"; \
+printf '\nThis course needs Python 3.11 or newer. "%s" is %s.\n%s\n' "$(PYTHON)" "$$found" "$$NEWER_PYTHON" >&2; exit 1
+endef
 
-define NO_PYTHON
+define NEWER_PYTHON
 
-There is no Python called "$(PYTHON)" here. This course needs Python 3.11 or newer.
-
-What to do: install it, then run the same command again.
-  Debian, Ubuntu:   sudo apt install python3 python3-venv
-  macOS:            brew install python
-If it is there under another name: make start PYTHON=/path/to/python3.12
+What to do: install a newer Python beside it, then run the same command again.
+  Debian, Ubuntu:   sudo apt install python3.12 python3.12-venv
+  Fedora:           sudo dnf install python3.12
+  macOS:            brew install python@3.12
+  conda:            conda env create -f environment.yml
+If it has another name or place, say which one to use:
+  make start PYTHON=/path/to/python3.12
 
 endef
-export NO_PYTHON
+export NEWER_PYTHON
+
+define WINDOWS
+
+This course runs on Linux and macOS. On Windows it runs inside WSL, a Linux that Windows brings:
+  1. In PowerShell, as administrator: wsl --install
+  2. Open "Ubuntu" from the start menu, and clone and start the course there.
+
+endef
+ifeq ($(OS),Windows_NT)
+$(error $(WINDOWS))
+endif
 
 help:  ## Show this list
 	@echo "Backward by Hand: write torch.autograd.Function, and know that it is right."
@@ -115,18 +140,14 @@ format: everything  ## Format the Python files and mend what can be mended by it
 clean:  ## Delete what was built and cached (not .venv, not course/, not backups/)
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-environment: have-python  ## Make or repair .venv with what learners need
-	@$(INSTALL) --extras $(COURSE)
+environment:  ## Make or repair .venv with what learners need
+	$(call INSTALL,$(COURSE))
 
-everything: have-python  ## The same with the extras for tests and clusters
-	@$(INSTALL) --extras $(COURSE),cluster,site,test,triton
+everything:  ## The same with the extras for tests and clusters
+	$(call INSTALL,$(EVERYTHING))
 
 browser-tools:  ## Fetch axe-core, which tests accessibility in the browser (needs npm)
 	@test -f $(AXE) || if command -v npm >/dev/null 2>&1; then \
 		npm install --prefix build/node --no-audit --no-fund --loglevel=error axe-core@4 \
 		|| echo "*** npm failed: the accessibility tests in the browser will be SKIPPED."; \
 	else echo "*** npm is not installed: the accessibility tests in the browser will be SKIPPED."; fi
-
-.PHONY: have-python
-have-python:
-	@command -v "$(PYTHON)" >/dev/null 2>&1 || { echo "$$NO_PYTHON" >&2; exit 1; }

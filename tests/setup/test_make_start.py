@@ -1,5 +1,6 @@
 """The real Makefile, venv and pip, on a tiny course in a folder whose name has spaces."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -18,13 +19,18 @@ def course(tmp_path: Path) -> Path:
     return make_course(tmp_path, ROOT)
 
 
+def pull_the_plug(venv: Path) -> None:
+    """What is left when pip is killed."""
+    stamp = json.loads((venv / "installed.json").read_text())
+    (venv / "installed.json").write_text(json.dumps({**stamp, "state": "unfinished"}))
+
+
 def test_start_from_nothing_then_again(course: Path) -> None:
     first = make(course, "start", LAB_ARGS="--no-browser --port=9999")
     assert first.returncode == 0, first.stderr
-    assert "Making a Python environment" in first.stdout
+    assert "Making an environment with Python 3." in first.stdout
     call = lab_call(first.stdout)
-    assert f"--ServerApp.root_dir={course / 'course'}" in call["arguments"]
-    assert "--LabApp.default_url=/lab/tree/00_start_here/00_start_here.ipynb" in call["arguments"]
+    assert call["folder"] == str(course)
     assert call["arguments"][-2:] == ["--no-browser", "--port=9999"]
     assert call["config"].endswith("autograder/learner/setup/jupyter")
     assert torch_version(course) == "2.14.0"
@@ -87,7 +93,7 @@ def test_broken_environments_are_made_again(course: Path) -> None:
     assert torch_version(course) == "2.14.0"
 
     (site,) = venv.glob("lib/python*/site-packages")
-    (venv / "unfinished").touch()  # pip was killed, and a package is not all there
+    pull_the_plug(venv)  # and a package is not all there
     (site / "torch" / "version.py").unlink()
     done = make(course, "environment", TORCH="torch>=2.14")
     assert "Making .venv again: the last installation was interrupted" in done.stdout
@@ -101,12 +107,12 @@ def test_broken_environments_are_made_again(course: Path) -> None:
 
 def test_an_interrupted_download_goes_on(course: Path) -> None:
     assert make(course, "environment").returncode == 0
-    (course / ".venv" / "unfinished").touch()
-    (course / ".venv" / "installed.json").unlink()
+    pull_the_plug(course / ".venv")
     done = make(course, "environment")
     assert done.returncode == 0
     assert "Making" not in done.stdout
-    assert not (course / ".venv" / "unfinished").exists()
+    assert "Installing" in done.stdout
+    assert "Installing" not in make(course, "environment").stdout
 
 
 def test_a_folder_that_is_no_environment_is_left_alone(course: Path) -> None:
@@ -154,30 +160,6 @@ def test_after_a_failure_the_same_command_goes_on(course: Path, tmp_path: Path) 
     assert done.returncode == 0
     assert "Making" not in done.stdout  # the environment itself was sound
     assert torch_version(course) == "2.14.0"
-
-
-def test_there_is_no_such_python(course: Path) -> None:
-    done = make(course, "start", PYTHON="python-of-my-dreams")
-    assert done.returncode != 0
-    assert 'no Python called "python-of-my-dreams"' in done.stderr
-    assert "3.11 or newer" in done.stderr
-
-
-def test_python_is_too_old(course: Path) -> None:
-    old = course / "old python"
-    old.write_text("#!/bin/sh\nexec python3 -c 'raise SystemExit(0)'\n")
-    script = (
-        "import sys, runpy; sys.version_info = (3, 9, 6, 'final', 0);"
-        "sys.argv = sys.argv[1:]; sys.path.insert(0, 'autograder/learner/setup');"
-        "runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
-    old.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{script}" "$@"\n')
-    old.chmod(0o755)
-    done = make(course, "start", PYTHON=str(old))
-    assert done.returncode != 0
-    assert "needs Python 3.11 or newer. This is Python 3.9.6" in done.stderr
-    assert "make start PYTHON=" in done.stderr
-    assert not (course / ".venv").exists()
 
 
 def test_help_lists_every_target(course: Path) -> None:

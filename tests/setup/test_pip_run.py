@@ -64,31 +64,22 @@ def test_explain_shows_only_the_end_of_a_long_log() -> None:
     assert len(problem.evidence.splitlines()) == pip_run.LAST_LINES
 
 
-@pytest.mark.parametrize(
-    ("line", "phrase"),
-    [
-        ("Collecting dask[distributed]\n", "looking at dask[distributed]"),
-        (
-            "  Downloading torch-2.13.0-cp312-cp312-manylinux_2_28_x86_64.whl (887.9 MB)\n",
-            "downloading torch (887.9 MB)",
-        ),
-        (
-            "Downloading https://example.org/whl/scipy-1.17.1-cp312.whl (35.0 MB)\n",
-            "downloading scipy (35.0 MB)",
-        ),
-        ("Installing collected packages: a, b\n", "installing (a minute or two)"),
-        ("Resolved 160 packages in 2.1s\n", "installing"),
-        ("Requirement already satisfied: pip\n", ""),
-    ],
-)
-def test_progress_line(line: str, phrase: str) -> None:
-    assert pip_run.progress_line(line) == phrase
-
-
 def test_only_what_takes_long_is_shown_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    for phrase in ("looking at x", "downloading x (35.0 MB)", "downloading torch (887.9 MB)"):
-        pip_run.show_progress(phrase)
-    assert capsys.readouterr().out == "  downloading torch (887.9 MB)\n"
+    small, large = "  Downloading x.whl (35.0 MB)\n", "  Downloading torch-2.13.0.whl (887.9 MB)\n"
+    for line in ("Collecting x\n", small, large, "Installing collected packages: a, b\n"):
+        pip_run.show_progress(line)
+    assert capsys.readouterr().out == f"{large}  Installing collected packages: a, b\n"
+
+
+def test_on_a_terminal_one_line_is_written_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(pip_run.sys.stdout, "isatty", lambda: True)
+    pip_run.show_progress("Collecting dask[distributed]\n")
+    assert capsys.readouterr().out == "\rCollecting dask[dis"[:20]
+    pip_run.show_progress()
+    assert capsys.readouterr().out == "\r" + " " * 19 + "\r"
 
 
 def program(path: Path, says: str, status: int = 0) -> Path:

@@ -1,8 +1,8 @@
-"""install.py must be readable by Pythons far too old for the course, and say so kindly."""
+"""`make` takes a Python that is new enough, and says kindly where there is none."""
 
-import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -10,12 +10,28 @@ from pathlib import Path
 
 import pytest
 
-import install
-from tests.setup.conftest import ROOT, SETUP
+from tests.setup.conftest import ROOT
+from tests.setup.tiny_project import make, make_course
 
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+OLDEST = (3, 11)
 OLD_NAMES = ["python2.7", *(f"python3.{minor}" for minor in range(4, 11))]
 PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
 OLD_PYTHONS = [*OLD_NAMES, *sorted(str(path) for path in PYENV.glob("*/bin/python"))]
+# What makes a Python say that it is an older one.
+PRETENDS = "import sys; sys.version_info = (3, 9, 6); exec(sys.argv[1])"
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    return make_course(tmp_path, ROOT)
+
+
+def program(path: Path, line: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+    return path
 
 
 def version_of(python: str) -> tuple[int, ...]:
@@ -30,83 +46,57 @@ def version_of(python: str) -> tuple[int, ...]:
 
 def really_old_pythons() -> list[str]:
     """The Pythons of this machine that are too old for the course."""
-    return [python for python in OLD_PYTHONS if () < version_of(python) < install.OLDEST]
+    return [python for python in OLD_PYTHONS if () < version_of(python) < OLDEST]
 
 
-def test_really_old_pythons_get_the_message() -> None:
+def test_really_old_pythons_get_the_message(course: Path) -> None:
     pythons = really_old_pythons()
     if not pythons:
         pytest.skip("no Python older than 3.11 is installed here")
     for python in pythons:
-        done = subprocess.run(
-            [python, SETUP / "install.py", "--python-chosen"], capture_output=True, text=True
-        )
-        assert done.returncode == 1
-        assert "This course needs Python 3.11 or newer. This is Python" in done.stderr
-        assert "What to do: install a newer Python" in done.stderr
-        assert "Traceback" not in done.stderr
-        assert "SyntaxError" not in done.stderr
+        refused(course, python, "Python {}.{}".format(*version_of(python)))
 
 
-def test_old_python_can_parse_it() -> None:
-    source = (SETUP / "install.py").read_text()
-    ast.parse(source, feature_version=(3, 4))
-    tree = ast.parse(source)
-    # Python 2.7 knows neither of these.
-    assert not any(isinstance(node, ast.JoinedStr | ast.AnnAssign) for node in ast.walk(tree))
-    assert source.isascii()
+def refused(course: Path, python: str, what: str) -> None:
+    done = make(course, "start", PYTHON=python)
+    assert done.returncode != 0
+    assert f'This course needs Python 3.11 or newer. "{python}" is {what}' in done.stderr
+    assert "What to do: install a newer Python" in done.stderr
+    assert "make start PYTHON=" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (course / ".venv").exists()
 
 
-def test_it_takes_a_newer_python_that_is_there_too(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 9, 6))
-    monkeypatch.setattr(install, "find_newer_python", lambda: sys.executable)
-    monkeypatch.setattr(sys, "argv", ["-c", "print('the newer one ran')"])
-    assert install.main() == 0
-    assert "the newer one ran" in capfd.readouterr().out
+def test_a_python_that_was_named_is_too_old(course: Path) -> None:
+    old = program(course / "old python", f"exec '{sys.executable}' -c '{PRETENDS}' \"$2\"")
+    refused(course, str(old), "Python 3.9.6.")
 
 
-def test_but_not_when_a_python_was_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 9, 6))
-    monkeypatch.setattr(sys, "argv", ["install.py", "--python-chosen"])
-    assert install.main() == 1
-    assert "This is Python 3.9.6" in capsys.readouterr().err
+def test_there_is_no_such_python(course: Path) -> None:
+    refused(course, "python-of-my-dreams", "not there.")
 
 
-def test_find_newer_python(tmp_path: Path) -> None:
-    broken = tmp_path / "python3.14"  # what pyenv leaves for versions that are not selected
-    broken.write_text("#!/bin/sh\necho command not found >&2; exit 127\n")
-    broken.chmod(0o755)
-    nowhere = str(tmp_path / "nowhere")
-    assert install.find_newer_python([nowhere, str(broken)]) is None
-    assert install.find_newer_python([nowhere, str(broken), sys.executable]) == sys.executable
+def test_it_takes_a_newer_python_that_is_there_too(course: Path, tmp_path: Path) -> None:
+    """Where none was named; what pyenv leaves for versions that are not selected is none."""
+    folder = tmp_path / "pythons"
+    program(folder / "python3", f"exec '{sys.executable}' -c '{PRETENDS}' \"$2\"")
+    program(folder / "python3.14", "echo command not found >&2; exit 127")
+    program(folder / "python3.13", f"exec '{sys.executable}' \"$@\"")
+    done = make(course, "environment", path=f"{folder}:{os.environ['PATH']}", PYTHON=None)
+    assert done.returncode == 0, done.stderr
+    assert (course / ".venv" / "bin" / "python").exists()
 
 
-def test_windows_is_told_about_wsl(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(install.os, "name", "nt")
-        assert install.main() == 1
-    assert "wsl --install" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("version", "new_enough"),
-    [((2, 7, 18), False), ((3, 10, 99), False), ((3, 11, 0), True), ((4, 0), True)],
-)
-def test_is_new_enough(version: tuple[int, ...], new_enough: bool) -> None:
-    assert install.is_new_enough(version) is new_enough
+def test_windows_is_told_about_wsl(course: Path) -> None:
+    assert "wsl --install" in make(course, "start", OS="Windows_NT").stderr
 
 
 def test_oldest_python_is_the_same_everywhere() -> None:
-    oldest = ".".join(map(str, install.OLDEST))
+    oldest = ".".join(map(str, OLDEST))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["requires-python"] == f">={oldest}"
     assert project["tool"]["mypy"]["python_version"] == oldest
     assert project["tool"]["ruff"]["target-version"] == "py" + oldest.replace(".", "")
     makefile = (ROOT / "Makefile").read_text()
     assert set(re.findall(r"Python (3\.\d+) or newer", makefile)) == {oldest}
+    assert f"sys.version_info < {OLDEST}" in makefile

@@ -15,7 +15,8 @@ from pathlib import Path
 # What `python -m jupyterlab` is in the tiny course: it says how it was called.
 FAKE_LAB = """
 import json, os, sys
-print(json.dumps({"arguments": sys.argv[1:], "config": os.environ["JUPYTER_CONFIG_PATH"]}))
+said = {"arguments": sys.argv[1:], "folder": os.getcwd(), "config": os.environ["JUPYTER_CONFIG_PATH"]}
+print(json.dumps(said))
 """
 PYPROJECT = """
 [build-system]
@@ -92,7 +93,7 @@ def make_course(folder: Path, root: Path) -> Path:
 
 
 def make(
-    course: Path, *arguments: str, path: str = "", **settings: str
+    course: Path, *arguments: str, path: str = "", **settings: str | None
 ) -> subprocess.CompletedProcess[str]:
     """Run make in the tiny course, where pip sees only the wheels beside it."""
     ours = ("MAKE", "MFLAGS", "PIP_", "TORCH", "PYTHON", "LAB_ARGS", "VIRTUAL_ENV")
@@ -105,6 +106,7 @@ def make(
         "PYTHON": sys.executable,
         **settings,
     }
+    environment = {name: value for name, value in environment.items() if value is not None}
     if path:
         environment["PATH"] = path
     return subprocess.run(

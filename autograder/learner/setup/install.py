@@ -1,83 +1,156 @@
-"""Makes or repairs .venv. Run as a file by `make`, before anything is installed.
+"""Makes .venv, or repairs it, or sees in a moment that there is nothing to do, or no room for it.
 
-This file checks only that Python is new enough, in words that Python 2.7 and 3.6 can read, so
-that an old Python ends in a sentence and not in a SyntaxError. installation.py does the work.
+Run as a file by `make`, which looks for a Python that is new enough, before anything is installed.
 """
 
-from __future__ import print_function
-
-import os
-import subprocess
+import argparse
+import errno
+import fcntl
+import platform
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-OLDEST = (3, 11)  # the same as requires-python in pyproject.toml (a test compares them)
-NEWER_NAMES = ["python3.14", "python3.13", "python3.12", "python3.11"]
+import pip_run
+import venv_folder
+from problem import SetupProblem, report
+from venv_folder import Stamp
 
-TOO_OLD = """
-This course needs Python {oldest} or newer. This is Python {found} ({path}).
-
-What to do: install a newer Python beside it, then run the same command again.
-  Debian, Ubuntu:   sudo apt install python3.12 python3.12-venv
-  Fedora:           sudo dnf install python3.12
-  macOS:            brew install python@3.12
-  conda:            conda env create -f environment.yml
-If it has another name or place, say which one to use:
-  make start PYTHON=/path/to/python3.12
-"""
-
-WINDOWS = """
-This course runs on Linux and macOS. On Windows it runs inside WSL, a Linux that Windows brings:
-  1. In PowerShell, as administrator: wsl --install
-  2. Open "Ubuntu" from the start menu, and clone and start the course there.
-"""
+ROOT = Path(__file__).resolve().parents[3]
+GIGABYTE = 10**9
+# Measured with torch 2.13 on Linux: the CPU build and everything else take 2.0 GB, and pip unpacks
+# on the side. The CUDA build brings its own libraries: several gigabytes more.
+CPU_BUILD = 3 * GIGABYTE
+CUDA_BUILD = 12 * GIGABYTE
+SMALL_CHANGE = GIGABYTE // 2  # torch is there already
+DOWNLOADS = 1 * GIGABYTE  # what pip keeps in the temporary folder meanwhile
+STOPPED = "\nStopped. Run the same command again to go on."
 
 
-def is_new_enough(version):
-    """Whether version, a tuple like sys.version_info, is at least OLDEST."""
-    return tuple(version[:2]) >= OLDEST
+def read_request(arguments: list[str]) -> argparse.Namespace:
+    """What somebody asked `make` for."""
+    parser = argparse.ArgumentParser(prog="install.py", description=__doc__)
+    parser.add_argument("--torch", default="torch>=2.13", help="which torch, as pip spells it")
+    parser.add_argument("--torch-index", default="", help="one more index where pip may look")
+    parser.add_argument("--extras", default="", help="extras of pyproject.toml, with commas")
+    parser.add_argument("--torch-is-default", action="store_true", help="what is there will do")
+    parser.add_argument("--python-chosen", action="store_true", help="this Python and no other")
+    return parser.parse_args(arguments)
 
 
-def too_old_message(version, path):
-    """What to tell somebody whose Python is too old, and what to do about it."""
-    return TOO_OLD.format(
-        oldest=".".join(str(part) for part in OLDEST),
-        found=".".join(str(part) for part in version[:3]),
-        path=path,
+def wanted(request: argparse.Namespace, root: Path, there: Stamp) -> Stamp:
+    """The stamp of the environment that was asked for.
+
+    What was chosen once stays: extras that are there, and where nothing else was asked for the torch
+    and the Python.
+    """
+    torch, index = request.torch, request.torch_index
+    if request.torch_is_default and there.torch:
+        torch, index = there.torch, there.torch_index
+    python = "" if request.python_chosen else venv_folder.version_of(root / ".venv")
+    return Stamp(
+        project=venv_folder.digest_of_project(root / "pyproject.toml"),
+        torch=torch,
+        torch_index=index,
+        python=python or venv_folder.running_version(),
+        folder=str(root),
+        extras=tuple(sorted({*filter(None, request.extras.split(",")), *there.extras})),
+        state=venv_folder.COMPLETE,
     )
 
 
-def find_newer_python(names=NEWER_NAMES):
-    """The first of names that runs and is new enough, or None."""
-    question = "import sys; sys.exit(sys.version_info[:2] < %r)" % (OLDEST,)
-    with open(os.devnull, "w") as nowhere:
-        for name in names:
-            try:
-                status = subprocess.call([name, "-c", question], stdout=nowhere, stderr=nowhere)
-            except OSError:
-                continue
-            if status == 0:
-                return name
-    return None
+def pip_arguments(asked: Stamp, there: Stamp) -> list[str]:
+    """What `pip install` has to be told to turn one environment into the other."""
+    extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
+    arguments = ["--editable", f".{extras}", asked.torch]
+    if asked.torch_index:
+        arguments += ["--extra-index-url", asked.torch_index]
+    if there.torch and (asked.torch, asked.torch_index) != (there.torch, there.torch_index):
+        # Without this the torch that is there would do, and the build asked for would never come.
+        arguments.append("--upgrade")
+    return arguments
 
 
-def main():
-    """Hand over to installation.py, on this Python or on a newer one that is here too."""
-    if os.name == "nt":
-        print(WINDOWS, file=sys.stderr)
-        return 1
-    if is_new_enough(sys.version_info):
-        import installation
+def check_room(root: Path, torch_is_there: bool, torch_index: str = "") -> None:
+    """Raise SetupProblem when there is no room for the environment or for pip's downloads.
 
-        return installation.main(sys.argv[1:])
-    # Somebody who names a Python wants that one: do not go and take another behind their back.
-    newer = None if "--python-chosen" in sys.argv else find_newer_python()
-    if newer is None:
-        print(too_old_message(sys.version_info, sys.executable), file=sys.stderr)
-        return 1
-    print("{} is Python {}; using {}.".format(sys.executable, sys.version.split()[0], newer))
-    sys.stdout.flush()
-    return subprocess.call([newer] + sys.argv)  # noqa: RUF005 - Python 2.7 reads this
+    Warns where it may be too little for the CUDA build.
+    """
+    needed = {root: SMALL_CHANGE if torch_is_there else CPU_BUILD}
+    temporary = Path(tempfile.gettempdir())
+    if not torch_is_there and temporary.stat().st_dev != root.stat().st_dev:
+        needed[temporary] = DOWNLOADS
+    for folder, size in needed.items():
+        if (free := shutil.disk_usage(folder).free) < size:
+            raise SetupProblem(
+                f"The disk is too full: this needs about {size / GIGABYTE:.1f} GB in {folder}, "
+                f"and {free / GIGABYTE:.1f} GB are free.",
+                (
+                    "Free some space, then run the same command again.",
+                    "`python3 -m pip cache purge` deletes what pip has kept from earlier installs.",
+                    "Or move this folder to a larger disk; nothing in it depends on where it is.",
+                ),
+            )
+    free, is_linux = shutil.disk_usage(root).free, platform.system() == "Linux"
+    if is_linux and not torch_is_there and not torch_index and free < CUDA_BUILD:
+        print(
+            f"Note: {free / GIGABYTE:.1f} GB are free. If pip picks the CUDA build of torch it may "
+            f"need {CUDA_BUILD / GIGABYTE:.1f} GB; `make help` says how to choose the smaller CPU build.",
+            flush=True,
+        )
+
+
+def install(request: argparse.Namespace, root: Path) -> None:
+    """Bring .venv to what was asked for. Raises SetupProblem when that cannot be done."""
+    venv = root / ".venv"
+    there = venv_folder.read(venv)
+    if there.covers(wanted(request, root, there)) and venv_folder.works(venv):
+        return
+    torch_is_there = any(venv.glob("lib/python*/site-packages/torch/version.py"))
+    check_room(root, torch_is_there, request.torch_index)
+    venv_folder.prepare(venv, wanted(request, root, there).python)
+    asked = wanted(request, root, there)  # again: .venv may have been made with another Python
+    log = root / "build" / "install.log"
+    print(f"Installing what the course needs into .venv (log: {log}) …", flush=True)
+    with venv_folder.changing(venv, there, asked):
+        pip_run.install(venv_folder.python_in(venv), pip_arguments(asked, there), root, log)
+    print("The environment is ready.", flush=True)
+
+
+@contextmanager
+def one_at_a_time(root: Path) -> Iterator[None]:
+    """Hold the only right to change .venv, waiting for whoever has it."""
+    with (root / "pyproject.toml").open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("Another `make` is installing; waiting for it …", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            pass  # some network disks cannot lock: then it is up to the person
+        yield
+
+
+def main(arguments: list[str], root: Path = ROOT) -> int:
+    """Install; give the exit status. What a person can mend ends in a sentence, not a traceback."""
+    try:
+        request = read_request(arguments)
+        with one_at_a_time(root):
+            install(request, root)
+    except SetupProblem as problem:
+        return report(problem)
+    except KeyboardInterrupt:
+        print(STOPPED, file=sys.stderr)
+        return 130
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        return report(SetupProblem("The disk is full.", ("Free some space and try again.",)))
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

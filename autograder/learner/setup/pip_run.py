@@ -13,9 +13,8 @@ from typing import TextIO
 from problem import SetupProblem
 
 LAST_LINES = 12
-
-
 FAILURES = Path(__file__).with_name("pip_failures.toml")
+TAKES_LONG = re.compile(r"Installing collected|GB\)|\d{3}\.\d+ MB\)")
 
 
 def explain(log: str, log_path: Path) -> SetupProblem:
@@ -29,34 +28,13 @@ def explain(log: str, log_path: Path) -> SetupProblem:
     )
 
 
-def progress_line(line: str) -> str:
-    """What to show of one line of pip's output: a short phrase, or nothing."""
-    collecting = re.match(r"Collecting ([\w.\[\]-]+)", line)
-    if collecting:
-        return f"looking at {collecting.group(1)}"
-    downloading = re.match(r"\s*Downloading \S*?([^/\s]+) \((.+)\)", line)
-    if downloading:
-        return f"downloading {downloading.group(1).split('-')[0]} ({downloading.group(2)})"
-    if line.startswith("Installing collected packages"):
-        return "installing (a minute or two)"
-    if line.startswith(("Resolved ", "Prepared ")):  # uv
-        return "installing"
-    return ""
-
-
-def show_progress(phrase: str) -> None:
-    """On a terminal, rewrite one line; in a log, print only what takes long."""
+def show_progress(line: str = "") -> None:
+    """On a terminal, one line that is written again and again; in a log, only what takes long."""
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns - 1
-        print(f"\r{'  ' + phrase:<{width}.{width}}", end="", flush=True)
-    elif re.search(r"installing|GB\)|\d{3}\.\d+ MB\)", phrase):
-        print(f"  {phrase}", flush=True)
-
-
-def clear_progress() -> None:
-    """Take the rewritten line away again."""
-    if sys.stdout.isatty():
-        print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", flush=True)
+        print(f"\r{line.strip():<{width}.{width}}", end="" if line else "\r", flush=True)
+    elif TAKES_LONG.search(line):
+        print(f"  {line.strip()[:100]}", flush=True)
 
 
 def install(python: Path, arguments: Sequence[str], folder: Path, log_path: Path) -> None:
@@ -80,7 +58,6 @@ def install(python: Path, arguments: Sequence[str], folder: Path, log_path: Path
             raise explain(said, log_path)
         # A file that cannot be compiled belongs to a package that does not mean to import it.
         libraries = [str(path) for path in python.parents[1].glob("lib/python*/site-packages")]
-        show_progress("compiling")
         _run([str(python), "-m", "compileall", "-q", "-j", "0", *libraries], folder, log)
 
 
@@ -113,8 +90,6 @@ def _run(command: Sequence[str], folder: Path, log: TextIO) -> tuple[bool, str]:
         for line in process.stdout:
             said.append(line)
             log.write(line)
-            phrase = progress_line(line)
-            if phrase:
-                show_progress(phrase)
-    clear_progress()
+            show_progress(line)
+    show_progress()
     return process.returncode == 0, "".join(said)

@@ -4,26 +4,26 @@ What it was made from is written inside it: the next run sees that there is noth
 """
 
 import hashlib
-import importlib.util
 import json
-import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from problem import SetupProblem
 
 NAME = "installed.json"
-# There only while pip works: when it is still there, somebody pulled the plug.
-UNFINISHED = "unfinished"
+# pip is at work, or somebody pulled the plug; it ended in an error: what is there is not broken; it is done.
+UNFINISHED, FAILED, COMPLETE = "unfinished", "failed", "complete"
 
 # What of [project] pip acts on; the rest describes the project to people.
 INSTALLED_FROM = ("name", "version", "dependencies", "optional-dependencies", "scripts")
 
 MADE_BY_VENV = {"bin", "include", "lib", "lib64", "pyvenv.cfg", ".gitignore"}
-MADE_BY_PACKAGES = {"etc", "man", "share", "src", NAME, UNFINISHED}
+MADE_BY_PACKAGES = {"etc", "man", "share", "src", NAME}
 # Questions to a Python, which answers by its exit status.
 IS_NEW_ENOUGH_AND_HAS_PIP = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
 # pip writes INSTALLER when all files of a package are there; pyc files come and go.
@@ -39,15 +39,22 @@ for package in distributions():
 
 @dataclass(frozen=True)
 class Stamp:
-    """What an environment was made from. `extras` are the extras of pyproject.toml in it."""
+    """What an environment was made from; all of it "" where that is not known.
 
-    project: str  # digest of what pyproject.toml says about installing
-    torch: str
-    torch_index: str
-    python: str  # "3.12"
-    folder: str  # an environment does not survive being moved
-    extras: tuple[str, ...]
-    complete: bool = True  # False: pip has begun to change it and has not succeeded yet
+    project  digest of what pyproject.toml says about installing
+    python   "3.12"
+    folder   an environment does not survive being moved
+    extras   the extras of pyproject.toml in it
+    state    COMPLETE, or how the attempt to change it went
+    """
+
+    project: str = ""
+    torch: str = ""
+    torch_index: str = ""
+    python: str = ""
+    folder: str = ""
+    extras: tuple[str, ...] = ()
+    state: str = ""
 
     def covers(self, wanted: "Stamp") -> bool:
         """Whether an environment with this stamp is all that `wanted` asks for."""
@@ -63,40 +70,29 @@ def digest_of_project(pyproject: Path) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def read(venv: Path) -> Stamp | None:
-    """The stamp in this environment; None when there is none that can be read."""
+def read(venv: Path) -> Stamp:
+    """The stamp in this environment; an empty one where there is none that can be read."""
     try:
         content = json.loads((venv / NAME).read_text(encoding="utf-8"))
         return Stamp(**{**content, "extras": tuple(content["extras"])})
     except (OSError, ValueError, TypeError, KeyError):
-        return None
+        return Stamp()
 
 
 def _write(venv: Path, stamp: Stamp) -> None:
     (venv / NAME).write_text(json.dumps(asdict(stamp), indent=1) + "\n", encoding="utf-8")
 
 
-def begin(venv: Path, before: Stamp | None) -> None:
-    """Say that this environment is being changed. What it was is kept: a retry must know it."""
-    if before is not None:
-        _write(venv, replace(before, complete=False))
-    (venv / UNFINISHED).touch()
-
-
-def finish(venv: Path, stamp: Stamp) -> None:
-    """Say that this environment is complete."""
-    _write(venv, stamp)
-    (venv / UNFINISHED).unlink(missing_ok=True)
-
-
-def give_up(venv: Path) -> None:
-    """Say that pip ended by itself, in an error: what is there is incomplete but not broken."""
-    (venv / UNFINISHED).unlink(missing_ok=True)
-
-
-def was_interrupted(venv: Path) -> bool:
-    """Whether pip was stopped half-way, so that what it left cannot be trusted."""
-    return (venv / UNFINISHED).exists()
+@contextmanager
+def changing(venv: Path, there: Stamp, wanted: Stamp) -> Iterator[None]:
+    """Say what becomes of this environment. What it was is kept until it is changed: a retry must know it."""
+    _write(venv, replace(there, state=UNFINISHED))
+    try:
+        yield
+    except SetupProblem:
+        _write(venv, replace(there, state=FAILED))
+        raise
+    _write(venv, wanted)
 
 
 def running_version() -> str:
@@ -119,72 +115,55 @@ def version_of(venv: Path) -> str:
     return ".".join(settings.get("version", "").split(".")[:2])
 
 
-def has_python(venv: Path) -> bool:
-    """Whether the environment's Python is there at all (it is a link, and may lead nowhere)."""
-    return os.access(python_in(venv), os.X_OK)
-
-
-def works(venv: Path) -> bool:
-    """Whether the environment's Python starts, is new enough and has pip."""
-    return has_python(venv) and says_yes(venv, IS_NEW_ENOUGH_AND_HAS_PIP)
-
-
-def says_yes(venv: Path, question: str) -> bool:
-    """Whether the environment's Python answers one of the questions above with success."""
-    return (
-        subprocess.run([python_in(venv), "-I", "-c", question], capture_output=True).returncode == 0
-    )
+def works(venv: Path, question: str = IS_NEW_ENOUGH_AND_HAS_PIP) -> bool:
+    """Whether the environment's Python (a link, which may lead nowhere) starts and answers a question with success."""
+    try:
+        done = subprocess.run([python_in(venv), "-I", "-c", question], capture_output=True)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def why_unusable(venv: Path, version: str) -> str:
     """Why the environment that is there must be made again; "" if it can be kept."""
-    before = read(venv)
+    there = read(venv)
     if not works(venv):
         return "it does not run"
-    if was_interrupted(venv) and not says_yes(venv, HAS_WHOLE_PACKAGES):
+    if there.state == UNFINISHED and not works(venv, HAS_WHOLE_PACKAGES):
         return "the last installation was interrupted"
     if version_of(venv) != version:
         return f"it has Python {version_of(venv)}"
-    if before is not None and before.folder != str(venv.parent):
-        return "this folder was moved"
-    return ""
+    return "this folder was moved" if there.folder not in ("", str(venv.parent)) else ""
 
 
 def refuse_to_delete_strangers(venv: Path) -> None:
     """Raise SetupProblem when the folder holds anything that no environment holds, or lies elsewhere."""
+    again = "It would be lost if the environment were made again."
     if venv.is_symlink():
         raise SetupProblem(
-            f"{venv} is a link to {venv.resolve()}, which was not made for this folder. "
-            "It would be lost if the environment were made again.",
+            f"{venv} is a link to {venv.resolve()}, which was not made for this folder. {again}",
             ("Remove the link, then run the same command again.",),
         )
     strangers = {entry.name for entry in venv.iterdir()} - MADE_BY_VENV - MADE_BY_PACKAGES
     if strangers:
         raise SetupProblem(
-            f"{venv} is not just a Python environment: {min(strangers)} is in it. "
-            "It would be lost if the environment were made again.",
+            f"{venv} is not just a Python environment: {min(strangers)} is in it. {again}",
             ("Move that away, or rename the folder, then run the same command again.",),
         )
 
 
 def make(venv: Path) -> None:
     """An empty environment, in place of whatever is there."""
-    if importlib.util.find_spec("ensurepip") is None:
+    command = [sys.executable, "-m", "venv", "--clear", str(venv)]
+    made = subprocess.run(command, capture_output=True, text=True)
+    if made.returncode != 0:
         raise SetupProblem(
-            f"This Python ({sys.executable}) cannot make environments: "
-            "its venv module is not installed completely.",
+            f"This Python ({sys.executable}) could not make the environment {venv}.",
             (
                 f"Debian, Ubuntu: sudo apt install python{running_version()}-venv",
                 "Or use another Python: make start PYTHON=/path/to/python3.12",
+                "Or delete the folder .venv and run the same command again.",
             ),
-        )
-    made = subprocess.run(
-        [sys.executable, "-m", "venv", "--clear", str(venv)], capture_output=True, text=True
-    )
-    if made.returncode != 0:
-        raise SetupProblem(
-            f"Python could not make the environment {venv}.",
-            ("Delete the folder .venv and run the same command again.",),
             (made.stdout + made.stderr).strip(),
         )
 
@@ -192,11 +171,10 @@ def make(venv: Path) -> None:
 def prepare(venv: Path, version: str) -> None:
     """Make the environment if there is none, or again if it is broken; else leave it alone."""
     if not venv.exists():
-        print("Making a Python environment in .venv …", flush=True)
-    else:
-        reason = why_unusable(venv, version)
-        if not reason:
-            return
+        print(f"Making an environment with Python {running_version()} in .venv …", flush=True)
+    elif reason := why_unusable(venv, version):
         refuse_to_delete_strangers(venv)
         print(f"Making .venv again: {reason} …", flush=True)
+    else:
+        return
     make(venv)
