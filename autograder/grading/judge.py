@@ -23,8 +23,7 @@ from autograder.exercises import find
 from autograder.grading.box import Check, Lost
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Answer, Observation, Question
-from autograder.observation.packing import from_bytes, to_bytes, writable
-from autograder.observation.plain import from_plain
+from autograder.observation.packing import from_bytes, from_plain, to_bytes, writable
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind

@@ -35,7 +35,7 @@ from autograder.grading.policy import names_a_line
 from autograder.grading.sanitising import sanitise
 from autograder.grading.words import CannotWrite, trouble_with
 from autograder.learner.lesson import grade_id_of, roles_of
-from autograder.observation.plain import from_plain
+from autograder.observation.packing import from_plain
 
 FORMAT = 1
 SEED_BITS = 62

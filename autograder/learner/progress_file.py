@@ -19,7 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from autograder.observation.plain import from_plain
+from autograder.observation.packing import from_plain
 
 VERSION = 1
 HOME_VARIABLE = "BACKWARD_BY_HAND_HOME"

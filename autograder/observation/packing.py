@@ -1,183 +1,94 @@
-"""Questions and answers to and from bytes, without pickle.
+"""Questions and answers to and from bytes, without pickle; and what annotations say, of what JSON makes of it.
 
 In a notebook they stay in one process. When submissions are graded they cross the wall of the box:
-JSON for the structure, safetensors for the tensors. Nothing that is read back can run code, sizes are
-checked before anything is allocated, and every field of our dataclasses holds what its annotation says:
+JSON for the structure, and behind it the numbers of its tensors, in their order. Nothing that is read back can run
+code, nothing is larger than what came, and every field of our dataclasses holds what its annotation says:
 a submission's process could send anything.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
-import types
-import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
 
-from autograder.observation.observation import (
-    Answer,
-    BackwardCall,
-    Failure,
-    Kept,
-    Named,
-    Observation,
-    Question,
-)
+from autograder.observation.observation import Answer, Named, Observation, Question
 
-_CLASSES = {
-    c.__name__: c for c in (Question, Failure, Kept, BackwardCall, Answer, Observation, Named)
-}
-_DTYPES = (
-    torch.float64, torch.float32, torch.float16, torch.bfloat16,
-    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
-)  # fmt: skip
-
+_DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float64, torch.float32, torch.float16, torch.bfloat16,
+        torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
+    )
+}  # fmt: skip
 _TEXT_LIMIT = 16 * 2**20  # bytes of JSON; the longest we know has 51 000
 _LONGEST = (
-    20_000  # characters of one text, entries of one list; what a submission prints is cut at 2 000
+    20_000  # characters of one text, entries of one list; a submission's prints are cut at 2 000
 )
 _DEEPEST = 24
-_FACTS = {"printed": str, "interrupted": bool, "changed": list, "set_up": bool}
-_BARE = ("NoneType", "bool", "int", "str")  # what JSON writes as we do
-_PLAIN = (*_BARE, "float", "Tensor", "list", "tuple", "dict", "Named")
+_FACTS = {"printed": str, "interrupted": bool, "changed": list[str], "set_up": bool}
+_WRITTEN = {n: n for n in ("NoneType", "bool", "int", "float", "str", "list")} | {
+    "tuple": "list",
+    "Tensor": "list",
+}
+_PLAIN = None | bool | float | int | str | list[Any] | dict[str, Any]
 
 
 class Unreadable(ValueError):
-    """Bytes that are no observation: damaged, forged or too large."""
+    """Bytes that are no observation: damaged, forged or too large; data that are not what an annotation says."""
 
 
 def to_bytes(value: Any) -> bytes:
     """Pack plain data (None, numbers, strings, lists, tuples, dicts, tensors, our dataclasses)."""
-    from safetensors.torch import save
-
-    packing = _Packing()
-    text = json.dumps(_flatten(value, packing)).encode()
-    return len(text).to_bytes(8, "little") + text + save(packing.joined())
+    numbers: list[bytes] = []
+    text = json.dumps(_flatten(value, numbers)).encode()
+    return b"".join([len(text).to_bytes(8, "little"), text, *numbers])
 
 
-def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: Any = None) -> Any:
-    """The value that :func:`to_bytes` packed; Unreadable for anything else or above ``limit`` bytes.
-
-    expect  what it must be, as annotations say it; without it, one of our dataclasses or plain data
-    """
-    from safetensors.torch import load
-
-    if not 8 <= len(data) <= limit:
-        raise Unreadable(f"{len(data)} bytes is not a readable observation (limit {limit})")
-    size = int.from_bytes(data[:8], "little")
-    if size > len(data) - 8:
-        raise Unreadable("the observation is cut short")
-    if size > _TEXT_LIMIT:
-        raise Unreadable(f"{size} bytes of structure are more than any observation has")
-    try:
-        tree = json.loads(data[8 : 8 + size])
-        named = _CLASSES.get(str(tree["$"])) if isinstance(tree, dict) else None
-        value = _restore(tree, expect or named or Any, _Unpacking(load(data[8 + size :])))
-        facts = value.facts if isinstance(value, Observation) else {}
-        for name, kind in _FACTS.items():
-            if type(facts.get(name, kind())) is not kind:
-                raise Unreadable(f"{name} is no {kind.__name__}")
-        if not all(type(each) is str for each in facts.get("changed", ())):
-            raise Unreadable("what was changed is not told in words")
-        return value
-    except Unreadable:
-        raise
-    except Exception as error:  # whatever a forged message provokes, it means one thing here
-        raise Unreadable(f"not an observation: {type(error).__name__}: {error}"[:500]) from error
-
-
-class _Packing:
-    """The tensors of a value, end to end in one tensor a dtype: an answer has hundreds of small ones."""
-
-    def __init__(self) -> None:
-        self._parts: dict[torch.dtype, list[Tensor]] = {}
-        self._length: dict[torch.dtype, int] = {}
-
-    def add(self, tensor: Tensor) -> list[Any]:
-        """Take a tensor; where it will be found: dtype, first element, shape."""
-        if tensor.dtype not in _DTYPES or tensor.is_meta:
-            raise TypeError(f"a {tensor.dtype} tensor on {tensor.device} cannot be packed")
-        begin = self._length.get(tensor.dtype, 0)
-        self._parts.setdefault(tensor.dtype, []).append(tensor.detach().cpu().reshape(-1))
-        self._length[tensor.dtype] = begin + tensor.numel()
-        return [_name(tensor.dtype), begin, list(tensor.shape)]
-
-    def joined(self) -> dict[str, Tensor]:
-        """One tensor for each dtype that occurs."""
-        return {_name(dtype): torch.cat(parts) for dtype, parts in self._parts.items()}
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-class _Unpacking:
-    """The joined tensors on the other side; each element is given out once at most.
-
-    Without that, a short message could name one large part many times.
-    """
-
-    def __init__(self, joined: dict[str, Tensor]):
-        for whole in joined.values():
-            if whole.dtype not in _DTYPES or whole.dim() != 1:
-                raise Unreadable(f"a {whole.dtype} tensor of {whole.dim()} dimensions")
-        self._joined = joined
-        self._left = {name: whole.numel() for name, whole in joined.items()}
-
-    def take(self, place: Any) -> Tensor:
-        """A copy of one part. Unreadable for a place outside, or when all is given out."""
-        name, begin, shape = place
-        sizes = [begin, *shape]
-        if not all(type(size) is int and 0 <= size < 2**40 for size in sizes) or len(sizes) > 16:
-            raise Unreadable("a tensor of no shape")
-        count = math.prod(shape)
-        self._left[name] -= count
-        if self._left[name] < 0 or begin + count > self._joined[name].numel():
-            raise Unreadable("a tensor that is not there")
-        return self._joined[name][begin : begin + count].reshape(shape).clone()
+def _flatten(value: Any, numbers: list[bytes]) -> Any:
+    """What JSON has no form for is an object with one name, that of its kind."""
+    kind, held = type(value), value
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case list():
+            return [_flatten(each, numbers) for each in value]
+        case tuple():
+            held = [_flatten(each, numbers) for each in value]
+        case Tensor():
+            dtype = str(value.dtype).removeprefix("torch.")
+            if dtype not in _DTYPES or value.is_meta:
+                raise TypeError(f"a {value.dtype} tensor on {value.device} cannot be packed")
+            flat = value.detach().cpu().resolve_neg().reshape(-1)
+            numbers.append(flat.view(torch.uint8).numpy().tobytes())
+            return {"Tensor": [dtype, *value.shape]}
+        case dict():
+            held = {str(name): _flatten(each, numbers) for name, each in value.items()}
+        case _ if is_dataclass(kind):  # most fields are as they begin: they need not travel
+            told = (
+                (name, getattr(value, name), first) for name, (_, first) in _fields(kind).items()
+            )
+            held = {n: _flatten(v, numbers) for n, v, f in told if type(v) is not type(f) or v != f}
+        case _:
+            raise TypeError(f"{kind.__name__} is not plain data")
+    return {kind.__name__: held}
 
 
 @cache
 def _fields(kind: Any) -> dict[str, tuple[Any, Any]]:
     """The annotation of each field of a dataclass, and what it has where it is left out."""
-    hints, found = typing.get_type_hints(kind), {}
-    for each in dataclasses.fields(kind):
+    hints, found = get_type_hints(kind), {}
+    for each in fields(kind):
         make: Any = each.default_factory
-        default = each.default if make is dataclasses.MISSING else make()
-        found[each.name] = hints[each.name], default
+        found[each.name] = hints[each.name], each.default if make is MISSING else make()
     return found
-
-
-def _flatten(value: Any, tensors: _Packing) -> Any:
-    name, packed = type(value).__name__, value
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            name, packed = "float", value.hex()
-        case Tensor():
-            name, packed = "Tensor", tensors.add(value)
-        case list() | tuple():
-            packed = [_flatten(each, tensors) for each in value]
-        case dict():
-            name = "dict"
-            packed = [[str(key), _flatten(each, tensors)] for key, each in value.items()]
-        case _ if dataclasses.is_dataclass(kind := type(value)):
-            # Most fields of an answer are as they begin: they need not travel.
-            packed = [
-                [field, _flatten(given, tensors)]
-                for field, (_, default) in _fields(kind).items()
-                if type(given := getattr(value, field)) is not type(default)
-                or given != default  # of tensors none is a default, nor in one
-            ]
-        case _:
-            raise TypeError(f"{name} is not plain data")
-    return {"$": name, "v": packed}
 
 
 def writable(text: str) -> str:
@@ -185,62 +96,115 @@ def writable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-@cache
-def _kinds(annotation: Any) -> dict[str, tuple[Any, Any]]:
-    """The kinds of data that an annotation allows, by name: each as it is annotated, and what it may hold.
+def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: Any = None) -> Any:
+    """The value that :func:`to_bytes` packed; Unreadable for anything else or above ``limit`` bytes.
 
-    Of lists and dictionaries what their entries are; of a dataclass its fields. Looking it up takes longer
-    than the check.
+    expect  what it must be, as annotations say it; without it, one of our dataclasses or plain data
+    """
+    if not 8 <= len(data) <= limit:
+        raise Unreadable(f"{len(data)} bytes is not a readable observation (limit {limit})")
+    size = int.from_bytes(data[:8], "little")
+    if size > len(data) - 8:
+        raise Unreadable("the observation is cut short")
+    if size > _TEXT_LIMIT:
+        raise Unreadable(f"{size} bytes of structure are more than any observation has")
+    reader = _Reader(memoryview(data)[8 + size :])
+    try:
+        tree = json.loads(data[8 : 8 + size])
+        value = reader.read(expect or Question | Answer | Observation | Any, tree)
+        for name, kind in _FACTS.items() if isinstance(value, Observation) else ():
+            reader.read(kind, value.facts.get(name, kind()), name)
+    except Unreadable:
+        raise
+    except Exception as error:  # whatever a forged message provokes, it means one thing here
+        raise Unreadable(f"not an observation: {type(error).__name__}: {error}"[:500]) from error
+    if reader.numbers:
+        raise Unreadable("there is more than was told of")
+    return value
+
+
+def from_plain(kind: Any, data: Any, called: Mapping[str, str] | None = None) -> Any:
+    """What an annotation says, of what JSON makes of it. Raises TypeError or ValueError.
+
+    called  other names that fields have in the data
+    What a later version has besides is passed over; what is not there is as in a new dataclass.
+    """
+    return _Reader(None, called).read(kind, data)
+
+
+@cache
+def _kinds(annotation: Any, tagged: bool) -> dict[str, tuple[Any, Any]]:
+    """The kinds of data that an annotation allows, by name: what is made of each, and what it may hold.
+
+    Looking it up takes longer than the check.
     """
     if annotation is Any:
-        return dict.fromkeys(_PLAIN, (Any, Any)) | _kinds(Named)
-    origin = typing.get_origin(annotation)
-    if origin in (types.UnionType, typing.Union):
-        return {n: kind for each in typing.get_args(annotation) for n, kind in _kinds(each).items()}
-    name: str = (origin or annotation).__name__
-    if name in _CLASSES:
-        return {name: (annotation, _fields(annotation))}
-    held = (*typing.get_args(annotation), None, None)[name == "dict"]
-    found = {name: (annotation, held)}
-    # As Python's own annotations have it.
-    return found | {"int": (int, None)} if annotation is float else found
+        annotation = _PLAIN | tuple[Any, ...] | Tensor | Named if tagged else _PLAIN
+    inside = get_args(annotation)
+    origin: Any = get_origin(annotation) or annotation
+    if origin in (UnionType, Union):
+        return {name: kind for each in inside for name, kind in _kinds(each, tagged).items()}
+    if hasattr(origin, "__dataclass_fields__"):
+        return {origin.__name__ if tagged else "dict": (origin, _fields(origin))}
+    name = "list" if origin is tuple and not tagged else origin.__name__
+    found = {name: (origin, (*inside, None, None)[origin is dict])}
+    return found | {"int": (float, None)} if origin is float else found
 
 
-def _restore(
-    tree: Any, annotation: Any, tensors: _Unpacking, where: Any = "it", depth: int = 0
-) -> Any:
-    """The value that was flattened, where it is of the annotated type with all that it holds.
+class _Reader:
+    """Makes of data what an annotation says, with all that it holds.
 
-    where  its place: that of what holds it, and the name in there
+    numbers  those of the tensors that are still to come, of what was flattened: each is taken once, or a short
+             message could name a large part many times. None: of what JSON alone tells, which has lists for tuples
     """
-    if depth > _DEEPEST:
-        raise Unreadable(f"{_place(where)} is nested too deeply")
-    name, value = (tree["$"], tree["v"]) if type(tree) is dict else (type(tree).__name__, tree)
-    allowed = _kinds(annotation)
-    if (name in _BARE) is (type(tree) is dict) or name not in allowed:
-        raise Unreadable(f"{_place(where)} is a {name}, not a {getattr(annotation, '__name__', annotation)}")  # fmt: skip
-    if name in ("str", "list", "tuple", "dict") and len(value) > _LONGEST:
-        raise Unreadable(f"{_place(where)} has {len(value)} characters or entries; {_LONGEST} are allowed")  # fmt: skip
-    if name == "int" and not -(2**63) <= value < 2**63:
-        raise Unreadable(f"{_place(where)} is too large")
-    if name in _BARE:
-        return writable(value) if name == "str" else value
-    if name == "float":
-        return float.fromhex(value)
-    if name == "Tensor":
-        return tensors.take(value)
-    if type(value) is not list:
-        raise Unreadable(f"{_place(where)} is a {name} that is none")
-    kind, held = allowed[name]
-    if name in ("list", "tuple"):
-        found = [_restore(v, held, tensors, (where, i), depth + 1) for i, v in enumerate(value)]
-        return found if name == "list" else tuple(found)
-    pairs = {_restore(key, str, tensors, (where, "a name")): each for key, each in value}
-    if len(pairs) != len(value):
-        raise Unreadable(f"{_place(where)} has a name twice")
-    of = dict.fromkeys(pairs, (held, None)) if name == "dict" else held
-    made = {k: _restore(v, of[k][0], tensors, (where, k), depth + 1) for k, v in pairs.items()}
-    return made if name == "dict" else kind(**made)
+
+    def __init__(self, numbers: memoryview | None, called: Mapping[str, str] | None = None) -> None:
+        self.numbers, self.called = numbers, called or {}
+
+    def read(self, annotation: Any, data: Any, where: Any = "it", depth: int = 0) -> Any:
+        """where  its place: that of what holds it, and the name in there."""
+        name, value, tagged = type(data).__name__, data, self.numbers is not None
+        if tagged and type(data) is dict:
+            ((name, value),) = data.items()
+        if type(value).__name__ != _WRITTEN.get(name, "dict"):
+            raise Unreadable(f"{_place(where)} is a {name} that is none")
+        kind, held = _kinds(annotation, tagged).get(name, (None, None))
+        if kind is None:
+            raise Unreadable(f"{_place(where)} is a {name}, not a {getattr(annotation, '__name__', annotation)}")  # fmt: skip
+        if name == "Tensor":
+            return self._tensor(*value)
+        if name == "int" and tagged and not -(2**63) <= value < 2**63:
+            raise Unreadable(f"{_place(where)} is too large")
+        if name in ("int", "float") and not (tagged or math.isfinite(value)):
+            raise Unreadable(f"{_place(where)} is no number")
+        if name in ("NoneType", "bool", "int", "float"):
+            return float(value) if kind is float else value
+        if tagged and (depth > _DEEPEST or len(value) > _LONGEST):
+            much = f"has {len(value)} characters or entries; {_LONGEST} are allowed"
+            raise Unreadable(
+                f"{_place(where)} {much if depth <= _DEEPEST else 'is nested too deeply'}"
+            )
+        if name == "str":
+            return writable(value) if tagged else value
+        if name in ("list", "tuple"):
+            return kind([self.read(held, v, (where, i), depth + 1) for i, v in enumerate(value)])
+        if kind is not dict:
+            places = {each: self.called.get(each, each) for each in held}
+            return kind(**{n: self.read(held[n][0], value[at], (where, n), depth + 1) for n, at in places.items() if at in value})  # fmt: skip
+        return {
+            self.read(str, n): self.read(held, v, (where, n), depth + 1) for n, v in value.items()
+        }
+
+    def _tensor(self, dtype: str, *shape: Any) -> Tensor:
+        if not all(type(size) is int and 0 <= size < 2**40 for size in shape) or len(shape) > 16:
+            raise Unreadable("a tensor of no shape")
+        kind, before = _DTYPES[dtype], self.numbers or b""
+        size = math.prod(shape) * kind.itemsize
+        if size > len(before):
+            raise Unreadable("a tensor that is not there")
+        self.numbers = memoryview(before)[size:]
+        numbers = bytearray(before[:size])
+        return torch.frombuffer(numbers, dtype=kind).reshape(shape) if size else torch.empty(shape, dtype=kind)  # fmt: skip
 
 
 def _place(where: Any) -> str:

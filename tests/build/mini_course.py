@@ -27,7 +27,7 @@ LESSON = '''\
 # Where $a<b$, $\\frac{a}{2} < \\frac{b}{2}$. Read <b>all</b> of it.
 
 # %% nbgrader={"grade": false, "grade_id": "setup", "locked": true, "schema_version": 3, "solution": false, "task": false}
-import safetensors
+import latex2mathml
 import uuid
 
 # %% [markdown]

@@ -274,14 +274,11 @@ def test_a_number_of_bytes_of_ones_own_choice_is_not_believed():
 
 SWAPS: tuple[Any, ...] = (
     None, True, False, 0, -1, 2**70, "", "x" * 50, [], {}, 1.5,
-    {"$": "float", "v": "nan"}, {"$": "float", "v": "0x1p99999"}, {"$": "tensor", "v": "0"},
-    {"$": "tensor", "v": "nowhere"}, {"$": "list", "v": []}, {"$": "tuple", "v": []},
-    {"$": "dict", "v": []}, {"$": "dict", "v": [[1, 2]]}, {"$": "list", "v": {}},
-    {"$": "class", "c": "Answer", "v": {"$": "dict", "v": []}},
-    {"$": "class", "c": "Observation", "v": {"$": "dict", "v": []}},
-    {"$": "class", "c": "Question", "v": {"$": "dict", "v": []}},
-    {"$": "class", "c": "Failure", "v": {"$": "dict", "v": [["stage", 1]]}},
-    {"$": "exec", "v": "1"}, {"v": 1},
+    float("nan"), float("inf"), {"Tensor": []}, {"Tensor": ["float64"]}, {"Tensor": ["float64", -1]},
+    {"Tensor": ["float64", 2**30, 2**30]}, {"Tensor": [[], 1]}, {"Tensor": {}}, {"tuple": []}, {"tuple": {}},
+    {"dict": {}}, {"dict": []}, {"dict": {"a": 1}, "tuple": []}, {"list": []}, {"bool": {}}, {"str": {}},
+    {"Answer": {}}, {"Observation": {}}, {"Question": {}}, {"Failure": {"stage": 1}},
+    {"Failure": {"stage": "forward", "kind": "x", "message": "y", "more": 1}}, {"exec": "1"},
 )  # fmt: skip
 
 
@@ -378,6 +375,13 @@ def test_deep_nesting_is_unreadable():
         deep = [deep]
     with pytest.raises(Unreadable, match="deep"):
         from_bytes(answer_with(data={"x": deep}))
+
+
+@pytest.mark.parametrize("single", [{"bool": {}}, {"int": {}}, {"list": {}}, {"dict": []}, {}])
+def test_nothing_passes_for_another_kind(single: Any):
+    text = to_bytes(Observation({"q": Answer(single=False)}))[8:].replace(b"false", json.dumps(single).encode())  # fmt: skip
+    with pytest.raises(Unreadable):
+        from_bytes(len(text).to_bytes(8, "little") + text)
 
 
 @pytest.mark.parametrize("value", [1, None, {"answers": {}}, Answer(), [Observation()]])

@@ -101,7 +101,7 @@ class Learner:
     beside: Mapping[str, str] = field(default_factory=dict)
 
 
-# The lesson imports safetensors; a file of that name beside the notebook is imported in its place.
+# The lesson imports latex2mathml; a file of that name beside the notebook is imported in its place.
 NO_ASSERTS = """\
 import ast
 import IPython
@@ -131,7 +131,7 @@ LEARNERS = {
         untouched,
         0,
         {
-            "safetensors.py": NO_ASSERTS,
+            "latex2mathml.py": NO_ASSERTS,
             "page.html": "<script>window.pwned = 'file'</script>",
             "data.csv": "1,2\n",
         },

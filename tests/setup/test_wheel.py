@@ -23,7 +23,7 @@ BROUGHT = (
     "filelock",
     "pytest",
 )  # pytest for its plugin; the wheel does not ask for it
-NOT_THERE = ("IPython", "nbformat", "nbgrader", "ipywidgets", "matplotlib", "scipy", "safetensors")
+NOT_THERE = ("IPython", "nbformat", "nbgrader", "ipywidgets", "matplotlib", "scipy", "cloudpickle")
 OPS = """
 import torch
 

@@ -7,8 +7,7 @@ import pickle
 from dataclasses import astuple, dataclass, field
 
 from autograder.grading.words import Trouble
-from autograder.observation.packing import writable
-from autograder.observation.plain import from_plain
+from autograder.observation.packing import from_plain, writable
 from autograder.running.program import Piece
 
 _LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
