@@ -24,17 +24,6 @@ from autograder.observation.syntax import (
 Place = tuple[int, str]  # the number of a line as the learner sees it, and its text
 
 
-@dataclass(frozen=True)
-class Span:
-    """Where an expression stands: lines from 1, columns from 0, in bytes as Python counts them."""
-
-    file: str
-    line: int
-    end_line: int
-    column: int
-    end_column: int
-
-
 @dataclass
 class Source:
     """The methods of a submission by name, with the line numbers of the cell or file.

@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import linecache
+import re
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from torch.library import CustomOpDef
 
 SAVING = ("forward", "setup_context")  # the methods that may save tensors
+
+
+@dataclass(frozen=True)
+class Span:
+    """Where an expression stands: lines from 1, columns from 0, in bytes as Python counts them."""
+
+    file: str
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+
+
+def code_at(span: Span) -> str:
+    """The expression that stands there; of one that is written to, its whole line."""
+    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
+    if not lines:
+        return ""
+    rest, whole = lines[-1][span.end_column :].lstrip(), lines[0].decode().strip()
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    with contextlib.suppress(SyntaxError):  # a statement: x += y
+        if not re.match(rb"=[^=]", rest):
+            return ast.unparse(ast.parse(b"(" + b"".join(lines) + b"\n)", mode="eval"))
+    return whole
+
+
+def expression_at(span: Span) -> ast.expr | None:
+    """The same as a tree; None for what is no expression."""
+    try:
+        return ast.parse(code_at(span), mode="eval").body
+    except SyntaxError:
+        return None
 
 
 def called(node: ast.AST) -> str:

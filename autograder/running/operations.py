@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from autograder.observation.source import Span
+from autograder.observation.syntax import Span
 from autograder.running.watching import Framed
 
 LARGEST = 4096  # elements of a tensor; larger ones are not followed
@@ -69,7 +69,6 @@ class Operation:
     call      what ran, with its arguments, which are held so that no two tensors share a place
     line      the learner's line that called it, or whose derivative it is part of; None: nobody knows
     file      the file of that line
-    function  the learner's function that called it
     again     it is part of the derivative of that line, and not called by it
     spans     the expressions that called it: of that line, of what called the function there, and so on
     tensors   those it was given
@@ -81,7 +80,6 @@ class Operation:
     call: tuple[Any, tuple[Any, ...], dict[str, Any]]
     file: str
     line: int | None
-    function: str
     again: bool
     spans: tuple[Span, ...] = ()
     tensors: list[Tensor] = field(default_factory=list)
@@ -198,17 +196,17 @@ class Operations(Framed):
                 self._views.setdefault(place.key, []).append((operation, which))
         return result
 
-    def _line(self) -> tuple[str, int | None, str, bool, tuple[Span, ...]]:
+    def _line(self) -> tuple[str, int | None, bool, tuple[Span, ...]]:
         own = [frame for frame in self.frames() if frame.f_code.co_filename in self.files]
         if own:
-            code, spans = own[0].f_code, tuple(filter(None, map(span_of, own)))
-            return code.co_filename, own[0].f_lineno, code.co_name, False, spans
+            spans = tuple(filter(None, map(span_of, own)))
+            return own[0].f_code.co_filename, own[0].f_lineno, False, spans
         node: Any = torch._C._current_autograd_node()
         said = "".join((node.metadata if node is not None else {}).get("traceback_") or ())
         for file, line in reversed(re.findall(r'File "([^"]+)", line (\d+)', said)):
             if file in self.files:
-                return file, int(line), "", True, ()
-        return "", None, "", True, ()
+                return file, int(line), True, ()
+        return "", None, True, ()
 
     def shaped(self, tensor: Tensor, before: int) -> Operation | None:
         """The operation that gave a tensor its shape; what was saved is another object in the same place."""

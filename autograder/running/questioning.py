@@ -29,7 +29,7 @@ from autograder.running.function_classes import (
     patched,
     without_once_differentiable,
 )
-from autograder.running.other_points import evaluated_elsewhere
+from autograder.running.operation_runs import evaluated_elsewhere
 from autograder.running.structure import kept_of_many, look_inside
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of

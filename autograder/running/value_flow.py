@@ -3,10 +3,8 @@ in which one of them is another, or what another expression gives where it is ma
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import linecache
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.contract.ending import errors_only
 from autograder.observation.observation import Answer, Question
-from autograder.observation.source import Span
+from autograder.observation.syntax import Span, code_at
 from autograder.running.operations import (
     LARGEST,
     Array,
@@ -89,28 +87,6 @@ def ancestors(end: Value) -> list[Value]:
             waiting.append((value, True))
             waiting += [(given, False) for given in reversed(value.given)]
     return list(order)
-
-
-def code_at(span: Span) -> str:
-    """The expression that stands there; of one that is written to, its whole line."""
-    lines = [line.encode() for line in linecache.getlines(span.file)[span.line - 1 : span.end_line]]
-    if not lines:
-        return ""
-    rest, whole = lines[-1][span.end_column :].lstrip(), lines[0].decode().strip()
-    lines[-1] = lines[-1][: span.end_column]
-    lines[0] = lines[0][span.column :]
-    with contextlib.suppress(SyntaxError):  # a statement: x += y
-        if not re.match(rb"=[^=]", rest):
-            return ast.unparse(ast.parse(b"(" + b"".join(lines) + b"\n)", mode="eval"))
-    return whole
-
-
-def expression_at(span: Span) -> ast.expr | None:
-    """The same as a tree; None for what is no expression."""
-    try:
-        return ast.parse(code_at(span), mode="eval").body
-    except SyntaxError:
-        return None
 
 
 @dataclass(frozen=True)

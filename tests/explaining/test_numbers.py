@@ -5,7 +5,8 @@ from torch.autograd import Function
 
 from autograder import evaluate
 from autograder.explaining.causes.numbers import origin
-from autograder.observation.source import Source, Span
+from autograder.observation.source import Source
+from autograder.observation.syntax import Span
 from tests.explaining.tiny import CUBE, told
 from tests.mistakes.gallery import load
 

@@ -3,8 +3,9 @@
 import torch
 
 from autograder.observation.observation import Answer, Question
+from autograder.observation.syntax import code_at
 from autograder.running.probe import answered
-from autograder.running.value_flow import Rewritten, code_at, flow_of
+from autograder.running.value_flow import Rewritten, flow_of
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
 QUESTION = Question("run:0", "function", "a vector", args=(X,))

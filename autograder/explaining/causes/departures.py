@@ -23,7 +23,7 @@ from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import shape_words
 from autograder.observation.observation import Question
-from autograder.observation.source import Span
+from autograder.observation.syntax import Span
 from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Value, ancestors

@@ -23,11 +23,10 @@ from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Pair
 from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import close, ratio
-from autograder.observation.source import Span
-from autograder.observation.syntax import called
+from autograder.observation.syntax import Span, called, code_at, expression_at
 from autograder.running.containment import contained
 from autograder.running.operations import Array
-from autograder.running.value_flow import Rewritten, Tried, Value, code_at, expression_at
+from autograder.running.value_flow import Rewritten, Tried, Value
 
 _MOST = 1500  # changes that are computed
 _PLACES = 10  # expressions that are changed, and numbers that may belong there

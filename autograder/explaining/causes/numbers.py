@@ -17,11 +17,11 @@ from autograder.explaining.causes.edits import comes_right
 from autograder.explaining.causes.results import Reason, Result
 from autograder.judging.evidence import Evidence, Pair
 from autograder.observation.compare import show
-from autograder.observation.source import Place, Source, Span, functions_of
-from autograder.observation.syntax import SAVING
+from autograder.observation.source import Place, Source, functions_of
+from autograder.observation.syntax import SAVING, Span, code_at, expression_at
 from autograder.running.containment import contained
 from autograder.running.operations import Array
-from autograder.running.value_flow import Tried, Value, code_at, expression_at
+from autograder.running.value_flow import Tried, Value
 
 _Number = tuple[str, float, float]  # its name, what it is, and what belongs there
 _PLACES = 12  # expressions whose numbers are looked at

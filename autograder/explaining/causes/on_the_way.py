@@ -16,7 +16,8 @@ from autograder.explaining.causes.numbers import number_at_fault
 from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.results import Reason, Result, departure_of
 from autograder.observation.compare import nearly, show
-from autograder.running.value_flow import Value, ancestors, code_at
+from autograder.observation.syntax import code_at
+from autograder.running.value_flow import Value, ancestors
 
 _WORDS = 10  # of code in a headline
 _ROUNDED = 1e-6  # of the largest difference: less is what rounding leaves
