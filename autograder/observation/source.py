@@ -175,6 +175,17 @@ class Source:
         cut = next((part for part in parts if name_of(part) in _CUTS), None)
         return None if cut is None else (_CUTS[name_of(cut)], *self.line_of(cut))
 
+    def condition(self, line: int) -> Place | None:
+        """The line of the innermost ``if`` around a line of the file, else of one in it; None where there is none."""
+        try:
+            nodes = ast.walk(ast.parse("\n".join(map(str.rstrip, self.lines))))
+        except (SyntaxError, ValueError):
+            return None
+        line -= self.offset
+        ifs = [n for n in nodes if isinstance(n, ast.If | ast.IfExp) and n.lineno <= line <= (n.end_lineno or 0)]  # fmt: skip
+        around = max(ifs, key=lambda n: (isinstance(n, ast.If), n.lineno), default=None)
+        return None if around is None else self.line_of(around.test)
+
     def ends(self, method: str) -> Place | None:
         """The last statement of a method."""
         node = self.methods.get(method)

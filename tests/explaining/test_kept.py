@@ -29,7 +29,7 @@ def kept(source, name):
 @pytest.mark.parametrize(
     ("saved", "read", "slope", "cause", "names", "line"),
     [
-        ("y, slope", ONE, "(1 - y * y)", "never-read", ["slope"], 6),
+        ("y, slope", ONE, "(1 - y * y)", "never-read", ["slope"], 7),
         ("y, x", ONE, "(1 - y * y)", "never-read", ["x"], 7),
         ("y, x", TWO, "(1 - y * y) + 0 * torch.zeros_like(b)", "for-its-shape", ["x"], 7),
     ],

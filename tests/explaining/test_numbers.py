@@ -68,7 +68,7 @@ class WeightedSum(Function):
 @pytest.mark.parametrize(
     ("source", "name", "cause", "line", "facts"),
     [
-        (SIGMOID, "ScaledSigmoid", "special/wrong", "ctx.scale = scale or 1.0", {"line": 7}),
+        (SIGMOID, "ScaledSigmoid", "truth/zero", "ctx.scale = scale or 1.0", {"line": 7}),
         (LAYER, "LayerNorm", "departs/number", "scale = inverse(centred)", {"name": "eps", "left_out": True}),
         (WEIGHTS, "WeightedSum", "departs/number", "ctx.weights = sorted((w1, w2))", {"name": "w1"}),
     ],
@@ -113,3 +113,24 @@ def test_a_number_that_is_handed_round_is_followed_to_where_it_was_made():
     span = Span(__file__, at.lineno, at.end_lineno, at.col_offset, at.end_col_offset)
     (place, left_out) = origin(source, "ctx.one", span, (), 2.0)
     assert (place[1], left_out) == ("ctx.one = 2.0", False)
+
+
+@pytest.mark.parametrize(
+    ("of_x1", "line"),
+    [
+        ("ctx.w1 * g if ctx.w1 else None", 16),
+        ("part(ctx.w1, g)", 2),
+        ("ctx.w1 * g if ctx.w1 != 0 else torch.ones_like(g)", None),  # nothing asks for its truth
+    ],
+)
+def test_a_0_that_is_taken_for_nothing_is_told_where_it_is_asked(of_x1, line):
+    source = f"""def part(factor, g):
+    return factor * g if factor else None
+
+
+{WEIGHTS.strip().replace("w1 * g if need[0] else None", of_x1).replace("sorted((w1, w2))", "w1, w2")}
+"""
+    source = source.replace("w1, w2 = ctx.weights", "ctx.w1, w2 = ctx.weights")
+    finding = evaluate(load(source, "WeightedSum"), exercise="WeightedSum", seed=1).findings[0]
+    assert (finding.cause == "truth/zero") == (line is not None), finding
+    assert line in (None, finding.evidence["line"])

@@ -84,7 +84,8 @@ def what_happened(ev: Evidence, pair: Pair, place: tuple[str, int], index: int) 
     if run is None or end is None or index >= end.numel():
         return {}
     steps = _way(run.operations, run.operations.number(end, index))
-    if not steps:
+    # What an operator of the learner's own does inside, nobody sees.
+    if not steps or any(s.operation.call[0].namespace != "aten" for s in steps):
         return {}
     clauses = [_clause(step, steps[:i]) for i, step in enumerate(steps)]
     facts = {"steps": clauses, "next": _next(ev, steps)}

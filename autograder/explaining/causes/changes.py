@@ -15,7 +15,9 @@ from autograder.explaining.causes.precision import constant
 from autograder.observation.syntax import called
 
 _SIGNS = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-", ast.MatMult: "@", ast.Pow: "**"}
-_FORMS = ("-{}", "{} ** 2", "1 - {}", "{}.abs()", "{} ** 0.5", "{}.mT", "2 * {}", "{} / 2", "{} / 2 ** 0.5")  # fmt: skip
+_FORMS = (
+    "-{}", "{} ** 2", "1 - {}", "{}.abs()", "{} ** 0.5", "{}.mT", "2 * {}", "{} / 2", "{} / 2 ** 0.5", "{}.log()", "{}.exp()",
+)  # fmt: skip
 _ALIKE = (
     {"sum", "mean", "prod", "amax", "amin", "logsumexp"}, {"round", "floor", "ceil", "trunc"},
     {"maximum", "minimum"}, {"max", "min"}, {"any", "all"}, {"softmax", "log_softmax"}, {"cumsum", "cumprod"},

@@ -28,9 +28,9 @@ from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.value_flow import Rewritten, Tried, Value
 
-_MOST = 1500  # changes that are computed
+_MOST = 1000  # changes of all of an expression that are computed, and of its parts
 _PLACES = 10  # expressions that are changed, and numbers that may belong there
-_NEW = 4  # others whose numbers no right answer has
+_NEW = 12  # others whose numbers no right answer has
 _PUT = 8  # of those with the right numbers
 _CASES = 4  # into which they are put
 _LARGEST = 10_000  # elements of a question
@@ -84,22 +84,27 @@ def _of_expression(
             else None
         )
         whole = () if value.mask or small else of_whole(code, names, factor)
-        return islice((*whole, *inside(code, tree, names)), _MOST)
+        yield from islice(whole, _MOST)
+        yield from islice(inside(code, tree, names), _MOST)
 
     def fits(made: Tensor) -> bool:
         if right is not None:
             return close(made.double(), right)
-        return made.is_floating_point() and found.right.toward.have(made.double().numpy())
+        telling = made.is_floating_point() and made.shape == got.shape and len(made.unique()) > min(1, got.size - 1)  # fmt: skip
+        return telling and found.right.toward.have(made.double().numpy())
 
     tried = Tried(value, span, _given(result, found.question.args), others)
     ev.answered(found.question, tried)
-    fitting = [(told, text) for told, text, made in tried.found if fits(made)]
+    fits_there = [each for each in tried.found if fits(each[2])]
+    if right is None:  # of those that give the same, the first
+        fits_there = [*{each[2].numpy().tobytes(): each for each in reversed(fits_there)}.values()][::-1]  # fmt: skip
+    fitting = [(told, text) for told, text, _ in fits_there]
     if value.mask and instead is not None and len(np.unique(instead)) < 2:
         fitting = [each for each in fitting if each[0].facts.get("other") in _ORDERS]
     roles = {s.pair.question.role for s in result.wrong}
     if roles & {"special", "extreme"}:  # there many names are one number
         names = {*_NAMES.findall(code)}
-        fitting = [each for each in fitting if names.issuperset(_NAMES.findall(each[1]))]
+        fitting = [each for each in fitting if each[0].code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
     fitting.sort(
         key=lambda each: each[0].code == "function"
     )  # one that is one too many comes before

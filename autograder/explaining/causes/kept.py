@@ -12,7 +12,6 @@ from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Kept
 from autograder.observation.source import Source
-from autograder.observation.syntax import assignments
 from autograder.observation.syntax import called as call_name
 
 MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
@@ -32,10 +31,10 @@ def too_much(ev: Evidence, finding: Finding) -> Reason | None:
             continue
         names = [called(ev, k) for k in chosen]
         count = max(math.prod(chosen[0].shape), 1)
-        place = made_at(ev.source, chosen[0]) or ev.source.saves()
+        place = saved_at(ev.source, chosen[0]) or ev.source.saves()
         facts = {"names": names, "several": len(chosen) > 1, "each": chosen[0].bytes // count,
-                 "dtype": chosen[0].dtype, "nothing": not finding.facts["allowed"]}  # fmt: skip
-        return Reason(cause, facts, place)
+                 "bytes": chosen[0].bytes, "dtype": chosen[0].dtype, "nothing": not finding.facts["allowed"]}  # fmt: skip
+        return Reason(cause, facts, place, symptom=cause == "memory/large")
     return None
 
 
@@ -74,11 +73,18 @@ def _exactly(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Ke
     return found if len(found) == 1 else []
 
 
+def _alone_large(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
+    """No other one that is not asked for is as large as what is too much."""
+    found = [k for k in kept if k.bytes >= over and not _in_budget(ev, k)]
+    return found if len(found) == 1 else []
+
+
 _QUESTIONS = (
     ("memory/never-read", _unread),
     ("memory/for-its-shape", _for_its_shape),
     ("memory/one-byte", _one_byte),
     ("memory/surplus", _exactly),
+    ("memory/large", _alone_large),
 )
 
 
@@ -139,15 +145,10 @@ def saved_expression(source: Source, holder: str) -> tuple[ast.FunctionDef, ast.
     return found[0] if len(found) == 1 and call_name(found[0][1]) != "save_for_backward" else None
 
 
-def made_at(source: Source, kept: Kept) -> tuple[int, str] | None:
-    """The line of the operation that made a kept intermediate; of others, the line that saves them."""
+def saved_at(source: Source, kept: Kept) -> tuple[int, str] | None:
+    """The line that saves a kept tensor: computing it is no mistake."""
     given = saved_expression(source, kept.holder)
-    if given is None:
-        return None
-    method, expression = given
-    made = assignments(method, expression.id) if isinstance(expression, ast.Name) else []
-    own = kept.who in ("intermediate", "numbers") or kept.who.startswith("view")
-    return source.line_of(made[0] if own and len(made) == 1 else expression)
+    return None if given is None else source.line_of(given[1])
 
 
 def read_as(source: Source, holder: str) -> str:

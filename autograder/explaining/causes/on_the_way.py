@@ -15,6 +15,7 @@ from autograder.explaining.causes.edits import edit
 from autograder.explaining.causes.numbers import number_at_fault
 from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.results import Reason, Result, departure_of
+from autograder.explaining.example_answers import like
 from autograder.observation.compare import nearly, show
 from autograder.observation.syntax import code_at
 from autograder.running.value_flow import Value, ancestors
@@ -90,7 +91,8 @@ def departed(result: Result) -> Reason | None:
     both = {"mine": show(a := float(got.reshape(-1)[at])), "right": show(b := float(right.reshape(-1)[at]))}  # fmt: skip
     if both["mine"] == both["right"]:
         both = {"mine": f"{a:.9g}", "right": f"{b:.9g}"}
-    reason = _reason(("departs/mended", both), found, result)
+    whole = like(found.value.numbers, found.mine[-1].numbers)
+    reason = _reason(("departs/mended", both | {"whole": whole}), found, result)
     return _symptom(reason and replace(reason, rule=_rule(result)))
 
 

@@ -53,6 +53,12 @@ def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     return made_in(ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip
 
 
+def inexact(ev: Evidence, finding: Finding) -> Reason | None:
+    """What made a float32 tensor on the way to a gradient that lacks digits."""
+    made = made_single(ev, finding.pair) if finding.pair is not None else None
+    return None if made is None else Reason(finding.cause, made)
+
+
 # ---- the first operation that made a tensor of another dtype than the input has ------------------
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -83,9 +89,12 @@ def of_result(ev: Evidence, finding: Finding) -> Reason | None:
         return None
     output = finding.position is None
     place = ("output", int(finding.facts.get("place") or 0)) if output else ("gradient", finding.position or 0)  # fmt: skip
-    end = ev.flow(finding.pair.question).results.get(place)
+    run = ev.flow(finding.pair.question)
+    end = run.results.get(place)
     x = _given(ev, finding.pair.question) if output else "grad_output"
-    made = made_in(ancestors(end), str(facts.get("mine")), x) if end is not None else None
+    # What comes from NumPy is on no way: then whatever has the dtype first.
+    ways = ([] if end is None else ancestors(end)), run.values
+    made = next(filter(None, (made_in(way, str(facts.get("mine")), x) for way in ways)), None)
     return None if made is None else Reason(finding.cause, made)
 
 

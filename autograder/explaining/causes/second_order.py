@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autograder.explaining.causes.kept import MASKS, made_at, name_of, saved_expression
+from autograder.explaining.causes.kept import MASKS, name_of, saved_at, saved_expression
 from autograder.explaining.causes.results import Reason
 from autograder.explaining.causes.sharing import shared_names
 from autograder.explaining.exceptions.messages import why_it_stopped
@@ -54,7 +54,8 @@ def by_grad_output(ev: Evidence, finding: Finding) -> Reason | None:
     failure = ev.pair(pure).answer.failure if asked else None
     if failure is None or not failure.raised_by_learner:
         return None
-    return _as("second/by-grad-output", failure.place)
+    place = failure.place and (ev.source.condition(failure.place[0]) or failure.place)
+    return _as("second/by-grad-output", place)
 
 
 def constant(ev: Evidence, finding: Finding) -> Reason | None:
@@ -70,16 +71,13 @@ def constant(ev: Evidence, finding: Finding) -> Reason | None:
         alike.pop() if len(alike) == len(made) == 1 else ""
     )  # in one case alone it may be by chance
     if like.startswith("output"):
-        returned = ev.source.returned("forward", {})
-        handed_on = returned is not None and returned[1].removeprefix("return ").isidentifier()
-        place = made_at(ev.source, first) if handed_on else returned
-        return _as("second/copy-of-output", place, names=names)
+        return _as("second/copy-of-output", saved_at(ev.source, first), names=names)
     if like.startswith("input"):
         own = ev.argument(int(like[6:-1]))
-        return _as("second/copy-of-input", made_at(ev.source, first), names=names, own=own)
+        return _as("second/copy-of-input", saved_at(ev.source, first), names=names, own=own)
     own = f"input[{_argument(finding)}]"
     saved = any(k.who == own for k in _kept(ev, finding))
-    return _as("second/constant", made_at(ev.source, first), names=names,
+    return _as("second/constant", saved_at(ev.source, first), names=names,
                several=len(names) > 1, saved=saved)  # fmt: skip
 
 
@@ -115,7 +113,7 @@ def view(ev: Evidence, finding: Finding) -> Reason | None:
     if who.startswith("output"):
         return _as("second/view-of-output", ev.source.returned("forward", {}), names=[name])
     of = ev.argument(int(who[6:-1]))
-    return _as("second/view", made_at(ev.source, own[0]), names=[name], own=of)
+    return _as("second/view", saved_at(ev.source, own[0]), names=[name], own=of)
 
 
 def _is_view(ev: Evidence, kept: Kept) -> bool:

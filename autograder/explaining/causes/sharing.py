@@ -89,16 +89,9 @@ def _has(pair: Pair, i: int) -> bool:
 
 def _condition(ev: Evidence, pair: Pair, i: int) -> tuple[int, str] | None:
     """The condition around the statement that makes gradient i; else where needs_input_grad is first read."""
-    node = ev.source.methods.get("backward")
     made = ev.source.returned_expression("backward", i, pair.answer.returned_at)
-    for part in ast.walk(node) if node is not None and made is not None else ():
-        if isinstance(part, ast.If | ast.IfExp) and made is not None:
-            branches = (
-                (*part.body, *part.orelse) if isinstance(part, ast.If) else (part.body, part.test)
-            )
-            if made[0] in [ev.source.line_of(b)[0] for b in branches]:
-                return ev.source.line_of(part.test)
-    return ev.source.first_mention("backward", "needs_input_grad")
+    around = ev.source.condition(made[0]) if made is not None else None
+    return around or ev.source.first_mention("backward", "needs_input_grad")
 
 
 # ---- what a line writes to under another name ----------------------------------------------------

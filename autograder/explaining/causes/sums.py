@@ -16,8 +16,8 @@ from torch import Tensor
 
 from autograder.contract.references import expected_upstream, run_reference
 from autograder.explaining.causes.results import Reason, Result, Seen
-from autograder.judging.evidence import Evidence
-from autograder.observation.compare import close
+from autograder.judging.evidence import Evidence, Pair
+from autograder.observation.compare import close, shape_words
 
 MOST_DIMENSIONS = 5  # of more, the subsets are too many
 Dims = frozenset[int]
@@ -30,11 +30,13 @@ class Sum:
     whole  the tensor before the sum
     shape  the shape it was to get
     got    what came out
+    pair   in which case
     """
 
     whole: Tensor
     shape: tuple[int, ...]
     got: Tensor
+    pair: Pair | None = None
 
     @property
     def everything(self) -> Dims:
@@ -45,7 +47,7 @@ class Sum:
         """The dimensions that broadcasting put in front, and those of size 1 that it made longer."""
         ahead = self.whole.dim() - len(self.shape)
         stretched = (i + ahead for i, n in enumerate(self.shape) if n == 1)
-        return self.telling(frozenset((*range(ahead), *stretched)))
+        return frozenset((*range(ahead), *stretched))
 
     def telling(self, dims: Dims) -> Dims:
         """Those of the dimensions whose sum can be told from none."""
@@ -75,15 +77,17 @@ def wrong_dimensions(sums: Sequence[Sum], what: str, name: str) -> Reason | None
     """
     found = [s.summed for s in sums]
     for s, dims in zip(sums, found, strict=True):
-        if dims is not None and None not in found and dims != s.right:
-            return Reason("sum/other", {"what": what, "name": name, "over": _in_words(dims, s), "broadcast": _in_words(s.right, s)})  # fmt: skip
+        if dims is not None and None not in found and dims != s.telling(s.right):
+            shape = shape_words(torch.Size(s.shape))
+            facts = {"what": what, "name": name, "over": _in_words(dims, s), "broadcast": _in_words(s.right, s), "shape": shape}  # fmt: skip
+            return Reason("sum/other", facts, pair=s.pair)
     return None
 
 
 def _in_words(dims: Dims, of: Sum) -> str:
     if not dims:
         return "no dimension"
-    every = len(dims) > 1 and dims == of.telling(of.everything)
+    every = len(dims) > 1 and dims >= of.telling(of.everything)
     return (
         "everything"
         if every
@@ -114,7 +118,7 @@ def _function_that_sums(result: Result) -> Reason | None:
             return None
         if s.right is None or tuple(args[1]) != tuple(s.right.shape) or not isinstance(s.got, Tensor):  # fmt: skip
             return None
-        sums.append(Sum(args[0], tuple(args[1]), s.got))
+        sums.append(Sum(args[0], tuple(args[1]), s.got, s.pair))
     return wrong_dimensions(sums, result.ev.argument(0), result.ev.argument(1))
 
 
@@ -137,4 +141,4 @@ def sum_of_gradient(ev: Evidence, seen: Seen, i: int) -> Sum | None:
     same = isinstance(first, Tensor) and close(first.detach(), output.detach())
     if not same or not close(found.sum_to_size(small.shape), seen.right):
         return None
-    return Sum(found, tuple(small.shape), seen.got)
+    return Sum(found, tuple(small.shape), seen.got, seen.pair)

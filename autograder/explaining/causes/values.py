@@ -16,7 +16,7 @@ from autograder.explaining.causes.arguments import (
     through_a_function,
 )
 from autograder.explaining.causes.arithmetic import far_out, odd
-from autograder.explaining.causes.precision import few_digits, of_result, two_dtypes
+from autograder.explaining.causes.precision import few_digits, inexact, of_result, two_dtypes
 from autograder.explaining.causes.results import (
     Reason,
     Result,
@@ -28,6 +28,7 @@ from autograder.explaining.causes.results import (
 )
 from autograder.explaining.causes.shapes import SHAPES
 from autograder.explaining.causes.sums import summed_otherwise
+from autograder.explaining.causes.truth import taken_for_nothing
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import close
@@ -80,7 +81,7 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     if result.kind == "second" and not found.value.spans:
         return None  # of the derivative of a line: nobody knows whether its history is missing
     step = next(filter(None, (ask(result) for ask in STEPS)), None)
-    if step is None:
+    if step is None or step.code == "departs/first":
         return None
     problem = finding.facts.get("problem")
     facts = problem.facts if isinstance(problem, Clause) else finding.facts
@@ -98,15 +99,16 @@ VALUES: Sequence[_Reason] = (
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
+_zero = asking(taken_for_nothing)
 EARLY = {
-    "forward": (with_line, other_order),
+    "forward": (_zero, with_line, other_order),
     "forward/wrong": (asking(few_digits),),
-    "gradient": (with_line, _swapped),
+    "gradient": (_zero, with_line, _swapped),
     "gradient/wrong": (asking(few_digits),),
     "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(
-        ("unstable", "special", "batch", "strides", "expanded", "empty", "grown", "float32", "bfloat16"), (with_line,)
+        ("unstable", "special", "batch", "strides", "expanded", "empty", "grown", "float32", "bfloat16"), (_zero, with_line)
     ),
 }  # fmt: skip
 CAUSES = {
@@ -123,5 +125,7 @@ CAUSES = {
     "bfloat16/wrong": (of_result, odd),
     "unstable": (far_out, in_that_case),
     "second/wrong": (in_that_case,),
+    "second/not-finite": (odd,),
+    "own-work/inexact": (inexact,),
     "through/missing": (through_a_function,),
 }  # fmt: skip

@@ -17,7 +17,8 @@ from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
-from autograder.observation.syntax import called, own_names
+from autograder.observation.source import functions_of
+from autograder.observation.syntax import SAVING, assignments, called, own_names
 
 Told = tuple[str, dict[str, Any]]
 
@@ -50,11 +51,49 @@ def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         return "stops/saved-in-forward", facts
     if saved and ev.source.saves() is None and few and found[2] == "0":
         return "stops/nothing-saved", facts
+    calls = [n for m in SAVING for n in ev.source.parts(m) if called(n) == "save_for_backward"]
+    if saved and few and failure.function == "jvp" and found[2] == "0":
+        return "stops/not-for-forward", facts | {"place": ev.source.saves()}
+    if saved and few and len(calls) > 1:
+        return "stops/saved-twice", facts | {"place": ev.source.line_of(calls[-1])}
     if what.endswith("needs_input_grad"):
         count = len(finding.pair.question.args) if finding.pair is not None else 0
         return "stops/unpacks-needs", {**facts, "count": count}
     kind = "saved" if saved else "shape" if re.search(r"\.shape$|size\(\)$", what) else "other"
     return ("stops/unpacks-few" if few else "stops/unpacks-many"), {**facts, kind: True}
+
+
+def outside_a_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """An entry that a tuple does not have: of which tuple?"""
+    if failure.words != "tuple index out of range":
+        return None
+    parts = [n for n in statements(ev, failure) if isinstance(n, ast.Subscript)]
+    whats = {ast.unparse(n): kind for n in parts for kind in _TUPLES if ast.unparse(n.value).endswith(kind)}  # fmt: skip
+    if len(whats) != 1:
+        return None
+    what, kind = next(iter(whats.items()))
+    return "stops/tuple-index", {"what": what, kind: True}
+
+
+_TUPLES = ("needs_input_grad", "saved_tensors", "shape")
+
+
+def unset(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+    """A name without a value, or with None, that is set in one branch alone: there is what has to move."""
+    named = re.search(r"local variable '(\w+)'", failure.words)
+    node = functions_of(ev.source.lines).get(failure.function) or ev.source.methods.get("backward")
+    if node is None or not (named or "'NoneType'" in failure.words):
+        return None
+    names = [named[1]] if named else [n.id for n in statements(ev, failure) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]  # fmt: skip
+    for name in dict.fromkeys(names):
+        made = assignments(node, name)
+        none = [n for n in made if getattr(getattr(n, "value", None), "value", ...) is None]
+        others = [n for n in made if n not in none]
+        places = [ev.source.line_of(n) for n in others]
+        if len(others) == 1 and (named or none) and ev.source.condition(places[0][0]):
+            code = "stops/no-value" if named else "stops/none-computed"
+            return code, {"name": name, "set_in": places[0][0], "place": places[0]}
+    return None
 
 
 def whole_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:

@@ -230,7 +230,8 @@ def registered_as_torch_wants(ev: Evidence, pair: Pair) -> Verdict:
     for found in data["fakes"]:
         shown = {"original": found["error"]} if found["aspect"] == "error" else {}
         fake = ev.source.methods.get("fake")
-        place = None if fake is None else ev.source.line_of(fake)
+        ended = ev.source.returned("fake", {})
+        place = ended if fake is None or ended else ev.source.line_of(fake)
         facts = {**found, found["aspect"]: True, "strided": found["layout"] == "transposed"}
         return fault("opcheck", "operator/fake", pair, evidence={**shown, **at(place)}, **facts)
     for name, said in data["opcheck"].items():
