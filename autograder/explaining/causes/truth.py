@@ -14,10 +14,10 @@ from typing import Any
 from autograder.explaining.causes.results import Reason, Result
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Pair
-from autograder.observation.source import Place, Span
+from autograder.observation.source import Place
+from autograder.observation.syntax import Span, code_at
 from autograder.running.containment import contained
 from autograder.running.operations import span_of
-from autograder.running.value_flow import code_at
 
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 
