@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 EXIT_PASSED, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 _TERMS = ("seed", "device", "strict", "ignore", "seconds", "atol", "rtol", "second_order")
+
+
+def notebook(given: str) -> Path:
+    """The path that somebody typed; a lesson's folder stands for its notebook."""
+    path = Path(given)
+    return path / f"{path.resolve().name}.ipynb" if path.is_dir() else path
 
 
 def run_check(options: argparse.Namespace) -> int:

@@ -7,8 +7,9 @@ Plots, prints, installs, magics, other exercises and whatever goes wrong in them
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from nbformat import NotebookNode
@@ -25,10 +26,11 @@ from autograder.learner.cell_text import (
     seems_to_define,
 )
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
-from autograder.learner.statements import Statement, is_builtin
+from autograder.learner.statements import Statement
 from autograder.observation.source import Source
 from autograder.running.program import Piece
 
+_KNOWN = frozenset(dir(builtins)) | {"__name__"}
 # A line because of which it is not certain what belongs to a slice: (cell, line, its text, what, why).
 Doubt = tuple[str, int, str, str, str]
 
@@ -82,14 +84,11 @@ def asked_of(notebook: NotebookNode, lesson: Lesson, tests: bool = False) -> lis
         else:
             continue
         made = stream.slice(wanted, place, graded.exercise)
-        twin = next(
-            (a for a in found if a.exercise == graded.exercise and a.slice == made and not text),
-            None,
-        )
-        if twin is not None:
-            found[found.index(twin)] = Asked(graded.exercise, (*twin.graded, graded), made)
-        else:
-            found.append(Asked(graded.exercise, (graded,), made, text))
+        one = Asked(graded.exercise, (graded,), made, text)
+        twins = [a for a in found if not text and replace(a, graded=one.graded) == one]
+        for twin in twins:
+            found[found.index(twin)] = replace(one, graded=(*twin.graded, graded))
+        found += [one] if not twins else []
     return found
 
 
@@ -119,20 +118,21 @@ class _Stream:
     @classmethod
     def of(cls, notebook: NotebookNode, lesson: Lesson) -> _Stream:
         stream = cls()
-        present = {grade_id_of(cell) for cell in notebook.cells}
-        for name, cell in lesson.cells.items():
-            is_lessons = name in lesson.roles and not lesson.roles[name].get("solution")
-            if name not in present and cell.cell_type == "code" and is_lessons:
-                stream._add(name, cell.source, False, not lesson.runs(name, "-"))
-        for number, cell in enumerate(notebook.cells, 1):
-            if cell.cell_type != "code":
-                continue
+        here = list(map(grade_id_of, notebook.cells))
+        cells = [
+            (name, cell) for name, cell in lesson.cells.items()
+            if name not in here and name in lesson.roles and not lesson.roles[name].get("solution")
+        ]  # fmt: skip
+        for number, (name, cell) in enumerate(zip(here, notebook.cells, strict=True), 1):
+            cells.append((f"cell {number}" + (f" ({name})" if name else ""), cell))
+        for title, cell in cells:
             name = grade_id_of(cell)
             graded = lesson.graded.get(name)
-            title = f"cell {number}" + (f" ({name})" if name else "")
+            if cell.cell_type != "code":
+                continue
             if graded is not None and not graded.is_solution:
                 stream.graded.append((graded, len(stream.every), cell))
-            elif name in lesson.cells and not lesson.roles[name].get("solution"):
+            elif name in lesson.roles and not lesson.roles[name].get("solution"):
                 source = lesson.cells[name].source
                 stream._add(title, source, False, not lesson.runs(name, "-"))
             elif lesson.runs(name, cell.source):
@@ -153,11 +153,11 @@ class _Stream:
     @cached_property
     def _binders(self) -> dict[str, list[int]]:
         """By name the places of the statements that bind it, through functions that they call too."""
-        by_call = {n: one.declared for one, _ in self.every if one.declared for n in one.binds}
+        by_call = {name: one.names.declared for one, _ in self.every for name in one.names.binds}
         found: dict[str, list[int]] = {}
         for place, (one, _) in enumerate(self.every):
-            called = (by_call.get(name, frozenset()) for name, _ in one.calls)
-            for name in one.binds.union(one.declared, *called):
+            called = (by_call.get(name, frozenset()) for names, _ in one.calls for name in names)
+            for name in one.names.binds.union(one.names.declared, *called):
                 found.setdefault(name, []).append(place)
         return found
 
@@ -173,92 +173,75 @@ class _Stream:
         """The statements before ``end`` that give these names their meaning."""
         taken: set[int] = set()
         unbound: set[str] = set()
-        seen: set[tuple[str, int, bool]] = set()
-        waiting = {(name, end, False) for name in wanted}
+        seen: set[tuple[str, int, int]] = set()
+        waiting = {(name, end, end) for name in wanted}
         while True:
             seen |= waiting
             fresh: set[int] = set()
-            for name, at, later in waiting:
-                binders = self._reaching(name, at, end if later else at)
+            for name, at, until in waiting:
+                binders = self._reaching(name, at, until)
                 fresh.update(binders)
-                if not binders and not is_builtin(name):
+                if not binders and name not in _KNOWN:
                     unbound.add(name)
-            fresh -= taken
+            names = {name for name, _, _ in seen}
+            fresh = (fresh - taken) or (set(self._changers(names, end)) - taken)
             if not fresh:
-                fresh = self._changers({name for name, _, _ in seen}, end) - taken
-            if not fresh:
-                break
+                return self._made(sorted(taken), names, unbound, end, exercise)
             taken |= fresh
-            waiting = {(n, p, False) for p in fresh for n in self.every[p][0].now}
-            waiting |= {(n, p, True) for p in fresh for n in self.every[p][0].later}
+            reads = [(place, self.every[place][0].names) for place in fresh]
+            waiting = {(name, place, place) for place, of in reads for name in of.now}
+            waiting |= {(name, place, end) for place, of in reads for name in of.later}
             waiting -= seen
-        return self._made(sorted(taken), {name for name, _, _ in seen}, unbound, end, exercise)
 
     def _made(
         self, places: list[int], names: set[str], unbound: set[str], end: int, exercise: str
     ) -> Slice:
-        picked: dict[_Cell, list[Statement]] = {}
-        for place in places:
-            one, cell = self.every[place]
-            picked.setdefault(cell, []).append(one)
+        picked: dict[_Cell, list[int]] = {}
         source, stopped = Source(), ""
-        for cell, statements in picked.items():
-            for one in statements:
-                node = one.node
-                if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == exercise:
-                    source = definition_of(node, cell.read.text)
+        for one, cell in (self.every[place] for place in places):
+            picked.setdefault(cell, []).append(one.place)
+            if isinstance(one.node, ast.ClassDef | ast.FunctionDef) and one.node.name == exercise:
+                source = definition_of(one.node, cell.read.text)
         for cell in self.cells:
             if exercise in unbound and seems_to_define(exercise, cell.read.text):
                 stopped = cell.read.stop or stopped
         return Slice(
-            tuple(Piece(c.name, c.read.text, tuple(o.place for o in s)) for c, s in picked.items()),
+            tuple(Piece(cell.name, cell.read.text, tuple(at)) for cell, at in picked.items()),
             frozenset(cell.name for cell in picked if cell.is_own),
             tuple(self._doubts(names, unbound, end)), stopped, source,
         )  # fmt: skip
 
-    def _reaching(self, name: str, at: int, end: int) -> list[int]:
-        """The statements that may have bound a name when it is read at ``at``, or until ``end``."""
-        binders = [place for place in self._binders.get(name, []) if place < end]
+    def _reaching(self, name: str, at: int, until: int) -> list[int]:
+        """The statements that may have bound a name when it is read at ``at``, or before ``until``."""
+        binders = [place for place in self._binders.get(name, []) if place < until]
         certain = [p for p in binders if p < at and self._binds_certainly(p, name)]
         return [p for p in binders if not certain or p >= certain[-1]]
 
     def _binds_certainly(self, place: int, name: str) -> bool:
         one = self.every[place][0]
-        return one.certain and name in one.binds
+        return one.certain and name in one.names.binds
 
-    def _changers(self, names: set[str], end: int) -> set[int]:
+    def _changers(self, names: set[str], end: int) -> Iterator[int]:
         """The statements before ``end`` that change what one of these names stands for.
 
         What is done to a module or a class of a library is nobody's answer.
         """
         shared = {name for name in names if not self._is_foreign(name)}
         touched = {name for name in shared if not self._is_defined(name)}
-        while more := {a for a, of in self._aliases if of & shared} - shared:
+        own = [pair for one, cell in self.every if cell.is_own for pair in one.aliases]
+        while more := set().union(*(bound for bound, of in own if of & shared)) - shared:
             shared |= more
             touched |= more
-        found = set()
-        for place, one in self._acting:
-            given = (of for function, of in one.calls if function in self._patching)
-            if one.changes & shared or one.touches & touched or any(of & shared for of in given):
-                found.add(place)
-        return {place for place in found if place < end}
-
-    @cached_property
-    def _acting(self) -> list[tuple[int, Statement]]:
-        return [
-            (place, one)
-            for place, (one, cell) in enumerate(self.every)
-            if not cell.demo and (one.changes or one.touches or one.calls)
-        ]
+        for place, (one, cell) in enumerate(self.every[:end]):
+            given = (of for functions, of in one.calls if functions & self._patching)
+            changed = one.changes.union(*given) & shared or one.touches & touched
+            if changed and not cell.demo:
+                yield place
 
     @cached_property
     def _patching(self) -> frozenset[str]:
         """The functions of the notebook that change what they are given."""
-        return frozenset(name for one, _ in self.every if one.through for name in one.binds)
-
-    @cached_property
-    def _aliases(self) -> list[tuple[str, frozenset[str]]]:
-        return [pair for one, cell in self.every if cell.is_own for pair in one.aliases]
+        return frozenset(name for one, _ in self.every if one.through for name in one.names.binds)
 
     def _is_foreign(self, name: str) -> bool:
         """Whether a name is only ever imported, or the lesson's."""

@@ -7,14 +7,13 @@ taken along, and read.
 from __future__ import annotations
 
 import ast
-import builtins
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from symtable import SymbolTable, symtable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autograder.observation.syntax import called
 
@@ -38,7 +37,27 @@ _HANDS_ON = frozenset({
 })  # fmt: skip
 # What makes names that nobody can read from the text.
 _OPAQUE = frozenset({"exec", "globals", "run_line_magic", "run_cell_magic"})
-_KNOWN = frozenset(dir(builtins)) | {"__name__"}
+# Expressions whose value is a new one, which shares nothing with what it was made of.
+_NEW = (ast.BinOp, ast.Compare, ast.UnaryOp, ast.JoinedStr, ast.Lambda)
+
+
+class Names(NamedTuple):
+    """The names of the notebook that statements have.
+
+    now       that they read as they run
+    later     that functions in them read when they are called
+    binds     that they give another meaning
+    declared  that functions in them declare global
+    """
+
+    now: frozenset[str]
+    later: frozenset[str]
+    binds: frozenset[str]
+    declared: frozenset[str]
+
+
+# Names that may share an object, or parts of it, with others: (these, those).
+Shared = tuple[frozenset[str], frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -46,31 +65,24 @@ class Statement:
     """One statement at the top level of a cell.
 
     place    its place among the statements of its cell
-    binds    names that it gives another meaning
-    certain  whether those have that meaning afterwards in any case
-    now      names that it reads as it runs
-    later    names that functions in it read when they are called
+    certain  whether what it binds has that meaning afterwards in any case
     changes  names whose objects it may change in place
     touches  names of which it calls a method for no result, or as a decorator
-    aliases  names bound here, each with the names whose objects it may share
-    calls    functions that it calls by name, with the names that their arguments may share
+    aliases  what is bound here, with what it may share
+    calls    functions that it calls by name, with what they are given
     through  whether it is a function that changes what it is given
-    declared names that functions in it declare global
     opaque   why names may come of it that cannot be read; "" where none can
     """
 
     node: ast.stmt
     place: int
-    binds: frozenset[str]
+    names: Names
     certain: bool
-    now: frozenset[str]
-    later: frozenset[str]
     changes: frozenset[str]
     touches: frozenset[str]
-    aliases: tuple[tuple[str, frozenset[str]], ...]
-    calls: tuple[tuple[str, frozenset[str]], ...]
+    aliases: tuple[Shared, ...]
+    calls: tuple[Shared, ...]
     through: bool
-    declared: frozenset[str]
     opaque: str
 
     @property
@@ -80,9 +92,8 @@ class Statement:
     @property
     def is_definition(self) -> bool:
         """Whether it binds what no method changes; a decorator may make anything of a function, an operator for example."""
-        if isinstance(self.node, ast.FunctionDef):
-            return not self.node.decorator_list
-        return isinstance(self.node, ast.ClassDef | ast.Import | ast.ImportFrom)
+        made = isinstance(self.node, ast.FunctionDef) and not self.node.decorator_list
+        return made or isinstance(self.node, (ast.ClassDef, *_IMPORTS))
 
 
 def statements_of(body: Iterable[ast.stmt]) -> tuple[Statement, ...]:
@@ -91,35 +102,20 @@ def statements_of(body: Iterable[ast.stmt]) -> tuple[Statement, ...]:
 
 
 def _statement(node: ast.stmt, place: int) -> Statement:
-    names = names_of([node])
-    here = list(at_once(node))
-    imports = (n for n in here if isinstance(n, ast.ImportFrom))
-    stars = [
-        public_names(str(n.module)) for n in imports if n.names[0].name == "*"
-    ]  # it stands alone
-    touched = frozenset().union(*map(may_be, _methods_called(node)))
-    calls = [
-        (n.func.id, frozenset().union(*map(may_be, _arguments(n))))
-        for n in here
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-    ]
-    opaque = next((ast.unparse(n)[:80] for n in here if _is_opaque(n)), "")
-    if not opaque and None in stars:
-        opaque = "*"
+    names, here = names_of([node]), list(at_once(node))
+    calls = [n for n in here if isinstance(n, ast.Call)]
+    opaque = next((ast.unparse(n)[:80] for n in calls if _is_opaque(n)), "")
+    if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":  # at the top, and alone
+        bound = public_names(str(node.module))
+        opaque = opaque if bound is not None else "*"
+        names = names._replace(binds=names.binds.union(bound or ()))
+    by_name = (
+        (may_be(n.func), _all_of(_arguments(n))) for n in calls if isinstance(n.func, ast.Name)
+    )
     return Statement(
-        node, place, names.binds.union(*filter(None, stars)), isinstance(node, _SIMPLE), names.now, names.later,
-        frozenset(_changed(here)), touched, tuple(_aliases(here)), tuple(calls),
-        isinstance(node, ast.FunctionDef) and _changes_arguments(node), names.declared, opaque,
+        node, place, names, isinstance(node, _SIMPLE), _changed(here), _all_of(_methods_called(node)),
+        tuple(_aliases(here)), tuple(by_name), isinstance(node, ast.FunctionDef) and _changes_arguments(node), opaque,
     )  # fmt: skip
-
-
-class Names(NamedTuple):
-    """The names of the notebook that statements have; see Statement."""
-
-    now: frozenset[str]
-    later: frozenset[str]
-    binds: frozenset[str]
-    declared: frozenset[str]
 
 
 def names_of(body: list[ast.stmt]) -> Names:
@@ -141,13 +137,11 @@ def _names(table: SymbolTable, deferred: bool = False) -> Iterator[tuple[str, bo
     """(name, whether it is read or else bound, whether only when a function is called)"""
     kind = table.get_type()
     for one in table.get_symbols():
-        name, shared = one.get_name(), one.is_global() and kind != "class"
-        assigned = one.is_assigned() or one.is_imported()
+        name, assigned = one.get_name(), one.is_assigned() or one.is_imported()
         declared = assigned and one.is_declared_global()
         # What stands in a class may be the class's own, or not: nobody knows before it runs.
-        if declared or (
-            one.is_referenced() and (shared or (kind != "function" and not one.is_free()))
-        ):
+        theirs = one.is_global() if kind == "function" else not one.is_free()
+        if declared or (one.is_referenced() and theirs):
             yield name, True, deferred
         if declared or (assigned and kind == "module"):
             yield name, False, deferred
@@ -156,104 +150,94 @@ def _names(table: SymbolTable, deferred: bool = False) -> Iterator[tuple[str, bo
         yield from _names(inner, deferred or called)
 
 
-def _methods_called(node: ast.stmt) -> list[ast.expr]:
+def _methods_called(node: ast.stmt) -> list[ast.AST]:
     """Of what a method is called for no result: x of x.sort(), op of op.register_fake(f) and of @op.register_fake."""
-    if isinstance(node, ast.FunctionDef):
-        called = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-    else:
-        alone = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-        called = [node.value.func] if alone else []  # type: ignore[attr-defined]
-    return [each.value for each in called if isinstance(each, ast.Attribute)]
+    at = (
+        node.decorator_list if isinstance(node, ast.FunctionDef) else [getattr(node, "value", None)]
+    )
+    called = [getattr(each, "func", each) for each in at]
+    is_one = isinstance(node, ast.FunctionDef | ast.Expr)
+    return [each.value for each in called if is_one and isinstance(each, ast.Attribute)]
 
 
 def _arguments(node: ast.Call) -> list[ast.expr]:
     return [*node.args, *(k.value for k in node.keywords)]
 
 
-def _is_opaque(node: ast.AST) -> bool:
+def _is_opaque(node: ast.Call) -> bool:
     """Code given as text, and magics that run a file: they may bind anything."""
-    if not isinstance(node, ast.Call):
-        return False
     name = called(node)
     if name in ("run_line_magic", "run_cell_magic"):
         first = node.args[0] if node.args else None
-        return isinstance(first, ast.Constant) and first.value in ("run", "load", "macro", "store")
+        return getattr(first, "value", None) in ("run", "load", "macro", "store")
     return name in _OPAQUE
 
 
 def at_once(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes that run with a statement; of a function only its name, decorators and defaults."""
     yield node
+    inner: Iterable[Any] = ast.iter_child_nodes(node)
     if isinstance(node, _FUNCTIONS):
-        inner = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
-        inner += getattr(node, "decorator_list", [])
-    else:
-        inner = list(ast.iter_child_nodes(node))  # type: ignore[arg-type]
+        defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
+        inner = (*defaults, *getattr(node, "decorator_list", ()))
     for child in inner:
         yield from at_once(child)
 
 
-def may_be(node: ast.expr | None) -> frozenset[str]:
+def may_be(node: ast.AST) -> frozenset[str]:
     """The names whose objects, or parts of them, an expression may give."""
+    inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
     if isinstance(node, ast.Name):
         return frozenset({node.id})
-    if isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
-        return may_be(node.value)
-    parts: list[ast.expr | None] = []
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
-        parts = list(node.elts)
-    elif isinstance(node, ast.Dict | ast.BoolOp):
-        parts = list(node.values)
-    elif isinstance(node, ast.IfExp):
-        parts = [node.body, node.orelse]
-    elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Name):
-            parts = _arguments(node) if node.func.id in _HANDS_ON else [node.func]  # type: ignore[assignment]
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in _HANDS_ON:
-            parts = [node.func.value]
-    return frozenset().union(*map(may_be, parts))
+    if isinstance(node, ast.Call):
+        by_name, hands_on = isinstance(node.func, ast.Name), called(node) in _HANDS_ON
+        inner = _arguments(node) if by_name and hands_on else [node.func] * (by_name or hands_on)
+    elif isinstance(node, ast.Subscript):
+        inner = [node.value]
+    return frozenset() if isinstance(node, _NEW) else _all_of(inner)
 
 
-def _changed(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _all_of(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    return frozenset().union(*map(may_be, nodes))
+
+
+def _changed(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    changed: list[ast.AST] = []
     for node in nodes:
-        if isinstance(node, ast.Attribute | ast.Subscript):
-            if not isinstance(node.ctx, ast.Load):
-                yield from may_be(node.value)
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            changed.append(node.value)
         elif isinstance(node, ast.Call):
             name = called(node)
             if name in _CHANGES or name.endswith("_") or name.startswith("register"):
-                for part in (*_arguments(node), node.func):
-                    yield from may_be(part)
-            for keyword in node.keywords:
-                if keyword.arg == "out":
-                    yield from may_be(keyword.value)
+                changed += [*_arguments(node), node.func]
+            changed += [keyword.value for keyword in node.keywords if keyword.arg == "out"]
+    return _all_of(changed)
 
 
-def _aliases(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, frozenset[str]]]:
+def _aliases(nodes: Iterable[ast.AST]) -> Iterator[Shared]:
     for node in nodes:
-        pairs: list[tuple[ast.expr, ast.expr | None]] = []
-        if isinstance(node, ast.Assign):
-            pairs = [(target, node.value) for target in node.targets]
-        elif isinstance(node, ast.For | ast.comprehension):
-            pairs = [(node.target, node.iter)]
-        elif isinstance(node, ast.NamedExpr):
-            pairs = [(node.target, node.value)]
-        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            pairs = [(node.optional_vars, node.context_expr)]
-        for target, value in pairs:
-            shared = may_be(value)
-            if shared:
-                yield from ((n.id, shared) for n in ast.walk(target) if isinstance(n, ast.Name))
+        match node:
+            case ast.Assign(targets=bound, value=value):
+                pass
+            case ast.For(target=one, iter=value) | ast.comprehension(target=one, iter=value):
+                bound = [one]
+            case ast.NamedExpr(target=one, value=value):
+                bound = [one]
+            case ast.withitem(optional_vars=ast.expr() as one, context_expr=value):
+                bound = [one]
+            case _:
+                continue
+        names = {n.id for one in bound for n in ast.walk(one) if isinstance(n, ast.Name)}
+        yield frozenset(names), may_be(value)
 
 
 def _changes_arguments(node: ast.FunctionDef) -> bool:
     """Whether a function may change what it is given."""
     nodes = [n for part in node.body for n in at_once(part)]
     given = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
-    for name, shared in _aliases(nodes):
-        if shared & given:
-            given.add(name)
-    return bool(given & set(_changed(nodes)))
+    for names, shared in _aliases(nodes):
+        given |= names if shared & given else frozenset()
+    return not given.isdisjoint(_changed(nodes))
 
 
 @lru_cache(maxsize=64)
@@ -263,8 +247,3 @@ def public_names(module: str) -> frozenset[str] | None:
     if found is None:
         return None
     return frozenset(getattr(found, "__all__", (n for n in vars(found) if not n.startswith("_"))))
-
-
-def is_builtin(name: str) -> bool:
-    """Whether Python itself has a name."""
-    return name in _KNOWN

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import torch
-from nbformat import NotebookNode
 
 import autograder
 from autograder.exercises import find
@@ -23,13 +23,13 @@ from autograder.judging.finding import fault
 from autograder.judging.rules import judge
 from autograder.learner.checking import evaluate
 from autograder.learner.file_check import importable
-from autograder.learner.lesson import Lesson, LessonFiles, read_files, read_lesson
+from autograder.learner.lesson import LessonFiles, read_files, read_lesson
 from autograder.learner.one_check import OneCheck
 from autograder.learner.slice import Slice, asked_of
 from autograder.learner.submitted_notebook import UnreadableNotebook, read_notebook, restore
 from autograder.learner.which_lesson import Lessons
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked
+from autograder.reporting.verdict import Asked, verdict
 from autograder.reporting.wording import worded
 from autograder.running.containment import contained
 from autograder.running.program import Stop, new_space, run
@@ -66,62 +66,70 @@ def check_notebook(
     A notebook that grades nothing, as the start page, is asked what its own checks ask.
     Raises NotANotebook.
     """
-    found = NotebookReports()
-    for name, space in exercises_in(path, found.troubles, only):
+    found, slices = NotebookReports(), _slices(path)
+    for name in [_one_of(slices, path, only)] if only else slices:
         own = seed(name) if callable(seed) else seed
-        found.reports.append(_report(name, space, hidden, own))
-    if not found.reports:
-        what = f"no exercise {only}" if only else "no exercises: no cell calls check(…)"
-        raise NotANotebook(f"{path} has {what}.")
+        space = _made_by(path, name, slices[name], found.troubles)
+        if name in space:
+            report = evaluate(space[name], exercise=find(name), hidden=hidden, seed=own)
+        else:
+            lost = worded(fault("raises", "lost/not-there", name=name))
+            report = Report(name, False, [lost], hidden=hidden)
+        found.reports.append(report)
     return found
 
 
 def named_in(path: Path, name: str) -> str:
     """The exercise ``name`` of a notebook, or its only one. Raises NotANotebook, which names them all."""
-    with importable(path.parent):
-        _, lesson = _opened(path)
-    names = list(dict.fromkeys(cell.exercise for cell in lesson.graded.values() if cell.exercise))
-    if name in names or (not name and len(names) == 1):
-        return name or names[0]
-    what = f"{path} has no exercise {name}" if name else "Which exercise? Say --function"
-    raise NotANotebook(f"{what}: {', '.join(names) or 'no cell calls check(…)'}.")
+    return _one_of(_slices(path), path, name)
 
 
-def exercises_in(
-    path: Path, troubles: list[str], only: str = ""
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Run what grading runs for each exercise of a notebook (or for one), and give what it defines.
+def _one_of(slices: Mapping[str, Slice], path: Path, name: str) -> str:
+    if name in slices or (not name and len(slices) == 1):
+        return name or next(iter(slices))
+    what = f"{path} has no exercise {name}." if name else "Which exercise?"
+    raise NotANotebook(f"{what} Say one of {', '.join(slices)}.")
 
-    What is the lesson's is read from the lesson, where its source can be found. Cells that stop are
-    added to ``troubles``. Raises NotANotebook.
+
+def _made_by(path: Path, name: str, slice: Slice, troubles: list[str]) -> dict[str, Any]:
+    """Run what an exercise of a notebook needs, and give what that defines.
+
+    Cells that stop are added to ``troubles``.
     """
-    seen: set[str] = set()
     with importable(path.parent):
-        notebook, lesson = _opened(path)
-        restore(notebook, lesson)
-        for one in asked_of(notebook, lesson):
-            if one.exercise in seen or only not in ("", one.exercise):
-                continue
-            seen.add(one.exercise)
-            troubles += [f"{d[0]} of {path.name}: {d[3]}: {d[4]}" for d in one.slice.doubts]
-            space, stops = _run(one.slice)
-            troubles += [f"{stop.cell} of {path.name}: {stop}" for stop in stops]
-            if one.slice.stopped:
-                troubles.append(f"{one.exercise} in {path.name}: {one.slice.stopped}")
-            yield one.exercise, space
+        space, stops = _run(slice)
+    troubles += [f"{cell} of {path.name}: {what}: {why}" for cell, _, _, what, why in slice.doubts]
+    troubles += [f"{stop.cell} of {path.name}: {stop}" for stop in stops]
+    troubles += [f"{name} in {path.name}: {slice.stopped}"] if slice.stopped else []
+    return space
 
 
-def _opened(path: Path) -> tuple[NotebookNode, Lesson]:
-    """A notebook, and the lesson that it is of. Raises NotANotebook."""
+def _slices(path: Path) -> dict[str, Slice]:
+    """What grading runs for each exercise of a notebook, in its order.
+
+    What is the lesson's is read from the lesson, where its source can be found. Raises NotANotebook, also where
+    there are no exercises.
+    """
     try:
         data = path.read_bytes()
         notebook = read_notebook(data)
+        with importable(path.parent):
+            lesson = read_lesson(_files_of_lesson(path, data))
+            lesson = lesson if lesson.graded else replace(lesson, graded=lesson.checks)
+            restore(notebook, lesson)
+            asked = asked_of(notebook, lesson)
     except OSError as error:
-        raise NotANotebook(f"There is no file {path} ({error.strerror}).") from error
-    except UnreadableNotebook as error:
+        raise NotANotebook(f"There is no notebook {path} ({error.strerror}).") from error
+    except (UnreadableNotebook, nbformat.ValidationError) as error:
         raise NotANotebook(f"{path}: {error}") from error
-    lesson = read_lesson(_files_of_lesson(path, data))
-    return notebook, lesson if lesson.graded else replace(lesson, graded=lesson.checks)
+    if not asked:
+        raise NotANotebook(
+            f"{path} has no exercises: it is of no lesson that is known here, or that calls no check(…)."
+        )
+    slices: dict[str, Slice] = {}
+    for one in asked:
+        slices.setdefault(one.exercise, one.slice)
+    return slices
 
 
 def _run(slice: Slice) -> tuple[dict[str, Any], list[Stop]]:
@@ -135,13 +143,6 @@ def _run(slice: Slice) -> tuple[dict[str, Any], list[Stop]]:
     if any(stop.kind == "KeyboardInterrupt" for stop in stops):
         raise KeyboardInterrupt
     return space, stops
-
-
-def _report(name: str, space: dict[str, Any], hidden: bool, seed: int | None) -> Report:
-    if name in space:
-        return evaluate(space[name], exercise=find(name), hidden=hidden, seed=seed)
-    finding = worded(fault("raises", "lost/not-there", name=name))
-    return Report(name, False, [finding], hidden=hidden)
 
 
 def _files_of_lesson(path: Path, data: bytes) -> LessonFiles:
@@ -164,7 +165,6 @@ def _files_of_lesson(path: Path, data: bytes) -> LessonFiles:
 def _as_notebook(lesson: Path) -> str:
     """A lesson as it is written, in cells; each has its grade_id for an id, as in its notebooks."""
     import jupytext
-    import nbformat
 
     notebook = jupytext.reads(lesson.read_text(encoding="utf-8"), fmt="py:percent")
     for cell in notebook.cells:
@@ -177,19 +177,16 @@ def _as_notebook(lesson: Path) -> str:
 
 
 def why(path: Path, exercise: str, seed: int = 0) -> str:
-    """What was asked, which rule found what, which cause explained it, and the report.
-
-    Raises NotANotebook where the notebook has no such exercise, ValueError for a name that is none.
-    """
+    """What was asked, which rule found what, which cause explained it, and the report. Raises NotANotebook."""
     from jinja2 import Template  # torch brings it
 
+    slices, troubles = _slices(path), list[str]()
+    exercise = _one_of(slices, path, exercise)
     asked = Asked.of(find(exercise), seed, hidden=True)
-    troubles: list[str] = []
-    space = next((space for _, space in exercises_in(path, troubles, exercise)), None)
-    if space is None or exercise not in space:
+    space = _made_by(path, exercise, slices[exercise], troubles)
+    if exercise not in space:
         lack = f"{path}: no cell defines {exercise}, or it stopped before."
-        said = f"{path} has no check of {exercise}." if space is None else lack
-        raise NotANotebook("\n".join([said, *troubles]))
+        raise NotANotebook("\n".join([lack, *troubles]))
     one = OneCheck(asked, space[exercise], space[exercise])
     page = Template(Path(__file__).with_name("why.txt.j2").read_text("utf-8"), trim_blocks=True)
     facts = {"troubles": troubles, "asked": asked, "refused": one.refused}
@@ -200,5 +197,5 @@ def why(path: Path, exercise: str, seed: int = 0) -> str:
         verdicts = judge(evidence)
         first = verdicts.findings[:1]
         told = [pair for f in first for pair in explanation.explanations(f, evidence)]
-        report = one.verdict() if first else ""
+        report = verdict(asked, evidence, judged=verdicts)
         return page.render(facts, verdicts=verdicts, told=told, report=report)

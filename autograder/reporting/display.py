@@ -166,18 +166,18 @@ def report_as_html(report: Report) -> str:
     """static/report.html.j2 of a report, as HTML."""
     state = "passed" if report.passed else "not-started" if report.not_started else "failed"
     found, behind = report.promises_found()
-    return _template().render(
+    return _template("html").render(
         report=report, state=state, style=stylesheet(), rows=report.rows(), found=found,
         behind=[title.replace(" ", _TOGETHER) for title in behind],
     )  # fmt: skip
 
 
 @cache
-def _template() -> Template:
+def _template(form: str) -> Template:
     from jinja2 import Environment  # torch brings it; whoever checks in a terminal never needs it
 
-    text = (_STATIC / "report.html.j2").read_text("utf-8")
-    return Environment(autoescape=True).from_string(text)
+    source = next(_STATIC.glob(f"report.{form}*.j2")).read_text("utf-8")
+    return Environment(autoescape=form != "github").from_string(source)
 
 
 @cache
@@ -189,64 +189,12 @@ def stylesheet() -> str:
 # ---- for machines --------------------------------------------------------------------------------
 
 FORMATS = ("text", "json", "github", "junit")
-_LEVELS = {"error": "error", "advice": "warning", "note": "notice"}
 
 
 def formatted(reports: Sequence[Report], form: str, file: str) -> str:
     """The reports on Functions of one file in one of FORMATS."""
     if form == "json":
         return "\n".join(report.to_json().replace("\n", " ") for report in reports)
-    if form == "github":
-        return "\n".join(line for report in reports for line in _annotations(report, file))
-    if form == "junit":
-        return _junit(reports, file)
+    if form in ("github", "junit"):
+        return _template(form).render(reports=reports, file=file).strip()
     return "\n\n".join(map(str, reports))
-
-
-def _annotations(report: Report, file: str) -> list[str]:
-    """One line a finding, as GitHub Actions reads them; the headline where there is none."""
-    made = [
-        _annotation(_LEVELS[f.severity], file, f.evidence.get("line"), f"{report.exercise}: {f.rule}", f"{f.message} {f.hint}")
-        for f in report.findings
-    ]  # fmt: skip
-    if report.outcome == "incomplete":
-        made.append(
-            _annotation("error", file, None, f"{report.exercise}: incomplete", report.headline)
-        )
-    return made or [f"{report.mark} {report.headline}"]
-
-
-def _annotation(level: str, file: str, line: object, title: str, text: str) -> str:
-    place = f"file={_property(file)}" + (f",line={line}" if line else "")
-    return f"::{level} {place},title={_property(title)}::{_data(text.strip())}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _junit(reports: Sequence[Report], file: str) -> str:
-    from xml.etree import ElementTree  # whoever checks in a notebook never needs it
-
-    suite = ElementTree.Element(
-        "testsuite", name=file, tests=str(len(reports)),
-        failures=str(sum(r.outcome == "failed" for r in reports)),
-        errors=str(sum(r.outcome == "incomplete" for r in reports)),
-    )  # fmt: skip
-    for report in reports:
-        case = ElementTree.SubElement(suite, "testcase", classname=file, name=report.exercise)
-        kind = {"failed": "failure", "incomplete": "error"}.get(report.outcome)
-        if kind is not None:
-            rule = report.findings[0].rule if report.outcome == "failed" else "incomplete"
-            told = ElementTree.SubElement(case, kind, message=report.headline, type=rule)
-            told.text = str(report)
-        elif report.remarks:
-            ElementTree.SubElement(case, "system-out").text = str(report)
-    ElementTree.indent(suite)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(
-        suite, encoding="unicode"
-    )

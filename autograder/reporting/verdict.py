@@ -87,9 +87,10 @@ class Asked:
 
 
 def verdict(
-    asked: Asked, evidence: Evidence, graded: bool = False, believed: frozenset[str] = frozenset()
-) -> Report:
-    """Judge what was observed.
+    asked: Asked, evidence: Evidence, graded: bool = False, believed: frozenset[str] = frozenset(),
+    judged: Verdicts | None = None,
+) -> Report:  # fmt: skip
+    """Judge what was observed, unless it was ``judged``, and say what that means.
 
     believed  keys of rules whose praise would mean nothing (there is no reference to compare with)
     """
@@ -98,7 +99,7 @@ def verdict(
         report.interrupted = True
         report.findings = [_stopped(evidence, graded)]
         return report
-    verdicts = judge(evidence)
+    verdicts = judged or judge(evidence)
     findings = _explained(verdicts.findings[:1], evidence) + verdicts.findings[1:]
     findings += _explained(verdicts.advice, evidence)
     findings = [with_inputs(f, evidence) for f in findings[:1]] + findings[1:]

@@ -23,7 +23,7 @@ def test_the_rule_the_question_and_the_facts_are_told(tmp_path, capsys) -> None:
     assert "explained by " in said
     assert "✗ MySigmoid" in said
     assert main(["why", str(path), "Square"]) == 2
-    assert "has no check of Square" in capsys.readouterr().err
+    assert "has no exercise Square. Say one of MySigmoid" in capsys.readouterr().err
 
 
 def test_the_cause_that_is_told_last_is_that_of_the_report(tmp_path, capsys) -> None:
@@ -48,7 +48,9 @@ def test_the_cause_that_is_told_last_is_that_of_the_report(tmp_path, capsys) -> 
     assert "line 11" in report or "11:" in report
 
 
-@pytest.mark.parametrize("given", [["why", "none.ipynb", "Square"], ["why", "x", "Sqare"]])
+@pytest.mark.parametrize(
+    "given", [["why", "none.ipynb", "Square"], ["why", "x", "Sqare"], ["hint", "x"], ["check", "."]]
+)
 def test_what_cannot_be_said_is_a_wrong_call(given, capsys) -> None:
     assert main(given) == 2
     assert capsys.readouterr().err.startswith("autograder: There is no ")
