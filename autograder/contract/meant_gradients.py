@@ -53,7 +53,10 @@ class Nature:
             for p in off:
                 if p not in self._found:
                     self._found[p] = self._led(p)
-            return STEPS, {p: self._found[p] for p in off if self._found[p]}
+            found = {p: self._found[p] for p in off if self._found[p]}
+            # What forward does not follow at all is a parameter of the surrogate beside it.
+            shaping = [p for p in off if found and p not in found and self._stands_still(p)]
+            return STEPS, found | dict.fromkeys(shaping, frozenset[int]().union(*found.values()))
         except Exception:  # a forward that stops elsewhere is not known there
             return "", {}
 
@@ -88,6 +91,10 @@ class Nature:
             if needed is not None or any(line.jumps(place) for line in lines):
                 jumping.add(place)
         return frozenset(jumping) if leads else frozenset()
+
+    def _stands_still(self, position: int) -> bool:
+        lines = (line_through(self.measured, self.args, position, r) for r in reaches(self.args[position]))  # fmt: skip
+        return all(bool((line.rows == line.rows[0]).all()) for line in lines)
 
     def _differentiable(self, place: int) -> bool:
         return is_differentiable(self._run.outputs[place])
