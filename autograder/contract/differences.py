@@ -26,7 +26,7 @@ _ROUNDING = 2.0**-53  # of one operation in float64
 # A measured error of this share of the slopes is worth a second try with a shorter step.
 _LOST = 1e-4
 _LONGEST = 0.2  # as a share of the number that is moved
-_SAFETY = 4.0  # noise is a standard deviation
+_SAFETY = 4.0  # noise is a standard deviation, and what two steps disagree by a size
 _UNSURE = 1e-4  # lines tell nothing where they are off by more than this share of what they measure
 _OFF = 1e-8  # what a right gradient is off by on a line, as a share of what is added up there
 _COARSE = (
@@ -67,7 +67,10 @@ class Slopes(NamedTuple):
         kink = (self.kink.abs() - _SAFETY * self.noise).clamp(min=0) @ weights.abs()
         noise = _SAFETY * ((self.noise * weights) ** 2).sum(1).sqrt()
         rounding = _SAFETY * share * (self.near.abs() @ weights.abs())
-        errors = torch.nan_to_num((near - far).abs() + kink + noise + rounding, nan=math.inf)
+        curved = (
+            _SAFETY * (near - far).abs()
+        )  # at a jump they are half of what is told, and no number is right
+        errors = torch.nan_to_num(curved + kink + noise + rounding, nan=math.inf)
         return near + (near - far) / 3, errors
 
     def factor(self, given: Tensor, weights: Tensor) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+import numpy
 import torch
 from torch import Tensor
 from torch.func import grad, hessian, jacfwd, jacrev, vmap
@@ -19,14 +20,15 @@ from autograder.observation.snapshot import dense
 
 
 class Draws:
-    """The random numbers that are drawn from here on, to be drawn once more."""
+    """The random numbers of torch, NumPy and Python that are drawn from here on, to be drawn once more."""
 
     def __init__(self) -> None:
-        self.torch, self.python = torch.get_rng_state(), random.getstate()
+        self.states = torch.get_rng_state(), numpy.random.get_state(), random.getstate()
 
     def again(self) -> None:
-        torch.set_rng_state(self.torch)
-        random.setstate(self.python)
+        torch.set_rng_state(self.states[0])
+        numpy.random.set_state(self.states[1])
+        random.setstate(self.states[2])
 
 
 _kept: ContextVar[bool] = ContextVar("kept", default=False)
@@ -58,6 +60,7 @@ def draws_of(case: str) -> Draws:
     before = Draws()
     torch.default_generator.manual_seed(zlib.crc32(case.encode()))
     random.seed(case)
+    numpy.random.seed(zlib.crc32(case.encode()))
     theirs = Draws()
     before.again()
     return theirs

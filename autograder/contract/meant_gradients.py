@@ -21,6 +21,9 @@ from autograder.contract.steps import TINY, Line, far_slope, line_through, reach
 
 STEPS, IDENTITY = "steps", "identity"
 _ASKED = 4  # upstream gradients of each output
+_AS_FAR = (
+    0.25  # what a factor of the derivative may be apart from what jumps add, as a share of that
+)
 _ONE_FACTOR = 1e-4  # what numbers that are one factor of others are off by, as measured
 _MOST, _LEAST = 64, 8  # elements that are moved far: of a large tensor fewer,
 _EFFORT = 10**7  # so that about as many numbers are computed for it
@@ -82,12 +85,13 @@ class Nature:
             weights, added, slopes = self._added(position, place)
             line = stepping.get(place)
             needed = line.steps[place] if line is not None else None
-            # A factor of the derivative leads nowhere else; of a single number any number is one.
+            # A factor of the derivative leads nowhere else, but as far as jumps do; of a single number any number is one.
             factor = max(len(added), len(weights)) > 1 and _is_multiple(added, slopes)
-            if not bool(added.any()) or (factor and needed != 0):
+            if not bool(added.any()):
                 continue
             if line is not None and needed is not None:
-                leads |= _likeness(line, place, weights, added, slopes) >= needed
+                alike, apart = _likeness(line, place, weights, added, slopes)
+                leads |= alike >= needed and (not factor or needed == 0 or apart <= _AS_FAR)
             if needed is not None or any(line.jumps(place) for line in lines):
                 jumping.add(place)
         return frozenset(jumping) if leads else frozenset()
@@ -116,14 +120,18 @@ class Nature:
         return torch.stack(weights, 1), torch.stack(more, 1), torch.stack(slopes, 1)
 
 
-def _likeness(line: Line, place: int, weights: Tensor, added: Tensor, slopes: Tensor) -> float:
-    """The cosine of what backward adds to the derivative of an output and what jumps add."""
+def _likeness(
+    line: Line, place: int, weights: Tensor, added: Tensor, slopes: Tensor
+) -> tuple[float, float]:
+    """What backward adds to the derivative of an output, and what jumps add: their cosine, and how far they are apart."""
     most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, len(added)))), len(added))
     chosen = added.abs().sum(1).topk(most).indices.tolist()
     far = torch.stack([far_slope(line, place, i) for i in chosen]) @ weights
     jumped, added = far - slopes[chosen], added[chosen]
     sizes = float(jumped.norm() * added.norm())
-    return float((jumped * added).sum()) / sizes if sizes > 0 else 0.0
+    if sizes == 0:
+        return 0.0, 1.0
+    return float((jumped * added).sum()) / sizes, float((added - jumped).norm() / jumped.norm())
 
 
 def _upstreams(outputs: Sequence[Any], place: int) -> Iterator[list[Tensor]]:

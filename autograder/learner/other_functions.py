@@ -18,6 +18,7 @@ from torch.utils import _pytree as pytree
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
 from autograder.contract.exercise import Exercise
 from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.promises import Line
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding, fault
 from autograder.judging.rules import judge
@@ -46,6 +47,10 @@ from autograder.running.submission import (
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
 
 
+_UNSTEADY = (
+    "Two calls with the same arguments give other outputs, though torch, NumPy and Python draw the same random numbers. "
+    "Where forward draws from a generator of its own, hand that in as an argument."
+)
 _FOLDED = "How the gradient for {name} is shared between two triangles: a symmetric matrix, of which forward reads one."
 
 # Numbers that are no derivative, and may be as their author wants them: linear in the upstream gradient.
@@ -142,6 +147,10 @@ def _report(
         one = OneCheck(Asked(exercise, (), True, seed, devices), submission, target, clock.over)
         if (refused := one.refused) is not None:
             return refused
+        if seen.unsteady and not terms.nondet_tol:
+            report = one.asked.report()
+            report.undecided, report.promises = [_UNSTEADY], (Line("values", "undecided"),)
+            return report
         one.asked = asked = Asked.of(exercise, seed, True, devices)
         if seen.draws:  # two calls draw different numbers, and neither is wrong
             questions = tuple(q for q in asked.questions if q.kind != "interleave")

@@ -16,7 +16,8 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 from torch.utils._pytree import tree_leaves
 
-from autograder.contract.differentiation import as_tuple
+from autograder.contract.differences import flat_of
+from autograder.contract.differentiation import as_tuple, draws_kept, draws_of
 from autograder.contract.ending import errors_only
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
@@ -170,13 +171,14 @@ class Survey:
     """What one call of forward showed.
 
     writes   it gives back an argument that it wrote to, and says so with mark_dirty
-    draws    it gives other outputs where other random numbers are drawn
+    draws    it gives other outputs where other random numbers are drawn; unsteady: where nothing is other
     also     what else it offers: jvp, vmap, func, opcheck
     unseen   it gives tensors that nobody can look into element by element, or nests them
     """
 
     writes: bool = False
     draws: bool = False
+    unsteady: bool = False
     also: tuple[str, ...] = ()
     unseen: bool = False
 
@@ -184,7 +186,7 @@ class Survey:
 def survey(submission: Any, args: Sequence[Any]) -> Survey:
     """Never raises for what a submission does: one that stops shows nothing, and is asked as any other."""
     called = Submission(submission)
-    with contained(), torch.enable_grad():
+    with contained(), draws_kept(), torch.enable_grad():
         try:
             with errors_only(), record(*called.classes, keep=0, details=False) as trace:
                 first = _outputs(called, args, 1)
@@ -192,6 +194,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
                 return Survey(unseen=True)
             with errors_only():
                 draws = not _equal(first, _outputs(called, args, 2))
+                unsteady = draws and not _equal(first, _outputs(called, args, 1))
         except Exception:
             return Survey()
     classes = dict.fromkeys(a.cls for a in trace.applications)
@@ -204,7 +207,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
         own = cls.vmap is not Function.vmap or cls.generate_vmap_rule  # type: ignore[attr-defined]
         also += ["vmap"] if own and not draws else []
         also += ["func"] if {"jvp", "vmap"} <= set(also) else []
-    return Survey(any(a.marked_dirty for a in trace.applications), draws, tuple(also))
+    return Survey(any(a.marked_dirty for a in trace.applications), draws, unsteady, tuple(also))
 
 
 def adapted(
@@ -228,7 +231,7 @@ def all_dense(outputs: Any) -> Any:
 
 
 def _outputs(called: Submission, args: Sequence[Any], seed: int) -> tuple[Any, ...]:
-    torch.manual_seed(seed)
+    draws_of(f"survey {seed}").again()
     ready = [_leaf(a).clone() if isinstance(a, Tensor) else a for a in args]
     return as_tuple(called(*ready))
 
@@ -241,7 +244,7 @@ def _leaf(tensor: Tensor) -> Tensor:
 def _equal(some: Sequence[Any], others: Sequence[Any]) -> bool:
     pairs = zip(some, others, strict=True)
     return len(some) == len(others) and all(
-        torch.equal(a.detach().nan_to_num(), b.detach().nan_to_num())
+        torch.allclose(flat_of(a).nan_to_num(), flat_of(b).nan_to_num())
         for a, b in pairs
         if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 import torch
 
@@ -155,3 +156,56 @@ def test_a_second_derivative_says_for_which_inputs_it_is_missing():
               lambda ctx, g: (g * ctx.saved_tensors[1], g * ctx.saved_tensors[0]))  # fmt: skip
     _, report = said(made, normal(3, 4), normal(3, 4, seed=1))
     assert "not contiguous" in str(report), str(report)
+
+
+@pytest.mark.parametrize("draw", ["numpy", "a generator of its own"])
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_what_is_drawn_elsewhere_is_drawn_again_or_nobody_can_tell(draw, factor):
+    own = numpy.random.default_rng(1)
+
+    def forward(ctx, x):
+        drawn = numpy.random.rand(*x.shape) if draw == "numpy" else own.random(tuple(x.shape))
+        mask = torch.as_tensor(drawn > 0.5, device=x.device).to(x.dtype)
+        return keep(ctx, x * mask, mask)
+
+    dropout = op("Dropout", forward, lambda ctx, g: factor * g * ctx.saved_tensors[0])
+    _, report = said(dropout, normal(4, 5))
+    steady = "passed" if factor == 1.0 else "failed"
+    assert report.outcome == (steady if draw == "numpy" else "incomplete"), str(report)
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_zero_point_moves_in_jumps_that_lead_back(forgets):
+    """Between two jumps the output follows the zero point; over longer distances it does not."""
+
+    def forward(ctx, x, zero):
+        return keep(ctx, ((x / 0.1 + zero).round().clamp(-128, 127) - zero) * 0.1, x, zero)
+
+    def backward(ctx, g):
+        return g, -0.5 * g.sum(0) if forgets else torch.zeros_like(ctx.saved_tensors[1])
+
+    found, report = said(
+        op("Affine", forward, backward), normal(4, 3), torch.tensor([0.0, 1.0, -2.0])
+    )
+    assert report.passed != forgets, str(report)
+    assert found.get("surrogate/steps") == "note", str(report)
+
+
+def test_a_parameter_of_a_surrogate_is_no_constant_with_a_gradient():
+    spike = op("Spike", lambda ctx, x, width: keep(ctx, (x > 0).to(x), x, width),
+               lambda ctx, g: (g * (ctx.saved_tensors[0].abs() < ctx.saved_tensors[1]), (g * ctx.saved_tensors[0]).sum()))  # fmt: skip
+    found, report = said(spike, normal(6), torch.tensor(0.5))
+    assert found == {"surrogate/steps": "note"}, str(report)
+
+
+def test_at_a_jump_of_the_first_derivative_nobody_can_tell_the_second():
+    def backward(ctx, g):
+        x, length = ctx.saved_tensors
+        return g * torch.where(length > 0, x / length.clamp(min=1e-12), torch.zeros_like(x))
+
+    def forward(ctx, x):
+        length = x.norm(dim=-1, keepdim=True)
+        return keep(ctx, length, x, length)
+
+    _, report = said(op("Length", forward, backward), torch.tensor([[3.0, 4.0], [0.0, 0.0]]))
+    assert report.passed, str(report)
