@@ -89,9 +89,12 @@ class Nature:
             factor = max(len(added), len(weights)) > 1 and _is_multiple(added, slopes)
             if not bool(added.any()):
                 continue
+            alike, apart = 0.0, 1.0
             if line is not None and needed is not None:
                 alike, apart = _likeness(line, place, weights, added, slopes)
-                leads |= alike >= needed and (not factor or needed == 0 or apart <= _AS_FAR)
+            if factor and needed != 0 and apart > _AS_FAR:
+                continue
+            leads |= needed is not None and alike >= needed
             if needed is not None or any(line.jumps(place) for line in lines):
                 jumping.add(place)
         return frozenset(jumping) if leads else frozenset()
