@@ -26,7 +26,7 @@ from autograder.grading.kept_files import read_timestamp
 from autograder.grading.marking import part_of
 from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Record, Records, Seeds
-from autograder.grading.scores import Score, in_days, read_scores, read_students
+from autograder.grading.scores import Score, Student, in_days, read_scores, read_students
 from autograder.grading.words import filled
 
 GRADED, WAITS, CHANGED, UNGRADED = "graded", "waits for a person", "changed since", "not graded yet"
@@ -124,17 +124,24 @@ class Overview:
     gone       what is in the gradebook though nothing is handed in (any more)
     without    by lesson, the students of the gradebook who handed nothing in
     misplaced  notebooks at no place where one is looked for
+    students   everybody in the gradebook
     """
 
     found: tuple[Standing, ...]
     gone: tuple[Standing, ...]
     without: Mapping[str, tuple[str, ...]]
     misplaced: tuple[Misplaced, ...]
+    students: tuple[Student, ...] = ()
+
+    @property
+    def every(self) -> tuple[Standing, ...]:
+        """What was handed in, and what is in the gradebook besides."""
+        return (*self.found, *self.gone)
 
     @property
     def not_final(self) -> tuple[Standing, ...]:
         """What has no final score."""
-        return tuple(one for one in (*self.found, *self.gone) if not one.is_final)
+        return tuple(one for one in self.every if not one.is_final)
 
     @property
     def never(self) -> set[str]:
@@ -164,13 +171,14 @@ def overview(
         for score in read_scores(connection, lessons or None)
         if (score.student, score.lesson) not in there and score.cells
     )  # fmt: skip
-    students = [one.id for one in read_students(connection)]
-    misplaced = tuple(find_misplaced(course, {one.student for one in found} | set(students)))
+    students = tuple(read_students(connection))
+    known = {one.student for one in found} | {one.id for one in students}
     there |= {(one.student, one.lesson) for one in gone}
     without = {
-        lesson: tuple(one for one in students if (one, lesson) not in there) for lesson in used
+        lesson: tuple(one.id for one in students if (one.id, lesson) not in there)
+        for lesson in used
     }
-    return Overview(found, gone, without, misplaced)
+    return Overview(found, gone, without, tuple(find_misplaced(course, known)), students)
 
 
 def standings(
@@ -211,7 +219,7 @@ def standings(
 
 def as_lines(look: Overview) -> Iterator[dict[str, object]]:
     """An overview for scripts: a line a student and lesson, and one a misplaced notebook."""
-    for one in (*look.found, *look.gone):
+    for one in look.every:
         yield one.as_data()
     for lesson, names in look.without.items():
         for name in names:
@@ -237,7 +245,7 @@ def in_words(look: Overview, whole: bool = True) -> str:
 
     whole  also where nothing was handed in
     """
-    reasons = by_reason((*look.found, *look.gone))
+    reasons = by_reason(look.every)
     never, nothing = look.never, look.without.items()
     return filled(
         "status.txt.j2", look=look, whole=whole, most=MOST_NAMED, waits=WAITS, reasons=reasons,

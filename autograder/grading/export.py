@@ -18,14 +18,8 @@ from autograder.grading.database import reading
 from autograder.grading.gradescope import pack, results
 from autograder.grading.handed_in import lessons_handed_in
 from autograder.grading.kept_files import replace_file
-from autograder.grading.records import Records, file_name
-from autograder.grading.scores import (
-    Score,
-    read_comments,
-    read_lessons,
-    read_scores,
-    read_students,
-)
+from autograder.grading.records import file_name
+from autograder.grading.scores import Score, read_comments, read_lessons
 from autograder.grading.words import Trouble, filled, the_names
 from autograder.grading.worksheets import Filled, fill_canvas, fill_moodle
 from autograder.learner.lesson import NoLesson
@@ -99,26 +93,26 @@ def export(
         names = [*every] if lesson is None else [lesson]
         used = [name for name in lessons_handed_in(course) if name in names]
         look = overview(course, connection, names, used)
-        scores = {(one.student, one.lesson): one for one in read_scores(connection, names)}
-        students = read_students(connection)
         comments = {name: read_comments(connection, name) for name in names}
     if look.not_final and not partial:
         raise Trouble(filled("not_final.txt.j2", those=look.not_final))
-    left_out = {(one.student, one.lesson) for one in look.not_final}
     if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
-        names = [one for one in names if any(one == name for _, name in scores.keys() | left_out)]
-    scores = {key: score for key, score in scores.items() if key not in left_out}
+        names = [name for name in names if any(one.lesson == name for one in look.every)]
+    final = {(one.student, one.lesson): one for one in look.every if one.is_final}
+    scores = {key: one.score for key, one in final.items() if one.score}
     if kind == GRADESCOPE:
-        folder, records = output or Path(course.root, "gradescope"), Records(Path(course.root))
+        folder = output or Path(course.root, "gradescope")
         for (student, name), score in scores.items():
             said = [text for _, text, by_person in comments[name].get(student, ()) if by_person]
             place = folder / file_name(name) / file_name(student)
             place.mkdir(parents=True, exist_ok=True)
-            replace_file(place / "results.json", results(score, records.read(student, name), said))
+            data = results(score, final[student, name].record, said)
+            replace_file(place / "results.json", data)
         return Exported(folder, len(scores), look)
     lessons, points = [every[name] for name in names], {k: one.points for k, one in scores.items()}
-    name = "grades" if kind == CSV else kind
+    name, students = "grades" if kind == CSV else kind, look.students
     if into is None:
+        left_out = {(one.student, one.lesson) for one in look.not_final}
         facts = {"students": students, "lessons": lessons, "scores": scores, "left_out": left_out}
         nobody = Score("", "", None, 0.0)
         table = Filled(filled(f"{name}.csv.j2", row=_row, nothing=nobody, **facts), [])

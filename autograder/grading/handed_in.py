@@ -76,11 +76,12 @@ class HandedIn:
 
 @dataclass(frozen=True)
 class Misplaced:
-    """A notebook in submitted/ where none is looked for.
+    """What in submitted/ is not graded: a notebook where none is looked for, or a folder that cannot be taken.
 
     path     from the course's folder
     belongs  where it seems to belong, from there too; STUDENT or LESSON where that cannot be told
     spare    it lies with the lesson's own notebook, which is graded: nothing is lost
+    why      what is to be done with a folder that is in its place
     """
 
     path: str
@@ -88,34 +89,34 @@ class Misplaced:
     lesson: str | None
     belongs: str
     spare: bool = False
+    why: str = ""
 
     def __str__(self) -> str:
         if self.spare:
             return f"{shown(self.path)}: not read; {shown(self.belongs)} is what is graded"
-        return f"{shown(self.path)}: belongs in {shown(self.belongs)}"
+        return f"{shown(self.path)}: {self.why or f'belongs in {shown(self.belongs)}'}"
 
     def as_data(self) -> dict[str, object]:
         """For scripts."""
         return {
             "state": "spare" if self.spare else "misplaced", "path": self.path,
-            "belongs_in": self.belongs,
+            "belongs_in": self.belongs, "why": self.why,
         }  # fmt: skip
 
 
 def find(course: CourseDirectory, lesson: str, student: str | None = None) -> list[HandedIn]:
     """What was handed in for a lesson, by student; of one student only where one is named."""
-    whole = _pattern(course, re.escape(lesson))
     known = known_lessons(course)
-    found = []
-    for folder in _folders(course, lesson):
-        match = whole.fullmatch(str(folder))
-        if match and student in (None, match["student"]):
-            found.append(HandedIn(match["student"], lesson, folder, known))
+    found = (
+        HandedIn(who, lesson, folder, known) for folder, who in _folders(course, lesson)
+        if student in (None, who) and not _why_not(folder, who)
+    )  # fmt: skip
     return sorted(found, key=lambda one: one.student)
 
 
 def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> list[Misplaced]:
-    """The notebooks in submitted/ that are at no place where one is looked for, by path.
+    """The notebooks in submitted/ that are at no place where one is looked for, and folders that nobody can
+    take, by path.
 
     students  names that may stand in the name of a file. Links are named and never followed.
     """
@@ -124,31 +125,42 @@ def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> l
     root = Path(*first.parts[: next(i for i, part in enumerate(first.parts) if "*" in part)])
     if not lessons or not root.is_dir():
         return []
-    whole, known = _pattern(course, "|".join(map(re.escape, lessons))), known_lessons(course)
-    found = []
-    for path in sorted(path for each in root.iterdir() for path in notebooks_in(each)):
-        inside = next((m for p in path.parents if (m := whole.fullmatch(str(p)))), None)
+    known = known_lessons(course)
+    places = {
+        folder: (who, lesson) for lesson in lessons for folder, who in _folders(course, lesson)
+    }
+    found = [
+        Misplaced(at := os.path.relpath(folder, course.root), *whose, at, why=why)
+        for folder, whose in places.items() if (why := _why_not(folder, whose[0]))
+    ]  # fmt: skip
+    student: str | None
+    lesson: str | None
+    for path in (path for each in root.iterdir() for path in notebooks_in(each)):
+        inside = next((p for p in path.parents if p in places), None)
         if inside:
-            student, lesson = inside["student"], inside["lesson"]
-            own = Path(inside[0], f"{lesson}.ipynb")
+            (student, lesson), folder = places[inside], str(inside)
             source = Path(course.format_path(course.source_directory, ".", lesson), path.name)
             # Where the lesson's own is missing, reading says what is there in its place.
-            if (path.parent == own.parent and source.is_file()) or not os.path.lexists(own):
+            is_own = path.parent == inside and source.is_file()
+            if is_own or not os.path.lexists(inside / f"{lesson}.ipynb"):
                 continue
         else:
             student, lesson = _guess(path.relative_to(root), lessons, students)
             of = lesson or known.of(_read(path))
             lesson = of if of in lessons else None
-        folder = course.format_path(step, student or "STUDENT", lesson or "LESSON")
+            folder = course.format_path(step, student or "STUDENT", lesson or "LESSON")
         place = Path(folder, f"{lesson or 'LESSON'}.ipynb")
-        from_course = [os.path.relpath(one, course.root) for one in (path, place)]
-        found.append(Misplaced(from_course[0], student, lesson, from_course[1], bool(inside)))
-    return found
+        at, belongs = (os.path.relpath(one, course.root) for one in (path, place))
+        found.append(Misplaced(at, student, lesson, belongs, bool(inside)))
+    return sorted(found, key=lambda one: one.path)
 
 
 def lessons_handed_in(course: CourseDirectory) -> list[str]:
     """The lessons for which there is a source notebook and somebody handed something in."""
-    return [name for name in lesson_names(course) if any(True for _ in _folders(course, name))]
+    return [
+        name for name in lesson_names(course)
+        if not all(_why_not(*each) for each in _folders(course, name))
+    ]  # fmt: skip
 
 
 def lesson_names(course: CourseDirectory) -> list[str]:
@@ -233,15 +245,23 @@ def _read(path: Path) -> bytes:
         return b""
 
 
-def _pattern(course: CourseDirectory, lessons: str) -> re.Pattern[str]:
-    """The folders of submissions, as a pattern with the groups student and lesson."""
-    student, lesson = "(?P<student>[^/]+)", f"(?P<lesson>{lessons})"
-    return re.compile(course.format_path(course.submitted_directory, student, lesson, escape=True))
-
-
-def _folders(course: CourseDirectory, lesson: str) -> Iterator[Path]:
-    """Folders that may hold a submission for a lesson; no link, wherever it leads."""
-    pattern = Path(course.format_path(course.submitted_directory, "*", lesson))
+def _folders(course: CourseDirectory, lesson: str) -> Iterator[tuple[Path, str]]:
+    """The folders at the places of submissions for a lesson, and whose each is."""
+    step = course.submitted_directory
+    pattern = Path(course.format_path(step, "*", lesson))
+    whole = re.compile(course.format_path(step, "([^/]+)", re.escape(lesson), escape=True))
     for folder in Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor))):
-        if folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink():
-            yield folder
+        match = whole.fullmatch(str(folder))
+        if match and folder.is_dir():
+            yield folder, match[1]
+
+
+def _why_not(folder: Path, student: str) -> str:
+    """Why a folder cannot be graded, and what to do; "" where it can. No link is followed, wherever it leads."""
+    if folder.is_symlink() or folder.parent.is_symlink():
+        return "is a link, or lies in one, and is not followed: put the folder itself in its place"
+    try:
+        student.encode()
+    except UnicodeEncodeError:
+        return "has a name that is no valid text: rename the folder"
+    return ""

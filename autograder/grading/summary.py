@@ -26,7 +26,6 @@ from autograder.grading.handed_in import lesson_files
 from autograder.grading.kept_files import replace_file
 from autograder.grading.marking import Mark
 from autograder.grading.safe_text import safe_html, said_as_html
-from autograder.grading.scores import read_students
 from autograder.grading.similar import Alike, alike, read_answers, seen_by_all
 from autograder.grading.words import filled, printable
 
@@ -148,10 +147,9 @@ def write_summary(
     """Write the page, and give its path. Raises CannotWrite or NoLesson."""
     with reading(course) as connection:
         look = overview(course, connection, lessons)
-        names = {
-            one.id: one.id if one.name == one.id else f"{one.name} ({one.id})"
-            for one in read_students(connection)
-        }
+    names = {
+        one.id: one.id if one.name == one.id else f"{one.name} ({one.id})" for one in look.students
+    }
     summaries = []
     for name in dict.fromkeys(one.lesson for one in look.found):
         found = [one for one in look.found if one.lesson == name]

@@ -98,6 +98,25 @@ def test_links_are_named_and_not_followed(course: Any, tmp_path: Path) -> None:
     )  # nobody has read what it leads to
 
 
+def test_a_folder_that_cannot_be_taken_is_named_with_what_to_do(course: Any) -> None:
+    ada = hand_in(Path(course.root), "ada", of_lesson(LESSON)).parent
+    hand_in(Path(course.root), os.fsdecode(b"a\xff"), of_lesson(LESSON))
+    submitted = Path(course.root, "submitted")
+    (submitted / "ben").mkdir()
+    (submitted / "ben" / LESSON).symlink_to(ada)
+    (submitted / "cyd").symlink_to(ada.parent)
+    assert [one.student for one in find(course, LESSON)] == ["ada"]
+    found = list(map(str, find_misplaced(course)))
+    assert found == [
+        f"submitted/a\ufffd/{LESSON}: has a name that is no valid text: rename the folder",
+        *(
+            f"submitted/{name}/{LESSON}: is a link, or lies in one, and is not followed: put the folder itself in its place"
+            for name in ("ben", "cyd")
+        ),
+    ]
+    assert {one.state for one in look(course).found} == {"not graded yet"}
+
+
 def test_a_folder_without_end_is_given_up(course: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autograder.grading.handed_in.MOST_LOOKED_AT", 50)
     for number in range(60):

@@ -54,15 +54,15 @@ MODULES: dict[str, str] = {
     "torch.fft": "*", "torch.nn.functional": "*", "scipy.special": "* jvp lambertw",
     "operator": "abs add and_ contains eq floordiv ge getitem gt index inv invert is_ is_not itemgetter "
     "le lt matmul mod mul ne neg not_ or_ pos pow sub truediv xor",
-    "abc": "abstractmethod", "dataclasses": "KW_ONLY InitVar asdict astuple field fields replace", "enum": "auto unique",
+    "abc": "ABC abstractmethod", "dataclasses": "KW_ONLY InitVar asdict astuple field fields replace", "enum": "auto unique",
     "typing": "Any ClassVar Final Literal Optional TYPE_CHECKING Union cast final", "typing_extensions": "override",
     "functools": "cache lru_cache partial reduce", "collections": "Counter OrderedDict defaultdict deque",
     "contextlib": "ExitStack contextmanager nullcontext suppress", "copy": "copy", "fractions": "Fraction",
-    "logging": "getLogger", "numbers": "Complex Integral Number Real", "types": "SimpleNamespace",
+    "logging": "getLogger", "numbers": "Complex Integral Number Real", "types": "",
     "random": "choice gauss getrandbits randint random randrange sample seed shuffle uniform",
     "sys": "float_info maxsize stderr stdout", "time": "sleep",
-    "warnings": "simplefilter warn", "weakref": "WeakKeyDictionary ref",
-    "numpy": "abs add all allclose amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
+    "warnings": "catch_warnings simplefilter warn", "weakref": "WeakKeyDictionary ref",
+    "numpy": "errstate abs add all allclose amax amin any append arange argmax argsort array array_equal asarray ascontiguousarray "
     "atleast_1d bool_ broadcast_to clip concatenate copy cumsum diag dot dtype e einsum empty empty_like exp "
     "expand_dims eye finfo flip float32 float64 full full_like imag inf int32 int64 isclose isfinite isinf "
     "isnan linspace log log1p matmul max maximum mean min minimum moveaxis multiply nan nan_to_num ndenumerate "
@@ -92,22 +92,28 @@ MODULES: dict[str, str] = {
 }  # fmt: skip
 ATEN = "torch.ops.aten"  # every operation there, but for these; the same names in torch are not admitted
 NOT_OPERATIONS = frozenset({"from_file", "save"})
-# Nor any whose name has one of these: what makes or takes indices into memory that nobody checks.
+# Nor any whose name has one of these: what takes memory as it is, or places in it that nobody checks.
 UNCHECKED = re.compile(
-    r"sparse|unsafe|compressed|cs[rc]|bs[rc]|embedding_bag|nested|jagged|quantized|mkldnn|resize|cudnn|miopen|fbgemm"
+    r"sparse|unsafe|compressed|cs[rc]|bs[rc]|embedding_bag|nested|jagged|quantized|mkldnn|resize|cudnn|miopen|fbgemm|"
+    r"segment|ctc|ldl_|fractional|frombuffer|^asarray|(nll|margin)_loss\w*_(back|for)ward|embedding_renorm|"
+    r"(pool|select|gather|embedding|reduction|cummaxmin)\w*_backward"
 )
+# What torch keeps to itself trusts whoever calls it; of that only these.
+PRIVATE = _words("""
+_softmax_backward_data _log_softmax_backward_data _fake_quantize_learnable_per_tensor_affine
+_fake_quantize_learnable_per_channel_affine
+""")
 
-# What may stand in one place only. Elsewhere it could make code of text that nobody has read (all but
-# ABC write their methods as text, of names that are in the source here), change another's class, or
-# take numbers for the addresses of objects, as an array of objects over a buffer of integers does, or hold a module.
-DECORATING, BASES, SPELT, ASKED, WITH = "as a decorator", "as a base", "called with texts that can be read", "as a kind", "after with"  # fmt: skip
+# What may stand in one place only. Elsewhere it could make code of text that nobody has read (they write
+# their methods as text, of names that are in the source here), change another's class, or take numbers for
+# addresses, as an array of objects over a buffer of integers does, and a namespace that is said to be an array.
+DECORATING, BASES, SPELT, ASKED = "as a decorator", "as a base", "called with texts that can be read", "as a kind"  # fmt: skip
 PLACES: dict[str, dict[str, str]] = {
     DECORATING: {"dataclasses": "dataclass", "functools": "cached_property wraps"},
-    BASES: {"abc": "ABC", "enum": "Enum Flag IntEnum IntFlag StrEnum", "typing": "NamedTuple",
+    BASES: {"enum": "Enum Flag IntEnum IntFlag StrEnum", "typing": "NamedTuple",
             "typing_extensions": "NamedTuple"},
-    SPELT: {"collections": "namedtuple", "numpy": "errstate"},
+    SPELT: {"collections": "namedtuple", "types": "SimpleNamespace"},
     ASKED: {"numpy": "ndarray"},
-    WITH: {"warnings": "catch_warnings"},
 }  # fmt: skip
 
 DECORATORS = _words("""
@@ -127,7 +133,7 @@ sample setLevel smallest_normal tiny train training transpose untyped_storage va
 write flush zero_grad appendleft popleft most_common float_info kind names value
 """)
 NOT_READ = _words("""
-apply_ as_subclass format format_map from_bytes fromhex map2_ map_ module_load mro reinforce set_
+_module apply_ as_subclass format format_map from_bytes fromhex map2_ map_ module_load mro reinforce set_
 share_memory_ storage to_dense_legacy translate maketrans
 """)
 INSIDE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.CodeType, types.FrameType,

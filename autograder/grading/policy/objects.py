@@ -24,6 +24,7 @@ from autograder.grading.policy.language import (
     NOT_READ,
     OPERATIONS,
     PLACES,
+    PRIVATE,
     READ,
     READ_TOO,
     UNCHECKED,
@@ -63,9 +64,10 @@ def admitted(modules: Mapping[str, str] = MODULES) -> Iterator[tuple[str, Any]]:
 def _names(module: ModuleType, names: str) -> Iterator[str]:
     for name in names.split():
         if name == "*":
-            yield from (n for n, one in vars(module).items() if _is_of(n, one, module))
+            own = (n for n, one in vars(module).items() if _is_of(n, one, module))
+            yield from filter(is_operation, own)
         elif name == OPERATIONS:
-            every = (n for n in dir(_OF_TORCH) if not n.startswith("__") and is_operation(n))
+            every = filter(is_operation, dir(_OF_TORCH))
             yield from (n for n in every if getattr(module, n, None) is getattr(_OF_TORCH, n))
         else:
             yield name
@@ -83,7 +85,8 @@ def _is_of(name: str, one: Any, module: ModuleType) -> bool:
 
 def is_operation(name: str) -> bool:
     """Whether an operation of this name keeps to the memory of its tensors."""
-    return name not in NOT_OPERATIONS and not UNCHECKED.search(name)
+    public = not name.startswith("_") or name in PRIVATE
+    return public and name not in NOT_OPERATIONS and not UNCHECKED.search(name)
 
 
 @cache
@@ -132,7 +135,7 @@ def part_of(one: Any, name: str) -> Any:
     if one is torch.ops:
         return torch.ops.aten if name == "aten" else REFUSED
     if one is torch.ops.aten:
-        return REFUSED if name.startswith("__") or not is_operation(name) else UNKNOWN
+        return UNKNOWN if is_operation(name) else REFUSED
     found = vars(one).get(name)
     if found is None and is_module(one.__name__):  # some have what they import when it is asked for
         with suppress(Exception):
@@ -182,6 +185,36 @@ def is_text(node: ast.expr) -> bool:
     if isinstance(node, ast.Tuple | ast.List):
         return all(map(is_text, node.elts))
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def handed_on(node: ast.AST) -> list[str]:
+    """The texts that stand in a node, and may go where somebody takes them for a name."""
+    beside = [*getattr(node, "keys", ()), getattr(node, "slice", None)]
+    inner = (
+        ()
+        if isinstance(node, ast.JoinedStr | ast.Compare | ast.Expr)
+        else ast.iter_child_nodes(node)
+    )
+    texts = (
+        getattr(one, "value", None)
+        for one in inner
+        if isinstance(one, ast.Constant) and one not in beside
+    )
+    return [text for text in texts if isinstance(text, str)]
+
+
+def names_longer_numbers(text: str) -> bool:
+    """Whether this is NumPy's name for numbers with more digits than torch has, or for something with such."""
+    try:
+        return _are_longer(np.dtype(text))
+    except Exception:  # whatever else a text may make it say
+        return False
+
+
+def _are_longer(kind: Any) -> bool:
+    if kind.fields:
+        return any(_are_longer(field[0]) for field in kind.fields.values())
+    return bool(kind.base.itemsize > {"f": 8, "c": 16}.get(kind.base.kind, kind.base.itemsize))
 
 
 def is_plain(text: object) -> bool:

@@ -24,15 +24,16 @@ from autograder.grading.policy.language import (
     REACHES_IN,
     SPECIAL,
     SYNTAX,
-    WITH,
 )
 from autograder.grading.policy.objects import (
     UNKNOWN,
+    handed_on,
     imported,
     inside,
     is_below,
     is_module,
     module_at,
+    names_longer_numbers,
     part_of,
     stands,
     text_given,
@@ -65,6 +66,11 @@ class Reader(Uses):
                     self._remark(tree, REACHES_IN)
             elif not isinstance(node, ast.FunctionDef) and any(map(is_dunder, names)):
                 self._remark(node, REACHES_IN)
+            for text in handed_on(node):
+                if is_dunder(text):
+                    self._remark(node, REACHES_IN)
+                elif names_longer_numbers(text):
+                    self._remark(node, f"{text!r} names numbers with more digits than torch has")
         self._visit_inside(tree)
 
     def _visit(self, node: ast.AST | None, loose: bool = False) -> None:
@@ -147,15 +153,6 @@ class Reader(Uses):
         named = isinstance(node.targets[0], ast.Name) and self._modules(node.value)
         if not named or len(self._scopes) > 1 or self._in_class:  # else it is as good as an import
             self._visit_all([node.value, *node.targets])
-
-    def _visit_withitem(self, node: ast.withitem, loose: bool) -> None:
-        """What is entered; with gives the value of entering it, never the object itself."""
-        entered = node.context_expr
-        if isinstance(entered, ast.Call) and self._stands(entered.func, WITH):
-            self._visit_all([*entered.args, *(keyword.value for keyword in entered.keywords)])
-        else:
-            self._visit(entered, loose)
-        self._visit(node.optional_vars)
 
     # ---- calls ----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from symtable import symtable
 from textwrap import indent
+from types import SimpleNamespace
 from typing import Any
 
 from autograder.grading.policy.language import (
@@ -46,8 +47,6 @@ from autograder.learner.statements import at_once
 
 _DUNDER = re.compile(r"__\w+__")
 _MUTABLE, _FIXED = 1 << 9, 1 << 8  # flags of a class: made in Python; cannot be changed
-# Of np.errstate: text says what becomes of them.
-_WARNINGS = ("all", "divide", "over", "under", "invalid")
 
 
 @dataclass
@@ -187,9 +186,9 @@ class Uses:
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "format":
             return isinstance(function.value, ast.Constant) and is_plain(function.value.value)
-        named = all(
-            k.arg == "defaults" or (k.arg in _WARNINGS and is_text(k.value)) for k in node.keywords
-        )
+        if self._objects(function) == [SimpleNamespace]:
+            return not node.args and all(keyword.arg for keyword in node.keywords)
+        named = all(keyword.arg == "defaults" for keyword in node.keywords)
         return named and self._stands(function, SPELT) and all(map(is_text, node.args))
 
     def _has_members(self, node: ast.ClassDef) -> bool:

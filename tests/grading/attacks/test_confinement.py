@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import of_today
-from tests.grading.attacks.boxes import run_relaxed, said_without
-from tests.grading.attacks.confinement import LEAVINGS, REACHES, Leaves, Reach, cell
+from tests.grading.attacks.boxes import run_relaxed, run_without, said_without
+from tests.grading.attacks.confinement import LEAVINGS, NO_WALLS, REACHES, Leaves, Reach, cell
 from tests.grading.attacks.grading import (
     assert_neighbour_unharmed,
     everything_in,
@@ -99,3 +99,19 @@ def test_nothing_of_an_earlier_submission_is_left_in_memory():
     found = run_relaxed(_SCAN).said[1].text
     assert "mine" in found
     assert "peer" not in found
+
+
+def test_no_method_of_a_tensor_is_replaced():
+    """Its methods tell what it keeps: whoever asks them is told the truth."""
+    source = "import torch\nx = torch.ones(2)\nx.note, x.data, x.grad = 1, torch.ones(2), None\n"
+    assert said_without(NO_WALLS, source + "print(x.note)") == "1\n"
+    for lie in (
+        "x.untyped_storage = lambda: None",
+        "x.numel = int",
+        "setattr(x, 'detach', x.clone)",
+    ):
+        said = run_without(NO_WALLS, source + lie).said[1]
+        assert (said.error, "is a method of every tensor" in said.message) == (
+            "AttributeError",
+            True,
+        )

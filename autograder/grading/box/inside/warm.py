@@ -145,11 +145,19 @@ def _put_up_walls(job: int, settings: dict[str, Any]) -> None:
         walls.install_filter()
 
 
+def _set_of_tensor(tensor: Any, name: str, value: Any) -> None:
+    """A tensor's own methods tell what it is: none of them is replaced."""
+    if callable(getattr(type(tensor), name, None)):
+        raise AttributeError(f"{name} is a method of every tensor", name=name, obj=tensor)
+    object.__setattr__(tensor, name, value)
+
+
 def warm_up(folder: Path, settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Import what submissions import and answer a few questions, so that no child has to wait."""
     import torch
 
     torch.set_num_threads(1)
+    torch.Tensor.__setattr__ = _set_of_tensor  # type: ignore[method-assign]
     from autograder.running.program import Piece, new_space, run
 
     for name in settings["inert"]:
