@@ -70,7 +70,7 @@ KEEP, GET = "ctx.save_for_backward(y)", "(y,) = ctx.saved_tensors"
         ({"keep": f"{KEEP}; ctx.x = x"}, "saves-on-ctx", "context/on-ctx", {"unread": True, "silent": False}),
         ({"keep": "ctx.save_for_backward(y.data)"}, "saves-on-ctx", "context/unwatched", {"by": ".data"}),
         ({"forward": "x.add_(1)"}, "mutates-input", "writes/input", {"argument": "x"}),
-        ({"forward": "z = x.detach(); z += 1"}, "mutates-input", "writes/input", {"shared": "x.detach()"}),
+        ({"forward": "z = x.detach(); z += 1"}, "mutates-input", "writes/input", {"argument": "x"}),
         ({"get": f"{GET}; g *= 2"}, "mutates-upstream", "writes/upstream", {}),
         ({"get": f"{GET}; y *= 2"}, "mutates-saved", "writes/output", {}),
     ],

@@ -92,7 +92,7 @@ def test_arguments_exchanged():
 
 def test_a_transposed_gradient():
     finding = told(MATRICES, "x @ w", "g @ w.T, g.T @ x")
-    assert (finding.rule, finding.cause) == ("gradient-transposed", "shape/transposed")
+    assert (finding.rule, finding.cause) == ("gradient-transposed", "departs/edit")
 
 
 @pytest.mark.parametrize(

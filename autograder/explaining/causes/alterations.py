@@ -5,8 +5,8 @@ Nothing here knows whose result it is: an output, a gradient or a second derivat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import permutations
 
 import torch
 from torch import Tensor
@@ -14,11 +14,11 @@ from torch import Tensor
 from autograder.contract.plan import FAR
 from autograder.contract.references import expect
 from autograder.explaining.causes.precision import constant
-from autograder.explaining.causes.results import Reason, Result, Seen, cases_apart
+from autograder.explaining.causes.results import Reason, Result, Seen, two_cases
 from autograder.observation.compare import close, ratio
 from autograder.running.value_flow import ancestors
 
-_RULES = {"zero": "gradient-zero", "sign": "gradient-sign", "scale": "gradient-scale", "transposed": "gradient-transposed"}  # fmt: skip
+_RULES = {"zero": "gradient-zero", "sign": "gradient-sign", "scale": "gradient-scale", "transposed": "gradient-transposed", "unsummed": "gradient-unsummed"}  # fmt: skip
 
 
 def _cause(result: Result, code: str, rule: str = "", **facts: object) -> Reason:
@@ -53,76 +53,44 @@ def turned(result: Result) -> Reason | None:
         return None
     if len(result.wrong) == len(result.every):
         return _cause(result, "sign", "sign")
-    return _cause(result, "sign-somewhere", "sign", **cases_apart(result))
+    return _cause(result, "sign-somewhere", "sign", **two_cases(result))
 
 
 def transposed(result: Result) -> Reason | None:
-    """The right numbers with the last two dimensions exchanged."""
-    if result.all(lambda s: s.got.dim() >= 2 and close(s.got.mT, s.right), wrong_only=True):
-        return _cause(result, "transposed", "transposed")
-    return None
+    """The right numbers with one dimension in another place."""
+
+    def moved(s: Seen) -> bool:
+        places = permutations(range(s.got.dim()), 2)
+        return any(close(s.got.movedim(*each), s.right) for each in places)
+
+    return (
+        _cause(result, "transposed", "transposed") if result.all(moved, wrong_only=True) else None
+    )
+
+
+def unsummed(result: Result) -> Reason | None:
+    """The right numbers before they were summed down to the shape of the argument."""
+
+    def summed(s: Seen) -> bool:
+        return s.fits or close(s.got.sum_to_size(s.right.shape).to(s.right.dtype), s.right)  # type: ignore[union-attr]
+
+    if result.kind != "gradient" or all(s.fits for s in result.wrong) or not result.all(summed):
+        return None
+    return _cause(result, "unsummed", "unsummed")
 
 
 # ---- factors -------------------------------------------------------------------------------------
 
 
 def scaled(result: Result) -> Reason | None:
-    """One factor in each case; where it is known, what it is."""
+    """One factor in each case."""
     found = [ratio(s.got, s.right) for s in result.every]
     factors = [f for f in found if f is not None]
     if not result.fitting or not factors or len(factors) < len(found):
         return None
-    facts: dict[str, object] = {"ratio": factors[0]}
-    named = _source(factors, _numbers(result), ("1 / {}", -1.0))
-    if max(factors) - min(factors) <= 1e-6 * abs(factors[0]):
-        facts["named"] = named or constant(factors[0])
-        return _cause(result, "scale", "scale", **facts)
-    sizes = _source(factors, _sizes(result), ("1 / {}", -1.0), ("1 / √({})", -0.5))
-    if source := sizes or named:
-        return _cause(result, "scale-source", "scale", source=source, **facts)
-    return None
-
-
-Known = Iterator[tuple[str, list[float]]]  # words, and the number in each case
-
-
-def _numbers(result: Result) -> Known:
-    """The arguments that are numbers."""
-    for j, name in enumerate(result.ev.exercise.argument_names):
-        args = [s.pair.question.args for s in result.every]
-        values = [a[j] for a in args if j < len(a) and isinstance(a[j], int | float)]
-        if len(values) == len(args) and not any(isinstance(v, bool) for v in values):
-            yield name, values
-
-
-_MEASURES: dict[str, Callable[[Tensor, Tensor], float]] = {
-    "the number of elements": lambda x, _: x.numel(),  # of a vector too: it has no rows
-    "the number of rows": lambda x, _: x.shape[0] if x.dim() else 1,
-    "the size of the last dimension": lambda x, _: x.shape[-1] if x.dim() else 1,
-    "the number of elements of the output": lambda _, y: y.numel(),
-    "the number of elements that make up one output": lambda x, y: x.numel() / max(y.numel(), 1),
-}
-
-
-def _sizes(result: Result) -> Known:
-    """What can be counted of the tensors among the arguments."""
-    outputs = [s.pair.expected.outputs[0] for s in result.every]
-    for position, name in enumerate(result.ev.exercise.argument_names):
-        args = [s.pair.question.args[position : position + 1] for s in result.every]
-        tensors = [a[0] for a in args if a and isinstance(a[0], Tensor)]
-        if len(tensors) == len(args) and all(isinstance(y, Tensor) for y in outputs):
-            for words, measure in _MEASURES.items():
-                sizes = [float(measure(x, y)) for x, y in zip(tensors, outputs, strict=True)]
-                yield words if position == 0 else f"{words} of {name}", sizes
-
-
-def _source(factors: list[float], known: Known, *forms: tuple[str, float]) -> str:
-    """Which of these, in which form (its inverse, …), is the factor in every case; "" for none."""
-    for words, values in known:
-        for form, power in (("{}", 1.0), *forms):
-            if all(v and abs(f - v**power) <= 1e-6 * abs(f) for f, v in zip(factors, values, strict=True)):  # fmt: skip
-                return form.format(words)
-    return ""
+    if max(factors) - min(factors) > 1e-6 * abs(factors[0]):
+        return _cause(result, "scale-somewhere", "scale", ratio=factors[0])
+    return _cause(result, "scale", "scale", ratio=factors[0], named=constant(factors[0]))
 
 
 # ---- grad_output: not used, or not in proportion -------------------------------------------------

@@ -155,6 +155,8 @@ def _mended(
             return False
         answer = ev.answered(question, Replaced(value, numbers))
         still = wrong_parts(Pair(question, answer, pair.references), known)
+        if place[0] == "output":  # whatever backward makes of it
+            return bool(answer.outputs) and not {p for p in still - (wrong - {place}) if p[0] == "output"}  # fmt: skip
         return answer.failure is None and place not in still and still <= wrong
 
     def mending(value: Value, numbers: Iterable[Array]) -> list[_Mended]:
@@ -264,6 +266,8 @@ def _beside(value: Value, part: Value) -> Array | None:
 def _solved(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
     """What a part of a sum, a product, a quotient or a choice would have to be, to make these numbers of it."""
     made, mine = value.numbers, _beside(value, part)
+    if made.size != numbers.size and made.shape == part.numbers.shape and _moves(value, part):
+        yield numbers  # a copy has as many as what is copied
     if mine is None or made.size != numbers.size:
         return
     wanted = numbers.reshape(made.shape)

@@ -41,13 +41,13 @@ def edited(result: Result) -> Reason | None:
     if told.code == "edit":
         words = " ".join(str(facts[name]) for name in ("code", "mine", "other")).split()
         facts["part"] = facts.get("part") and len(words) < _WORDS
-    reason = Reason(f"departs/{told.code}", facts, line, pair=result.ev.pair(found.question.id))
-    return replace(reason, rule=_rule(result))
+    pair = result.ev.pair(found.question.id)
+    return Reason(f"departs/{told.code}", facts, line, _rule(result), pair=pair)
 
 
 def _rule(result: Result) -> str:
     """The rule that says how a gradient is wrong as a whole: its sign, its scale, a lost grad_output; "" for none."""
-    looks = alterations.ignored, alterations.vanishing, alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear  # fmt: skip
+    looks = alterations.ignored, alterations.vanishing, alterations.turned, alterations.scaled, alterations.transposed, alterations.unsummed, alterations.not_linear  # fmt: skip
     return next((reason.rule for look in looks if (reason := look(result)) is not None), "")
 
 
@@ -74,8 +74,7 @@ def departed(result: Result) -> Reason | None:
     if (shaped := moved(found)) is not None:
         return _reason(shaped, found, result)
     if found.value.mask:
-        reason = _reason(_of_mask(result, found), found, result)
-        return reason and replace(reason, rule=_rule(result))
+        return _reason(_of_mask(result, found), found, result)
     if found.instead is None:
         return _symptom(_reason(("departs/somehow", {}), found, result))
     got, right = (
@@ -93,7 +92,7 @@ def departed(result: Result) -> Reason | None:
         both = {"mine": f"{a:.9g}", "right": f"{b:.9g}"}
     whole = like(found.value.numbers, found.mine[-1].numbers)
     reason = _reason(("departs/mended", both | {"whole": whole}), found, result)
-    return _symptom(reason and replace(reason, rule=_rule(result)))
+    return _symptom(reason)
 
 
 def _reason(
@@ -103,7 +102,7 @@ def _reason(
         return None
     facts = {"line": found.line, "code": _short(found.value.code)}
     pair = result.ev.pair(found.question.id)
-    return Reason(told[0], {**facts, **told[1]}, (found.line, found.text), pair=pair)
+    return Reason(told[0], {**facts, **told[1]}, (found.line, found.text), _rule(result), pair=pair)
 
 
 def _short(code: str) -> str:

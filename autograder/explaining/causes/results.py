@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.explaining.causes.departures import Departure, departure
 from autograder.judging.evidence import Evidence, Pair
-from autograder.judging.finding import Clause, Finding
+from autograder.judging.finding import Finding
 from autograder.judging.rules.gradient import usable_pairs, wrong_gradient
 from autograder.judging.rules.outputs import method_of, tensors_of, wrong_output
 from autograder.judging.rules.problems import gradient_problem
@@ -182,8 +182,13 @@ def departure_of(result: Result) -> Departure | None:
     seen = [s for s in result.wrong if isinstance(s.got, Tensor) and s.got.numel() <= LARGEST]
     if not seen:
         return None
-    telling = max(seen, key=lambda s: min(s.got.numel(), ENOUGH))
+    telling = max(seen, key=lambda s: (_of_other_size(s), min(s.got.numel(), ENOUGH)))
     return departure(result.ev, telling.pair.question, (result.kind, result.place), result.method)
+
+
+def _of_other_size(seen: Seen) -> bool:
+    """Whether there are too many numbers, or too few: then another shape alone does not mend it."""
+    return seen.right is not None and seen.got.numel() != seen.right.numel()
 
 
 def line_of_result(result: Result) -> tuple[int, str] | None:
@@ -202,55 +207,14 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
 
 
 def in_some_cases(result: Result) -> Reason | None:
-    """Right in some cases and wrong in others: the property of an argument that tells them apart."""
-    if len(result.wrong) in (0, len(result.every)):
-        return None
-    facts = cases_apart(result)
-    if facts["wrong_case"] == facts["right_case"] and "right_when" not in facts:
-        return None  # two calls with the same arguments, of which one name tells nothing
+    """Right in some cases and wrong in others."""
+    facts = two_cases(result)
+    if not result.wrong or facts["right_case"] in ("", facts["wrong_case"]):
+        return None  # of two calls with the same arguments one name tells nothing
     return Reason("value/cases", facts, symptom=True)
 
 
-_Property = tuple[str, Callable[[Pair], bool]]
-
-
-def cases_apart(result: Result) -> dict[str, Any]:
-    """A wrong case and a right one, and what all right cases have and no wrong one (``right_when``)."""
-    bad = [s.pair for s in result.wrong]
-    good = [s.pair for s in result.every if s not in result.wrong]
-    facts: dict[str, Any] = {
-        "wrong_case": bad[0].where,
-        "right_case": good[0].where if good else "",
-    }
-    for j, name in enumerate(result.ev.exercise.argument_names):
-        for code, holds in _properties(j, name):
-            try:
-                right, wrong = {holds(p) for p in good}, {holds(p) for p in bad}
-            except (IndexError, TypeError, AttributeError):
-                continue
-            if len(right) == len(wrong) == 1 and right != wrong:
-                clause = Clause(f"property/{code}", {"name": name, "holds": right == {True}})
-                return facts | {"right_when": clause, "name": name, code.replace("-", "_"): right == {True}}  # fmt: skip
-    return facts
-
-
-def _properties(j: int, name: str) -> tuple[_Property, ...]:
-    def given(pair: Pair) -> Any:
-        return pair.question.args[j] if j < len(pair.question.args) else None
-
-    def whole(pair: Pair) -> bool:
-        if not isinstance(given(pair), Tensor):
-            raise TypeError("no tensor")
-        return bool(given(pair).shape == pair.expected.outputs[0].shape)
-
-    of_dim: tuple[_Property, ...] = (
-        ("last-dim", lambda p: given(p) in (-1, p.question.args[0].dim() - 1)),
-        ("first-dim", lambda p: given(p) in (0, -p.question.args[0].dim())),
-        ("negative-dim", lambda p: given(p) < 0),
-    )
-    return (
-        *(of_dim if name == "dim" else ()),
-        ("left-out", lambda p: given(p) is None),
-        ("true", lambda p: given(p) is True),
-        ("whole", whole),
-    )
+def two_cases(result: Result) -> dict[str, Any]:
+    """The names of a wrong case and of a right one."""
+    right = (s.pair.where for s in result.every if s not in result.wrong)
+    return {"wrong_case": result.wrong[0].pair.where, "right_case": next(right, "")}

@@ -10,7 +10,6 @@ from typing import Any
 
 from autograder.explaining.causes.kept import MASKS, name_of, saved_at, saved_expression
 from autograder.explaining.causes.results import Reason
-from autograder.explaining.causes.sharing import shared_names
 from autograder.explaining.exceptions.messages import why_it_stopped
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
@@ -121,7 +120,8 @@ def _is_view(ev: Evidence, kept: Kept) -> bool:
     given = saved_expression(ev.source, kept.holder)
     if given is None or not kept.who.startswith("input"):
         return kept.who.startswith("view of ")
-    return ast.unparse(given[1]) in shared_names(given[0]) or isinstance(given[1], ast.Call)
+    arguments = [a.arg for a in given[0].args.args]
+    return not isinstance(given[1], ast.Name) or given[1].id not in arguments
 
 
 def without_decorator(pair: Pair) -> str:

@@ -26,8 +26,6 @@ from autograder.explaining.causes.results import (
     result_of,
     with_line,
 )
-from autograder.explaining.causes.shapes import SHAPES
-from autograder.explaining.causes.sums import summed_otherwise
 from autograder.explaining.causes.truth import taken_for_nothing
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding
@@ -49,19 +47,23 @@ def asking(*causes: _Reason) -> Why:
 
 
 def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
-    """The gradients of two arguments are right, each in the other's place."""
+    """The gradient of one argument in the place of another, or of each in the other's."""
     one = result_of(ev, finding)
     if one is None or one.kind != "gradient":
         return None
     i, pairs = one.place, [s.pair for s in one.every]
     for j in {j for p in pairs for j in p.question.wants if j != i}:
         both = [p for p in pairs if j in p.question.wants]
-        if both and all(close(p.raw(i), p.right(j)) and close(p.raw(j), p.right(i)) for p in both):
+        if not both or not all(close(p.raw(i), p.right(j)) for p in both):
+            continue
+        if all(close(p.raw(j), p.right(i)) for p in both):
             line = ev.source.returned(one.method, pairs[0].answer.returned_at)
             in_order = line is not None and _named_in_order(line[1], ev.argument(i), ev.argument(j))
             made = line_of_result(one) if in_order else line
             facts = {"other": ev.argument(j), "in_order": in_order}
             return Reason("gradient/swapped", facts, made, "gradient-swapped")
+        if not any(s.fits for s in one.wrong):
+            return Reason("gradient/of-another", {"other": ev.argument(j)}, rule="gradient-swapped")
     return None
 
 
@@ -91,11 +93,17 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     return Reason(finding.cause, facts, step.line)
 
 
-STEPS: Sequence[_Reason] = on_the_way.numbered, on_the_way.edited, *SHAPES, on_the_way.departed
+STEPS: Sequence[_Reason] = (
+    on_the_way.numbered,
+    on_the_way.edited,
+    alterations.transposed,
+    alterations.unsummed,
+    on_the_way.departed,
+)
 VALUES: Sequence[_Reason] = (
     alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.cancelling,
     alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
-    summed_otherwise, on_the_way.numbered, on_the_way.departed, alterations.vanishing, results.in_some_cases,
+    on_the_way.numbered, on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
@@ -113,10 +121,10 @@ EARLY = {
 }  # fmt: skip
 CAUSES = {
     "forward/wrong": (odd, asking(*VALUES)),
-    "forward/shape": (asking(*SHAPES, on_the_way.numbered, on_the_way.departed),),
+    "forward/shape": (asking(*STEPS),),
     "forward/dtype": (of_result,),
     "gradient/wrong": (odd, asking(*VALUES)),
-    "gradient/shape": (asking(*SHAPES, on_the_way.numbered, on_the_way.departed),),
+    "gradient/shape": (asking(*STEPS),),
     "gradient/dtype": (of_result,),
     "gradient/missing": (missing_gradient,),
     # what is right in the ordinary cases, and wrong at a point, in a dtype, layout, size or far out
