@@ -62,7 +62,7 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
             made = line_of_result(one) if in_order else line
             facts = {"other": ev.argument(j), "in_order": in_order}
             return Reason("gradient/swapped", facts, made, "gradient-swapped")
-        if not any(s.fits for s in one.wrong):
+        if not any(s.fits for s in one.wrong) and alterations.unsummed(one) is None:
             return Reason("gradient/of-another", {"other": ev.argument(j)}, rule="gradient-swapped")
     return None
 
