@@ -66,7 +66,7 @@ def _flatten(value: Any, numbers: list[bytes]) -> Any:
             dtype = str(value.dtype).removeprefix("torch.")
             if dtype not in _DTYPES or value.is_meta:
                 raise TypeError(f"a {value.dtype} tensor on {value.device} cannot be packed")
-            flat = value.detach().cpu().resolve_neg().reshape(-1)
+            flat = value.detach().cpu().resolve_neg().contiguous().reshape(-1)
             numbers.append(flat.view(torch.uint8).numpy().tobytes())
             return {"Tensor": [dtype, *value.shape]}
         case dict():

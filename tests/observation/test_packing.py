@@ -36,6 +36,8 @@ def test_plain_values_come_back_as_they_were(value):
         torch.zeros(0, 3),
         torch.tensor(2, dtype=torch.int64),
         torch.arange(6.0).reshape(2, 3).t(),
+        torch.arange(6.0)[::2],
+        torch.ones(()).expand(3),
         torch.ones(2, dtype=torch.bfloat16),
     ],
 )
