@@ -66,7 +66,8 @@ def _flatten(value: Any, numbers: list[bytes]) -> Any:
             dtype = str(value.dtype).removeprefix("torch.")
             if dtype not in _DTYPES or value.is_meta:
                 raise TypeError(f"a {value.dtype} tensor on {value.device} cannot be packed")
-            flat = value.detach().cpu().resolve_neg().contiguous().reshape(-1)
+            whole = value.detach().cpu().resolve_neg().contiguous()
+            flat = whole.as_strided((whole.numel(),), (1,))  # one number may have any step
             numbers.append(flat.view(torch.uint8).numpy().tobytes())
             return {"Tensor": [dtype, *value.shape]}
         case dict():

@@ -36,6 +36,10 @@ def test_plain_values_come_back_as_they_were(value):
         torch.zeros(0, 3),
         torch.tensor(2, dtype=torch.int64),
         torch.arange(6.0).reshape(2, 3).t(),
+        torch.tensor(2.0).expand(1),  # one number, with a step of 0
+        torch.arange(6.0)[::4][1:],  # and of 4
+        torch.arange(6.0).reshape(2, 3)[1, 2:],
+        torch.empty(0, 3).t(),
         torch.arange(6.0)[::2],
         torch.ones(()).expand(3),
         torch.ones(2, dtype=torch.bfloat16),
