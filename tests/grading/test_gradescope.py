@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from autograder.__main__ import main
-from autograder.grading.gradescope import PYTHON
+from autograder.grading.export import PYTHON
 from tests.grading.batches import CONFIG, LESSON, SQUARE, WRONG, add_lesson, notebook, using
 from tests.grading.walls import needs_walls
 

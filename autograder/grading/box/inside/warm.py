@@ -147,7 +147,7 @@ def _put_up_walls(job: int, settings: dict[str, Any]) -> None:
 
 def _set_of_tensor(tensor: Any, name: str, value: Any) -> None:
     """A tensor's own methods tell what it is: none of them is replaced."""
-    if callable(getattr(type(tensor), name, None)):
+    if not name.startswith("__") and callable(getattr(type(tensor), name, None)):
         raise AttributeError(f"{name} is a method of every tensor", name=name, obj=tensor)
     object.__setattr__(tensor, name, value)
 
