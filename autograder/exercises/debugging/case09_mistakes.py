@@ -1,6 +1,6 @@
 # %% wrong[gradient-value]: as admitted, nothing changed
 # says: The gradient of the second half is made with the output where the first half of x belongs.
-# next: What is saved must still be the first half when backward reads it: a view changes with the memory that it shares.
+# next: The output holds one gate already. Which factor belongs there, and is it still the first half when backward reads it?
 class Case09(Function):
     @staticmethod
     def forward(ctx, x):
@@ -20,7 +20,7 @@ class Case09(Function):
 
 # %% wrong[gradient-value]: saves first, and multiplies the view in place
 # says: The gradient of the second half is made with the output where the first half of x belongs.
-# next: What is saved must still be the first half when backward reads it: a view changes with the memory that it shares.
+# next: The output holds one gate already. Which factor belongs there, and is it still the first half when backward reads it?
 class Case09(Function):
     @staticmethod
     def forward(ctx, x):
@@ -41,7 +41,7 @@ class Case09(Function):
 
 # %% wrong[gradient-value]: a clone of the output that was written
 # says: The gradient of the second half is made with the output where the first half of x belongs.
-# next: What is saved must still be the first half when backward reads it: a view changes with the memory that it shares.
+# next: The output holds one gate already. Which factor belongs there, and is it still the first half when backward reads it?
 class Case09(Function):
     @staticmethod
     def forward(ctx, x):

@@ -205,8 +205,8 @@ class Max(Function):
 
 
 # %% wrong[fails-special-point|forward-value]: the last of equal elements
-# says: Of elements that tie for the largest, the last gets the gradient; the returned index names the first.
-# next: forward's indices name one element each: how can backward know them?
+# says: Of elements that tie for the largest, the last gets the gradient; torch.max names the first.
+# next: torch.max names one element, the first of those that tie: does the index say the same one, and does backward follow it?
 class Max(Function):
     @staticmethod
     def forward(ctx, x, dim):

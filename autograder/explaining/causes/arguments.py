@@ -47,7 +47,8 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
         return Reason("gradient/nothing")
     first = pairs[0].question.args[0]
     if not isinstance(first, Tensor) and _needs_from_the_start(ev):
-        return Reason("gradient/needs-off-by-one", {"first": ev.argument(0)})
+        place = ev.source.first_mention("backward", "needs_input_grad")
+        return Reason("gradient/needs-off-by-one", {"first": ev.argument(0)}, place)
     if (asked := how_asked(ev, pairs[0], result.place)) is not None:
         return asked
     if len(result.wrong) < len(result.every):
