@@ -36,7 +36,7 @@ class Functions(pytest.File):
     """The Functions of a file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from autograder.learner.file_check import targets
+        from autograder.learner.commands import targets
 
         try:
             found = targets(self.path)

@@ -17,8 +17,7 @@ from autograder.grading.one_submission import Submission
 from autograder.grading.processes import TooMuch, bounded
 from autograder.grading.words import listed, shown, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_files
-from autograder.learner.submitted_notebook import LARGEST
-from autograder.learner.which_lesson import Lessons
+from autograder.learner.submitted_notebook import LARGEST, Lessons
 
 MOST_LOOKED_AT = 2000  # entries of one folder of submitted/, with all that is in it
 DEEPEST = 5  # folders within one another

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import secrets
 import sys
@@ -17,12 +16,11 @@ from autograder.contract.any_function import Terms
 from autograder.contract.exercise import Exercise
 from autograder.contract.friendly_error import in_lines, refusal
 from autograder.exercises import find, is_exercise
-from autograder.explaining.pages import TITLES
-from autograder.learner.one_check import OneCheck
+from autograder.explaining.pages import known
 from autograder.learner.other_functions import report_on
 from autograder.reporting.display import Paragraph, is_rich, show
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked
+from autograder.reporting.verdict import Asked, OneCheck
 from autograder.reporting.walk_place import remember
 from autograder.running.containment import contained
 
@@ -96,15 +94,18 @@ def evaluate(
     """
     others = [device] if isinstance(device, str) else list(device or ())
     devices = ("cpu", *(_there(name) for name in others if name != "cpu"))
+    named = exercise if isinstance(exercise, str) else ""
     if inputs is not None:
         terms = Terms(
-            reference, surrogate, atol, rtol, eps, nondet_tol, dtypes, second_order, _rules(ignore), strict
+            reference, surrogate, atol, rtol, eps, nondet_tol, dtypes, second_order, frozenset(map(known, [ignore] if isinstance(ignore, str) else ignore)), strict
         )  # fmt: skip
-        name = exercise if isinstance(exercise, str) else ""
-        return report_on(submission, inputs, terms, name, devices, seed, seconds)
+        return report_on(submission, inputs, terms, named, devices, seed, seconds)
     if reference is not None or surrogate is not None:
         raise ValueError("evaluate with a reference also needs inputs: inputs=(x, …).")
-    asked = exercise if isinstance(exercise, Exercise) else find(exercise or _name_of(submission))
+    asked = (
+        exercise if isinstance(exercise, Exercise)
+        else find(named or _name_of(submission if exercise is None else exercise))
+    )  # fmt: skip
     seed = _own_seed() if seed is None else seed
     graded = bool(os.environ.get("NBGRADER_EXECUTION"))
     with contained(capture=False), torch.enable_grad():
@@ -141,17 +142,6 @@ def check(
     show(report)
     if not report.passed:
         raise CheckFailed(report)
-
-
-def _rules(names: Sequence[str]) -> frozenset[str]:
-    """Names of rules; ValueError for one that is none."""
-    for name in names:
-        if name not in TITLES:
-            close = difflib.get_close_matches(name, TITLES, n=3)
-            raise ValueError(
-                f"no rule is called {name!r}. Did you mean {' or '.join(close) or 'another'}?"
-            )
-    return frozenset(names)
 
 
 def _there(device: str) -> str:
@@ -224,6 +214,6 @@ def _name_of(submission: Any) -> str:
         )
     if not isinstance(name, str):
         raise refusal(
-            f"check needs your class, for example check(Square); it was given {type(submission).__name__}."
+            f"This needs your class, for example check(Square); it was given {type(submission).__name__}."
         )
     return name

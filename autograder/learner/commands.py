@@ -1,10 +1,27 @@
-"""What learners and practitioners type: `check`, `hint`, `explain` and `why`. Each imports what it needs when it runs."""
+"""What learners and practitioners type: `check`, `hint`, `explain` and `why`; the Functions in a file, and what stands beside them.
+
+A notebook is read by nbformat, which whoever checks a file may do without.
+"""
 
 from __future__ import annotations
 
 import argparse
+import runpy
 import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from torch.autograd import Function
+
+from autograder.exercises import is_exercise
+from autograder.learner.checking import evaluate, hint
+from autograder.learner.progress import record_check
+from autograder.reporting.display import formatted
+from autograder.reporting.report import Report
+from autograder.running.program import importable
 
 EXIT_PASSED, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 _TERMS = ("seed", "device", "strict", "ignore", "seconds", "atol", "rtol", "second_order")
@@ -18,47 +35,30 @@ def notebook(given: str) -> Path:
 
 def run_check(options: argparse.Namespace) -> int:
     """Check a notebook or a .py file; 0 if all passed, 3 where not everything was judged."""
-    if options.json:
-        options.format = "json"
-    return _check_file(options) if options.file.suffix == ".py" else _check_notebook(options)
+    given, form = vars(options), "json" if options.json else options.format
+    if options.file.suffix == ".py":
+        names, terms = ({word: given[word] for word in words} for words in (BESIDE, _TERMS))
+        reports = [t.report(**terms) for t in targets(options.file, options.function, names)]
+        print(formatted(reports, form, str(options.file)))
+    else:
+        from autograder.learner.terminal_check import check_notebook
 
-
-def _check_notebook(options: argparse.Namespace) -> int:
-    from autograder.learner.progress import record_check
-    from autograder.learner.terminal_check import check_notebook
-
-    found = check_notebook(
-        options.file, hidden=options.hidden, seed=options.seed, only=options.function
-    )
-    for trouble in found.troubles:
-        print(f"! {trouble}", file=sys.stderr)
-    as_json = options.format == "json"
-    for report in found.reports:
-        record_check(report)
-        print(report.to_json().replace("\n", " ") if as_json else f"{report}\n")
-    if not as_json:
-        done = sum(r.passed for r in found.reports)
-        print(f"{done} of {len(found.reports)} exercises pass.")
-    return EXIT_PASSED if found.passed else EXIT_FAILED
-
-
-def _check_file(options: argparse.Namespace) -> int:
-    from autograder.learner.file_check import BESIDE, targets
-    from autograder.reporting.display import formatted
-
-    given = vars(options)
-    names, terms = ({word: given[word] for word in words} for words in (BESIDE, _TERMS))
-    reports = [t.report(**terms) for t in targets(options.file, options.function, names)]
-    print(formatted(reports, options.format, str(options.file)))
+        found = check_notebook(options.file, options.hidden, options.seed, options.function)
+        for trouble in found.troubles:
+            print(f"! {trouble}", file=sys.stderr)
+        reports = found.reports
+        for report in reports:
+            record_check(report)
+        print(formatted(reports, form, str(options.file)))
+        if form == "text":
+            print(f"\n{sum(r.passed for r in reports)} of {len(reports)} exercises pass.")
     outcomes = {report.outcome for report in reports}
-    if "failed" in outcomes:
-        return EXIT_FAILED
-    return EXIT_INCOMPLETE if "incomplete" in outcomes else EXIT_PASSED
+    status = EXIT_INCOMPLETE if "incomplete" in outcomes else EXIT_PASSED
+    return EXIT_FAILED if "failed" in outcomes else status
 
 
 def run_hint(options: argparse.Namespace) -> int:
     """Print the next hint for an exercise of a notebook."""
-    from autograder.learner.checking import hint
     from autograder.learner.terminal_check import named_in
 
     hint(named_in(options.notebook, options.function))
@@ -83,3 +83,118 @@ def run_why(options: argparse.Namespace) -> int:
 
     print(why(options.notebook, options.exercise, options.seed).rstrip())
     return EXIT_PASSED
+
+
+# ---- the Functions in a file: inputs, a reference and a surrogate stand beside them ---------------
+
+BESIDE = ("inputs", "reference", "surrogate")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One Function of a file, ready to be checked.
+
+    beside  what was found for it: inputs, reference, surrogate
+    """
+
+    file: Path
+    name: str
+    submission: Any
+    beside: dict[str, Any] = field(default_factory=dict)
+
+    def report(self, **terms: Any) -> Report:
+        """Its report; ``terms`` as evaluate takes them."""
+        with importable(self.file.parent):
+            given = dict(self.beside)
+            made = given.get("inputs")
+            if callable(made):
+                given["inputs"] = made()
+            if given.get("inputs") is None:  # the course asks, and allows nothing
+                terms = {k: v for k, v in terms.items() if k in ("seed", "device")}
+            return evaluate(self.submission, exercise=self.name, **given, **terms)
+
+
+def targets(file: Path, function: str = "", names: Mapping[str, str] | None = None) -> list[Target]:
+    """What is to be checked in a file: one Function, or all that have inputs.
+
+    names  where inputs, reference and surrogate are: "NAME" in the file, "other.py:NAME" in another one. Those
+           that are not named are looked for by these words; a dict has one for each Function
+    ValueError for a file that stops, and for a name that is nowhere.
+    """
+    if not file.is_file():
+        raise ValueError(f"there is no file {file}")
+    with importable(file.parent):
+        space = _run(file)
+        beside = {word: _value(file, space, word, (names or {}).get(word, "")) for word in BESIDE}
+    if function:
+        chosen = {function: _named(space, function, file)}
+    else:
+        chosen = {
+            n: v for n, v in space.items() if _is_own(v) and _of(beside["inputs"], n) is not None
+        }
+        if not chosen:
+            raise ValueError(
+                f"{file} has no Function with inputs: say inputs = (x, …) in it, the arguments as you would pass "
+                "them to apply, or inputs = {'MyOp': (x, …)}; or name a Function with --function MyOp"
+            )
+    made = [_target(file, name, value, beside) for name, value in chosen.items()]
+    for target in made:
+        if "inputs" not in target.beside and not is_exercise(target.name):
+            raise ValueError(
+                f"{target.name} is no exercise, so it needs inputs to be checked on: --inputs NAME, "
+                f"where {file} says NAME = (x, …), the arguments as you would pass them to apply"
+            )
+    return made
+
+
+def _target(file: Path, name: str, value: Any, beside: Mapping[str, Any]) -> Target:
+    found = {word: _of(each, name) for word, each in beside.items()}
+    return Target(
+        file, name, value, {word: each for word, each in found.items() if each is not None}
+    )
+
+
+def _of(value: Any, name: str) -> Any:
+    """What stands beside one Function: a dict has something for each."""
+    return value.get(name) if isinstance(value, dict) else value
+
+
+def _value(file: Path, space: dict[str, Any], word: str, where: str) -> Any:
+    if not where:
+        return space.get(word)
+    place, _, name = where.rpartition(":")
+    if not place:
+        return _named(space, name, file)
+    other = file.parent / place
+    if not other.is_file() and Path(place).is_file():
+        other = Path(place)
+    if not other.is_file():
+        raise ValueError(f"there is no file {place}")
+    with importable(other.parent):
+        return _named(_run(other), name, other)
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a file itself defines this Function: run_path calls its module <run_path>."""
+    is_class = isinstance(value, type) and issubclass(value, Function)
+    return is_class and value.__module__ == "<run_path>"
+
+
+def _run(file: Path) -> dict[str, Any]:
+    """What a file defines; ValueError if it stops with an error."""
+    try:
+        return runpy.run_path(str(file))
+    except Exception as error:
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if Path(frame.filename).resolve() == file.resolve()
+        ]
+        place = f" in line {lines[-1]}" if lines else ""
+        raise ValueError(f"{file} stops{place} with {type(error).__name__}: {error}") from error
+
+
+def _named(space: dict[str, Any], name: str, file: Path) -> Any:
+    if name not in space:
+        raise ValueError(f"{file} defines nothing called {name}")
+    return space[name]

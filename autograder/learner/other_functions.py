@@ -30,9 +30,8 @@ from autograder.learner.excused_gradients import (
     left_off,
     wrong_gradients,
 )
-from autograder.learner.one_check import OneCheck
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked
+from autograder.reporting.verdict import Asked, OneCheck
 from autograder.reporting.wording import said, with_step
 from autograder.running.containment import contained
 from autograder.running.submission import (

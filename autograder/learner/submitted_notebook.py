@@ -1,4 +1,4 @@
-"""Reads what was handed in, whatever it is, and puts the lesson's own cells back in it."""
+"""Reads what was handed in, whatever it is, says which lesson it is of, and puts the lesson's own cells back in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
 from typing import Any
 
 import nbformat
@@ -105,25 +109,21 @@ def restore(notebook: NotebookNode, lesson: Lesson) -> None:
     ours: dict[str, NotebookNode] = {}
     for name_of in (grade_id_of, _cell_id):
         known = {id(cell) for cell in ours.values()}
-        for cell in reversed(notebook.cells):
-            name = name_of(cell)
-            if name and name in lesson.roles and name not in ours and id(cell) not in known:
-                ours[name] = cell
+        named = {name_of(cell): cell for cell in notebook.cells if id(cell) not in known}
+        ours = {name: cell for name, cell in named.items() if name in lesson.roles} | ours
     if not ours:
         ours = by_text(notebook.cells, lesson.notebook.cells, lesson.roles)
     for cell in notebook.cells:
         cell.metadata = NotebookNode()
     place = 0
     for name, original in lesson.cells.items():
-        if name in ours:
-            cell = ours[name]
+        if cell := ours.get(name):
             place = next(i for i, one in enumerate(notebook.cells) if one is cell)
             notebook.cells[place] = _as_in_lesson(original, lesson.roles[name], cell)
+            place += 1
         elif name in lesson.graded:
             notebook.cells.insert(place, _as_in_lesson(original, lesson.roles[name], None))
-        else:
-            continue
-        place += 1
+            place += 1
     _give_ids(notebook)
 
 
@@ -154,13 +154,11 @@ def _give_ids(notebook: NotebookNode) -> None:
     """An id for each cell, once each, as the notebook format wants it."""
     used: set[str] = set()
     for number, cell in enumerate(notebook.cells):
-        given = str(cell.get("id") or "")
-        if not _FITS.fullmatch(given) or given in used:
-            given = f"cell-{number}"
-            while given in used:
-                given += "-again"
-        cell.id = given
+        given, spare = _cell_id(cell), (f"cell-{number}{'-again' * more}" for more in count())
+        while not _FITS.fullmatch(given) or given in used:
+            given = next(spare)
         used.add(given)
+        cell.id = given
 
 
 def by_text(
@@ -171,29 +169,21 @@ def by_text(
     A cell to fill in is one that defines what the lesson's defines; any other has the text that
     learners got. Of several the last is meant. What stands twice in the lesson is not known so.
     """
-    texts: dict[tuple[str, str], str] = {}
     defined: dict[str, frozenset[str]] = {}
-    seen: Counter[tuple[str, str]] = Counter()
+    texts: dict[tuple[str, str], list[str]] = {}
     for cell in lesson:
-        name = str((cell.metadata.get("nbgrader") or {}).get("grade_id"))
-        if name not in roles:
-            continue
-        if roles[name].get("solution"):
+        name = grade_id_of(cell)
+        if name in roles and roles[name].get("solution"):
             defined[name] = frozenset(_DEFINED.findall(released(cell.source)))
-        else:
-            texts[_text(cell)] = name
-            seen[_text(cell)] += 1
+        elif name in roles:
+            texts.setdefault(_text(cell), []).append(name)
     found: dict[str, NotebookNode] = {}
     for cell in cells:
-        text = _text(cell)
-        if seen[text] == 1:
-            found[texts[text]] = cell
-        elif cell.cell_type == "code" and not seen[text]:
-            here = set(_DEFINED.findall(cell.source))
-            for name, wanted in defined.items():
-                if wanted and wanted <= here:
-                    found[name] = cell
-                    break
+        here = set(_DEFINED.findall(cell.source)) if cell.cell_type == "code" else set()
+        solves = [name for name, wanted in defined.items() if wanted and wanted <= here]
+        names = texts.get(_text(cell), solves[:1])
+        if len(names) == 1:
+            found[names[0]] = cell
     return found
 
 
@@ -217,6 +207,53 @@ def released(text: str) -> str:
 
 def _text(cell: NotebookNode) -> tuple[str, str]:
     return cell.cell_type, released(cell.source).strip()
+
+
+# ---- which lesson it is of -----------------------------------------------------------------------
+
+MOST_TO_RECOGNISE = 4 * 2**20  # bytes of a notebook whose texts are compared with the lessons'
+_ID = re.compile(rb'id"\s*:\s*"([A-Za-z0-9_-]{1,64})"')  # "id" and "grade_id", as JSON has them
+MUCH, LITTLE = 0.3, 0.1  # shares of what only a lesson has
+FEWEST = 5  # names and texts by which a lesson is known: of two cells it is not
+SHORTEST = 40  # characters of a text that stands in no notebook by chance
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Which lesson a notebook is of: by names of cells and by what stands in them, whichever it has kept.
+
+    files  each lesson's notebook as bytes, by the lesson's name
+    """
+
+    files: Mapping[str, bytes]
+
+    def of(self, data: bytes) -> str:
+        """The lesson that a notebook plainly is of; "" for one of several lessons, or of none.
+
+        It has a good share of what only this lesson has, and next to nothing of another's.
+        """
+        has = _marks(data)
+        found = {name: len(has & own) for name, own in self._own.items()}
+        shares = {name: found[name] / len(own) for name, own in self._own.items() if own}
+        seen = [name for name, share in shares.items() if share >= LITTLE]
+        known = [name for name in seen if shares[name] >= MUCH and found[name] >= FEWEST]
+        return known[0] if known == seen and len(known) == 1 else ""
+
+    @cached_property
+    def _own(self) -> dict[str, frozenset[str]]:
+        """What only one of the lessons has."""
+        marks = {name: _marks(data) for name, data in self.files.items()}
+        count = Counter(mark for each in marks.values() for mark in each)
+        return {name: frozenset(m for m in each if count[m] == 1) for name, each in marks.items()}
+
+
+def _marks(data: bytes) -> frozenset[str]:
+    """The names of a notebook's cells, and their long texts; no texts of what is no notebook, or a large one."""
+    names, texts = {found.decode("ascii") for found in _ID.findall(data)}, set[str]()
+    if len(data) <= MOST_TO_RECOGNISE:
+        with suppress(UnreadableNotebook):
+            texts = {released(cell.source).strip() for cell in read_notebook(data).cells}
+    return frozenset(names | {text for text in texts if len(text) >= SHORTEST})
 
 
 # ---- what a learner saw below a cell: nothing of it runs again -----------------------------------

@@ -22,17 +22,19 @@ from autograder.explaining import explanation
 from autograder.judging.finding import fault
 from autograder.judging.rules import judge
 from autograder.learner.checking import evaluate
-from autograder.learner.file_check import importable
 from autograder.learner.lesson import LessonFiles, read_files, read_lesson
-from autograder.learner.one_check import OneCheck
 from autograder.learner.slice import Slice, asked_of
-from autograder.learner.submitted_notebook import UnreadableNotebook, read_notebook, restore
-from autograder.learner.which_lesson import Lessons
+from autograder.learner.submitted_notebook import (
+    Lessons,
+    UnreadableNotebook,
+    read_notebook,
+    restore,
+)
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked, verdict
+from autograder.reporting.verdict import Asked, OneCheck, verdict
 from autograder.reporting.wording import worded
 from autograder.running.containment import contained
-from autograder.running.program import Stop, new_space, run
+from autograder.running.program import Stop, importable, new_space, run
 
 _REPOSITORY = Path(autograder.__file__).resolve().parents[1]
 _SOURCES = ("lessons/{0}.py", "build/source/{0}/{0}.ipynb", "source/{0}/{0}.ipynb")
@@ -44,10 +46,6 @@ class NotebookReports:
 
     reports: list[Report] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
-
-    @property
-    def passed(self) -> bool:
-        return bool(self.reports) and all(r.passed for r in self.reports)
 
 
 class NotANotebook(ValueError):
@@ -147,18 +145,16 @@ def _run(slice: Slice) -> tuple[dict[str, Any], list[Stop]]:
 
 def _files_of_lesson(path: Path, data: bytes) -> LessonFiles:
     """The lesson that a notebook is of: by its name, else by its cells; else what it says itself."""
-    roots = [*path.resolve().parents, _REPOSITORY]
-    name = path.stem
-    if not any(root.joinpath(p.format(name)).is_file() for root in roots for p in _SOURCES):
-        lessons = sorted((_REPOSITORY / "lessons").glob("[0-9]*.py"))
-        name = Lessons({one.stem: one.read_bytes() for one in lessons}).of(data)
-    for root in roots if name else ():
-        for place in _SOURCES:
-            source = root / place.format(name)
-            if source.suffix == ".py" and source.is_file():
-                return LessonFiles(name, _as_notebook(source))
-            if source.is_file():
-                return read_files(name, source)
+    for name in (path.stem, None):
+        if name is None:
+            lessons = sorted((_REPOSITORY / "lessons").glob("[0-9]*.py"))
+            name = Lessons({one.stem: one.read_bytes() for one in lessons}).of(data)
+        for root in [*path.resolve().parents, _REPOSITORY] if name else ():
+            for source in (root / place.format(name) for place in _SOURCES):
+                if source.suffix == ".py" and source.is_file():
+                    return LessonFiles(name, _as_notebook(source))
+                if source.is_file():
+                    return read_files(name, source)
     return read_files(path.stem, path)
 
 

@@ -20,6 +20,7 @@ _OF_GROUP = {
     "gradient-": RETURNS,
     "upstream-": RETURNS,
     "saves-": f"on the step “{SAVED}”",
+    "fails-": THE_WRONG_ONE,
     "double-backward-": "on the second backward, where the derivative of the gradient comes out",
 }
 _OF_RULE = {
@@ -29,20 +30,14 @@ _OF_RULE = {
     "mutates-saved": f"on the step “{BACKWARD}”: what backward writes to",
     "ignores-needs-input-grad": RETURNS,
     "shared-state": f"{RETURNS} after another call in between",
-    "fails-special-point": THE_WRONG_ONE,
-    "fails-batch-dims": THE_WRONG_ONE,
-    "fails-noncontiguous": THE_WRONG_ONE,
-    "fails-expanded-upstream": THE_WRONG_ONE,
-    "fails-empty": THE_WRONG_ONE,
-    "fails-float32": THE_WRONG_ONE,
-    "fails-half": THE_WRONG_ONE,
+    "fails-device": "",  # a walk is on the CPU
 }
 
 
 def place_of(rule: str) -> str:
     """Where a walk opens that shows a finding of this rule, in words; "" where no walk shows it."""
     groups = (words for start, words in _OF_GROUP.items() if rule.startswith(start))
-    return _OF_RULE.get(rule) or next(groups, "")
+    return _OF_RULE.get(rule, next(groups, ""))
 
 
 def place_of_finding(rule: str, evidence: Mapping[str, Any], experiments: Collection[str]) -> str:

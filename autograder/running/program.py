@@ -11,8 +11,10 @@ import itertools
 import linecache
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from autograder.running.containment import failure_from
@@ -133,6 +135,20 @@ def _each_import(node: ast.stmt) -> list[ast.stmt]:
             for alias in node.names
         ]
     return [node]
+
+
+@contextmanager
+def importable(folder: Path) -> Iterator[None]:
+    """Modules of a folder can be imported, as in a kernel that runs there.
+
+    The folder comes last, so that a file called torch.py hides nothing.
+    """
+    entry = str(folder.resolve())
+    sys.path.append(entry)
+    try:
+        yield
+    finally:
+        sys.path.remove(entry)
 
 
 def new_space() -> dict[str, Any]:

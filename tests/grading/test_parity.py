@@ -14,8 +14,8 @@ import pytest
 from autograder import evaluate
 from autograder.grading.box import Box, Job, Limits, Lost
 from autograder.grading.judge import examination, judge, question
-from autograder.learner.one_check import OneCheck
 from autograder.observation.source import Source
+from autograder.reporting.verdict import OneCheck
 from autograder.running.program import Piece
 from tests.grading.one_verdict import TODAY, definition
 from tests.grading.walls import needs_walls

@@ -25,7 +25,7 @@ from autograder.learner.submitted_notebook import by_text, read_notebook
 HOUSE = Path(__file__).parents[2] / "autograder"
 WHOLE, CUT = 4_000_000, 20_000  # characters: of a notebook, and of a text that comes out of the box
 WHERE = {
-    "grading": WHOLE, "learner/submitted_notebook.py": WHOLE, "learner/lesson.py": WHOLE, "learner/which_lesson.py": WHOLE,
+    "grading": WHOLE, "learner/submitted_notebook.py": WHOLE, "learner/lesson.py": WHOLE,
     "learner/slice.py": WHOLE, "learner/cell_text.py": WHOLE,
     "learner/statements.py": WHOLE, "observation": CUT, "reporting": CUT,
 }  # fmt: skip

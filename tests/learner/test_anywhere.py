@@ -155,7 +155,7 @@ def test_a_file_may_import_what_lies_beside_it(tmp_path, capsys):
         ({"def inputs": "def others"}, ["--function", "Twice"], "--inputs NAME"),
         ({"def inputs": "def others"}, [], "--function MyOp"),
         ({}, ["--inputs", "elsewhere.py:x"], "there is no file elsewhere.py"),
-        ({}, ["--ignore", "gradients"], "no rule is called 'gradients'"),
+        ({}, ["--ignore", "gradients"], "There is no rule called 'gradients'"),
         ({}, ["--device", "cuda:77"], "no device 'cuda:77'"),
         ({}, ["--function", "Triple", "--inputs", "inputs"], "defines nothing called Triple"),
         ({}, ["--function", "Twice", "--inputs", "outputs"], "defines nothing called outputs"),

@@ -180,7 +180,7 @@ def test_when_it_is_written_everything_runs(notebook):
     ("call", "sentence"),
     [
         ('check("Square")', "check needs Square itself, without quotation marks: check(Square)."),
-        ("check(3)", "check needs your class, for example check(Square); it was given int."),
+        ("check(3)", "This needs your class, for example check(Square); it was given int."),
         ("check(Sqare)", "There is no exercise called 'Sqare'. Did you mean Square"),
         ('hint("Sqare")', "There is no exercise called 'Sqare'. Did you mean Square"),
         ('explain("gradient-sing")', "There is no rule called 'gradient-sing'. Closest names: "),

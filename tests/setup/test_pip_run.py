@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import pip_run
+import venv_folder
 from problem import SetupProblem
 
 LOG = Path("build/install.log")
@@ -51,7 +51,7 @@ DENIED_CACHE_THEN_FULL = (
     ],
 )
 def test_explain(log: str, meaning: str) -> None:
-    problem = pip_run.explain(log, LOG)
+    problem = venv_folder.explain(log, LOG)
     assert meaning in problem.what
     assert problem.evidence == log.rstrip()
     assert len(problem.remedies) >= 2
@@ -59,15 +59,15 @@ def test_explain(log: str, meaning: str) -> None:
 
 
 def test_explain_shows_only_the_end_of_a_long_log() -> None:
-    problem = pip_run.explain("\n".join(f"line {n}" for n in range(500)), LOG)
+    problem = venv_folder.explain("\n".join(f"line {n}" for n in range(500)), LOG)
     assert problem.evidence.splitlines()[-1] == "line 499"
-    assert len(problem.evidence.splitlines()) == pip_run.LAST_LINES
+    assert len(problem.evidence.splitlines()) == venv_folder.LAST_LINES
 
 
 def test_only_what_takes_long_is_shown_in_a_log(capsys: pytest.CaptureFixture[str]) -> None:
     small, large = "  Downloading x.whl (35.0 MB)\n", "  Downloading torch-2.13.0.whl (887.9 MB)\n"
     for line in ("Collecting x\n", small, large, "Installing collected packages: a, b\n"):
-        pip_run.show_progress(line)
+        venv_folder.show_progress(line)
     assert capsys.readouterr().out == f"{large}  Installing collected packages: a, b\n"
 
 
@@ -75,10 +75,10 @@ def test_on_a_terminal_one_line_is_written_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")
-    monkeypatch.setattr(pip_run.sys.stdout, "isatty", lambda: True)
-    pip_run.show_progress("Collecting dask[distributed]\n")
+    monkeypatch.setattr(venv_folder.sys.stdout, "isatty", lambda: True)
+    venv_folder.show_progress("Collecting dask[distributed]\n")
     assert capsys.readouterr().out == "\rCollecting dask[dis"[:20]
-    pip_run.show_progress()
+    venv_folder.show_progress()
     assert capsys.readouterr().out == "\r" + " " * 19 + "\r"
 
 
@@ -100,7 +100,7 @@ def test_a_python_that_cannot_run_pip(tmp_path: Path) -> None:
     python = program(tmp_path / "venv" / "bin" / "python", "no module named pip:", status=1)
     log = tmp_path / "logs" / "install.log"
     with pytest.raises(SetupProblem, match="could not install") as caught:
-        pip_run.install(python, ["torch"], tmp_path, log)
+        venv_folder.fill(python, ["torch"], tmp_path, log)
     assert caught.value.evidence == "no module named pip: -m pip install --no-compile torch"
     assert log.read_text() == caught.value.evidence + "\n"
 
@@ -113,7 +113,7 @@ def test_uv_installs_where_it_is_and_pip_where_uv_cannot(
     program(tmp_path / "programs" / "uv", "uv", status=0 if uv_works else 2)
     monkeypatch.setenv("PATH", f"{tmp_path / 'programs'}:/bin:/usr/bin")
     log = tmp_path / "install.log"
-    pip_run.install(python, ["torch", "--extra-index-url", "x", "--upgrade"], tmp_path, log)
+    venv_folder.fill(python, ["torch", "--extra-index-url", "x", "--upgrade"], tmp_path, log)
     first, *rest = log.read_text().splitlines()
     assert first.startswith(f"uv pip install --python {python} --compile-bytecode")
     assert first.endswith("--upgrade-package torch torch --extra-index-url x")  # torch, not all

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pip_run
 import venv_folder
 from problem import SetupProblem, report
 from venv_folder import Stamp
@@ -116,7 +115,7 @@ def install(request: argparse.Namespace, root: Path) -> None:
     log = root / "build" / "install.log"
     print(f"Installing what the course needs into .venv (log: {log}) …", flush=True)
     with venv_folder.changing(venv, there, asked):
-        pip_run.install(venv_folder.python_in(venv), pip_arguments(asked, there), root, log)
+        venv_folder.fill(venv_folder.python_in(venv), pip_arguments(asked, there), root, log)
     print("The environment is ready.", flush=True)
 
 
