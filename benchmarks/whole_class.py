@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from grading import Memory, cluster, stock_seconds, student
 
-from autograder.exercises import MODULES
+from autograder.exercises import LESSONS
 from autograder.grading import demo
 from tests.mistakes.gallery import filled_in
 
@@ -163,7 +163,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--dask", type=numbers, default=[], help="sizes to grade with Dask, too")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--stock", type=int, default=7, help="how many stock nbgrader grades")
-    parser.add_argument("--lessons", type=lambda text: text.split(","), default=list(MODULES))
+    parser.add_argument("--lessons", type=lambda text: text.split(","), default=list(LESSONS))
     return parser.parse_args()
 
 

@@ -130,11 +130,11 @@ class Sine(Function):
 # * **second derivatives** right: save an *input* or the *output* itself, not something computed from them (a mask of booleans is fine). Lesson 02 shows why.
 # * **special points**: right at 0 and for inputs of ±1000
 # * **memory**: nothing is kept for backward but `x`
-# * **shapes, strides, dtypes**: tensors of any size, transposed, expanded and empty ones too; float64, float32 and bfloat16, and the dtype stays as it is
+# * **shapes, strides, dtypes**: tensors of any size, transposed and expanded ones and empty batches too; float64, float32 and bfloat16, and the dtype stays as it is
 # * **nothing else is touched**: no input, no `grad_output`, no saved tensor is written to, and two calls know nothing of each other
 # * **your own work**: backward is arithmetic of yours, without autograd in it. It works on whole tensors, as forward does: no Python loop goes over rows or elements
 #
-# The last three are the same for every Function of this course. So are three more: every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`; where there are two tensors, they may be one and the same; and where an input is infinite but the right answer is not, yours is right there too. `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
+# The last three are the same for every Function of this course. So are three more: every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`; where there are two tensors, they may be one and the same; and where an input is infinite but torch's own answer is not, yours is right there too. `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
 #
 # **To do.** Fill in both methods. What is $dy/dx$? What must backward know to compute it? And where does `grad_output` come in?
 

@@ -74,7 +74,7 @@ outcome("zero-factor")
 # * **second derivatives** right
 # * **special points**: value, gradient and second derivative right in rows with one zero, two zeros or three; right at ±1000
 # * **memory**: `x` and the output, not more
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and the right answer is not, yours is right)
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
 #
 # Two lines in words: `left` is 1, x₁, x₁x₂, …; `right` is the same from the other end.
 
@@ -305,7 +305,7 @@ outcome("long-row")
 # * **values** $\sqrt{\sum x^2}$ along `dim`
 # * **gradients**: $x$ divided by its norm, times the upstream gradient of its row
 # * **second derivatives** right, away from rows of zeros
-# * **special points**: value 0 and gradient 0 in a row of zeros; no overflow at 1e30 in float32, forward and backward
+# * **special points**: value 0 and gradient 0 in a row of zeros; no overflow at 1e30 in float32, forward and backward. (∞ / ∞ is NaN, and so may a row with an infinite number be.)
 # * **memory**: `x` and the output, not more
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #

@@ -96,7 +96,7 @@ outcome("redraw")
 # * **second derivatives** right
 # * **special points**: p = 0, p = 1 and ±1000. (An infinite number times 0 is NaN, in `F.dropout` too, and so may yours be.)
 # * **memory**: a byte an element (a bool mask), or the state of the generator (5056 bytes); nothing when not training
-# * **shapes, strides, dtypes** as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and the right answer is not, yours is right)
+# * **shapes, strides, dtypes** as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
 # * **nothing else is touched**: backward knows forward's mask; the seed is the caller's
 # * **your own work**: as for every Function
 
@@ -513,7 +513,7 @@ print("off by", f"{(by_hand - F.conv1d(x, weight, stride=2)).abs().max():.0e}")
 # * **values** of `F.conv1d`: `x` (N, C, L), `weight` (O, C, K), `bias` (O); `stride` and `padding` are ints
 # * **gradients**: three, each of exactly its input's shape, and `None` for the ints; `None` where none is needed
 # * **second derivatives** right
-# * **special points**: a single window; a kernel longer than `x`, thanks to padding; inputs of ±1000
+# * **special points**: a single window; a kernel longer than `x`, thanks to padding; inputs of ±1000. (Nothing is promised for an infinite weight.)
 # * **memory**: `x` and `weight`. No copy of the windows
 # * **shapes, strides, dtypes** as for every Function; an empty batch too
 # * **nothing else is touched** · **your own work**: as for every Function

@@ -32,6 +32,7 @@ from autograder.observation.observation import Question
 
 # Times a random upstream gradient: who clips it, or adds to what it is multiplied by, shows.
 FAR = -1000.0
+LOUD = 1e10  # beside an x of 1e30: their product has no place in float32, their quotient has
 
 
 def make_plan(
@@ -73,7 +74,9 @@ class _Planner(OtherArguments):
             extreme = at[1].role == "extreme"
             yield self.question("run", at, variant="float32" if extreme else "")
             if at[1].role == "special":
-                yield self.silent(at)
+                yield self.from_above("silent", at, 0.0)
+            if extreme:
+                yield self.from_above("loud", at, LOUD, "float32", where_finite=True)
             if at[1].role in ("special", "extreme") and "jvp" in self.exercise.also:
                 yield self.second(at, kind="jvp", variant="float32" if extreme else "")
         main = [at for at in cases if at[1].role == "main"]
@@ -119,12 +122,9 @@ class _Planner(OtherArguments):
     def first_case(self, main: list[Numbered]) -> Iterator[Question]:
         """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
-        far = self.question("linear", main[0], same_code=True, times=-FAR)
-        far.upstream = tuple(None if g is None else FAR * g for g in far.upstream)
-        yield far
+        yield self.from_above("linear", main[0], FAR)
         q = self.question("interleave", main[0], "interleave")
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
-        q.more["again"] = self.exercise.strictness.as_given
         yield q
         given = [at for at, one in enumerate(q.upstream) if one is not None]
         for at in given if len(given) > 1 else ():  # the others may come as None
@@ -198,7 +198,7 @@ class _Planner(OtherArguments):
         return self.exercise.half and not first  # mask.float() is no larger than a float32 x
 
     def of_more_rows(self, kind: str, main: list[Numbered]) -> Iterator[Question]:
-        """One case with more rows than any has; "grown": right answers, and no more operations; "large": what is kept.
+        """One case with more rows than any has: right answers; "grown": and no more operations; "large": what is kept.
 
         Who keeps more of large ones only, or in another form, shows with about a thousand numbers.
         """
@@ -210,9 +210,8 @@ class _Planner(OtherArguments):
             if times and (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
                 name = f"{at[1].name}, with {times} times as many rows"
                 more = {"args": few.args, "upstream": few.upstream}
-                many = replace(few, args=args, case=name, upstream=(), more=more)
-                if kind == "grown":
-                    many.upstream = self.upstream(f"rows:{at[0]}", many, torch.float64)
+                many = replace(few, args=args, case=name, more=more)
+                many.upstream = self.upstream(f"{kind}:rows:{at[0]}", many, torch.float64)
                 yield many
                 return
 

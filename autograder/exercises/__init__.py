@@ -8,28 +8,31 @@ import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from autograder.contract.exercise import Exercise, Sampler
 from autograder.contract.friendly_error import refusal
 from autograder.contract.known_mistakes import read_answers
 from autograder.exercises.common_cases import kept, of_every_shape
 
-# Lesson name → module that holds its exercises. The order is the order of the course.
-MODULES = {
-    "01_template": "template",
-    "02_sigmoid": "sigmoid",
-    "03_linear": "linear",
-    "04_ste": "ste",
-    "05_double_backward": "double_backward",
-    "06_checkpointing": "checkpointing",
-    "07_attention": "attention",
-    "08_patterns": "patterns",
-    "09_layers": "layers",
-    "10_debugging": "debugging",
-    "11_outside_torch": "outside_torch",
-    "12_modern": "modern",
+# The lessons and their exercises, in the order of the course; those of a lesson are defined in the folder of its name.
+LESSONS = {
+    lesson: tuple(names.split())
+    for lesson, names in {
+        "01_template": "Square MyReLU WeightedSum Clip numerical_gradient",
+        "02_sigmoid": "MySigmoid MyTanh ScaledSigmoid MyGELU Swish LogSigmoid",
+        "03_linear": "MyLinear unbroadcast Multiply Sum Mean Max LogSumExp LinearReLU",
+        "04_ste": "RoundSTE SignSTE Binarize FakeQuantize LearnedScale GumbelSoftmax GradientReversal ClipGradient",
+        "05_double_backward": "Cube MyExp SwishTwice FirstOrderOnly hvp gradient_penalty",
+        "06_checkpointing": "saved_bytes Checkpoint checkpoint_sequential save_in_bfloat16",
+        "07_attention": "Softmax ScaledDotProductAttention LeanAttention FlashAttention",
+        "08_patterns": "Prod Norm Amax Embedding SoftRank",
+        "09_layers": "Dropout BatchNorm LayerNorm Conv1d",
+        "10_debugging": "Case01 Case02 Case03 Case04 Case05 Case06 Case07 Case08 Case09 Case10 Case11 Case12",
+        "11_outside_torch": "BesselJ0 LambertW Solve FixedPoint",
+        "12_modern": "DualSwish sinc_op triton_softmax triton_attention",
+    }.items()
 }
+_LESSON_OF = {name: lesson for lesson, names in LESSONS.items() for name in names}
 
 
 @cache
@@ -38,14 +41,20 @@ def lesson_exercises(lesson: str) -> tuple[Exercise, ...]:
 
     Sentences are in the form of ``autograder.reporting.wording``; shared.md has those of several exercises.
     """
-    module = importlib.import_module(f"autograder.exercises.{MODULES[lesson]}")
-    folder = Path(str(module.__file__)).parent
+    folder = Path(__file__).parent / lesson[3:]
+    defined: dict[str, Exercise] = {}
+    for file in folder.glob("*.py"):
+        if not file.stem.endswith("_mistakes"):
+            module = importlib.import_module(f"{__name__}.{folder.name}.{file.stem}")
+            for value in vars(module).values():
+                cases = value if isinstance(value, list) else [value]
+                defined |= {each.name: each for each in cases if isinstance(each, Exercise)}
     found = []
-    for each in module.EXERCISES:
-        name = _snake(each.name)
-        told = "".join(_sentences(folder / f"{file}.md") for file in ("shared", name))
-        mistakes = folder / f"{name}_mistakes.py"
-        found.append(replace(each, lesson=lesson, mistakes=mistakes, sentences=told))
+    for name in LESSONS[lesson]:
+        file, beside = folder / f"{_snake(name)}.md", folder / "shared.md"
+        mistakes = file.with_name(f"{file.stem}_mistakes.py")
+        told = _sentences(beside) + _sentences(file)
+        found.append(replace(defined[name], lesson=lesson, mistakes=mistakes, sentences=told))
     return tuple(found)
 
 
@@ -59,16 +68,9 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-@cache
 def all_exercises() -> dict[str, Exercise]:
     """Every exercise of the course by its public name."""
-    found: dict[str, Exercise] = {}
-    for lesson in MODULES:
-        for exercise in lesson_exercises(lesson):
-            if exercise.name in found:
-                raise ValueError(f"two exercises are called {exercise.name}")
-            found[exercise.name] = exercise
-    return found
+    return {each.name: each for lesson in LESSONS for each in lesson_exercises(lesson)}
 
 
 _registered: dict[str, Exercise] = {}
@@ -83,7 +85,7 @@ def register(exercise: Exercise) -> Exercise:
     """
     if not isinstance(exercise, Exercise):
         raise TypeError(f"register takes an Exercise, not a {type(exercise).__name__}.")
-    if exercise.name in _course():
+    if exercise.name in _LESSON_OF or exercise.name == WARM_UP.name:
         raise ValueError(f"{exercise.name} is an exercise of the course; give yours another name.")
     if exercise.mistakes is not None:
         read_answers(exercise.mistakes, exercise.name)
@@ -96,16 +98,14 @@ def registered_exercises() -> dict[str, Exercise]:
     return dict(_registered)
 
 
-def _course() -> dict[str, Exercise]:
-    return {**all_exercises(), WARM_UP.name: WARM_UP}
-
-
 def find(name: str) -> Exercise:
     """The exercise called ``name``; ValueError when there is none, with the closest names."""
-    exercises = {**_course(), **_registered}
-    if name in exercises:
-        return exercises[name]
-    folded = {known.lower(): known for known in exercises}
+    if name in _LESSON_OF:
+        return next(each for each in lesson_exercises(_LESSON_OF[name]) if each.name == name)
+    own = {WARM_UP.name: WARM_UP, **_registered}
+    if name in own:
+        return own[name]
+    folded = {known.lower(): known for known in (*_LESSON_OF, *own)}
     close = [folded[c] for c in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.6)]
     if name.lower() in folded:
         close = [folded[name.lower()]]
@@ -123,12 +123,6 @@ def is_exercise(name: str) -> bool:
     except Exception:  # whoever asks this way wants no error
         return False
     return True
-
-
-def __getattr__(attribute: str) -> Any:
-    if attribute == "LESSONS":  # lesson → names, made when first asked for
-        return {lesson: tuple(e.name for e in lesson_exercises(lesson)) for lesson in MODULES}
-    raise AttributeError(attribute)
 
 
 WARM_UP = Exercise(

@@ -40,6 +40,11 @@ def drawing(*given: Any) -> Callable[[Sampler], Arguments]:
     return make
 
 
+def unknown(where: Tensor) -> Tensor:
+    """What makes a reference NaN, gradients too, where nothing is promised; 0 elsewhere."""
+    return torch.zeros_like(where, dtype=torch.float64).masked_fill(where, torch.nan)
+
+
 def some(*shape: int) -> Callable[[Sampler], Tensor]:
     """Normal values of a shape, drawn when a case is made."""
     return lambda s: s.normal(*shape)

@@ -72,11 +72,12 @@ def _surely_close(actual: Tensor, expected: Tensor, dtype: torch.dtype) -> bool:
     return float((actual.double() - expected).abs().max()) <= min(allowed, 0.5) < math.inf
 
 
-def where_finite(actual: Tensor, expected: Tensor) -> Tensor:
-    """A tensor with the right numbers where these are not finite: there nothing is asked for."""
-    finite = torch.isfinite(expected)
-    alike = actual.shape == expected.shape and not bool(finite.all())
-    return torch.where(finite, actual, expected.to(actual.dtype)) if alike else actual
+def where_finite(actual: Tensor, expected: Tensor) -> tuple[Tensor, Tensor]:
+    """Both with NaN where the right number is not finite in the dtype of the actual one: there nothing is asked for."""
+    beyond = ~expected.to(actual.dtype).isfinite()
+    if actual.shape != expected.shape or not bool(beyond.any()):
+        return actual, expected
+    return actual.masked_fill(beyond, math.nan), expected.masked_fill(beyond, math.nan)
 
 
 def mismatch(actual: Tensor, expected: Tensor, dtype: torch.dtype = torch.float64) -> Tensor:

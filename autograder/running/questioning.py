@@ -176,13 +176,12 @@ def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
             _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
     answer.data["other_outputs"] = list(map(_plain, other_outputs))
     answer.data["overwritten"] = changed(held, outputs)
-    again, draws = bool(q.more.get("again")), Draws()
-    answer.gradients = ask.gradients(mine, outputs, keep=again)
+    draws = Draws()
+    answer.gradients = ask.gradients(mine, outputs, keep=True)
     answer.data["other"] = list(ask.gradients(other, other_outputs))
-    if again:
-        draws.again()
-        with suppress(Exception):  # who frees what forward kept says no to a second pass
-            answer.data["again"] = list(ask.gradients(mine, outputs))
+    draws.again()
+    with suppress(Exception):  # who frees what forward kept says no to a second pass
+        answer.data["again"] = list(ask.gradients(mine, outputs))
 
 
 def _mutate(ask: Asking, q: Question, answer: Answer) -> None:
@@ -213,9 +212,11 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:
-    """What stays alive between forward and backward, for few rows and for many."""
+    """What stays alive between forward and backward, for few rows and for many; the answers to the latter."""
     few, many = fresh_arguments(q, q.more["args"]), fresh_arguments(q)
     answer.kept = kept_of_many(ask.submission.classes, ask.submission, few, many)
+    args, outputs = ask.forward()
+    answer.gradients = ask.gradients(args, outputs)
 
 
 def _grown(ask: Asking, q: Question, answer: Answer) -> None:

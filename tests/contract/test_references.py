@@ -103,6 +103,13 @@ def test_the_arguments_of_questions_are_contiguous_as_they_arrive_in_the_box(nam
             assert not isinstance(value, Tensor) or value.is_contiguous(), question.id
 
 
+@pytest.mark.parametrize("name", sorted(all_exercises()))
+def test_where_a_gradient_is_asked_for_something_arrives_from_above(name):
+    exercise = all_exercises()[name]
+    runs = [q for q in make_plan(exercise, 3, True) if q.kind == "run" and q.wants]
+    assert [q.case for q in runs if all(g is None for g in q.upstream)] == []
+
+
 def test_no_seed_follows_from_another():
     """Values a learner sees give one seed away at most: torch's generator has only 2³² states."""
     planners = [_Planner(find("MySigmoid"), seed, References(find("MySigmoid"))) for seed in (1, 2)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.exercises import MODULES
+from autograder.exercises import LESSONS
 from autograder.grading import demo
 from autograder.grading.one_submission import How, Submission, close_boxes, grade
 from autograder.learner.lesson import read_files, read_lesson
@@ -23,7 +23,7 @@ from tests.mistakes.gallery import filled_in
 from tests.nbgrader.classroom import STOCK_CONFIG, shared_folder
 
 EVERY = bool(os.environ.get("AUTOGRADER_ALL_LESSONS"))
-ALL = tuple(MODULES)
+ALL = tuple(LESSONS)
 LESSONS = ALL if EVERY else (ALL[int(DAY) % len(ALL)],)
 STUDENTS = ("first", "second")
 SEED = 4711

@@ -119,6 +119,10 @@ def test_a_size_that_no_case_has_must_come_out_right_too():
     assert rules("y.shape[0] > 10 if y.dim() else False", "2.0") == ["gradient-value"]
 
 
+def test_what_large_tensors_alone_get_must_be_right_too():
+    assert rules("y.numel() > 300", "2.0") == ["gradient-value"]
+
+
 def test_the_same_counts_on_every_run():
     def row_by_row(ctx, g):
         right = Sigmoid.backward(ctx, g)

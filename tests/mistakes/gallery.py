@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 from autograder.contract.known_mistakes import Answer as KnownAnswer
 from autograder.contract.known_mistakes import read_answers
-from autograder.exercises import MODULES, find, lesson_exercises
+from autograder.exercises import LESSONS, find, lesson_exercises
 from autograder.explaining.example_answers import code_of
 
 _counter = itertools.count()
@@ -47,7 +47,7 @@ def load(source: str, name: str) -> Any:
 
 def answers(lesson: str | None = None) -> list[Answer]:
     """Every answer of the gallery, or of one lesson."""
-    lessons = [lesson] if lesson else list(MODULES)
+    lessons = [lesson] if lesson else list(LESSONS)
     return [
         answer for name in lessons for each in lesson_exercises(name) for answer in of(each.name)
     ]

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from autograder.contract.promises import Line
-from autograder.exercises import MODULES, lesson_exercises
+from autograder.exercises import LESSONS, lesson_exercises
 from autograder.learner.progress import BEGUN, COMPLETE, TO_DO, record_check
 from widgets.figures import course_map
 from widgets.figures.course_map import STATIONS, drawing, state_of_lesson
@@ -18,7 +18,7 @@ class Passed:
 
 
 def test_every_lesson_has_a_station_in_the_order_of_the_course():
-    assert list(STATIONS) == list(MODULES)
+    assert list(STATIONS) == list(LESSONS)
 
 
 def test_a_lesson_is_begun_by_one_exercise_and_complete_with_all():

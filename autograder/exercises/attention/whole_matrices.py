@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
-from autograder.exercises.attention.heads import (
+from autograder.exercises.attention.flash_attention import (
     ATTENTION_OPERATIONS,
     attention,
     bytes_of_logsumexp,

@@ -37,7 +37,7 @@ from autograder.exercises.layers.dropout import (
     judge_share_of_rows,
 )
 
-EXERCISES: list[Exercise] = []  # in the order of the lesson
+CASES: list[Exercise] = []  # in the order of the lesson
 
 
 def _admit(
@@ -45,8 +45,8 @@ def _admit(
     hints: tuple[str, str, str], **more: Any,
 ) -> None:  # fmt: skip
     """The next case."""
-    name = f"Case{len(EXERCISES) + 1:02}"
-    EXERCISES.append(Exercise(name, summary, signature, reference, cases, hints, **more))  # fmt: skip
+    name = f"Case{len(CASES) + 1:02}"
+    CASES.append(Exercise(name, summary, signature, reference, cases, hints, **more))  # fmt: skip
 
 
 def _far(*further: Any, second: bool = True) -> Case:

@@ -27,6 +27,7 @@ from autograder.exercises.common_cases import (
     kept,
     some,
     special,
+    unknown,
 )
 
 
@@ -149,8 +150,8 @@ MAX = Exercise(
 
 
 def log_sum_exp(x: Tensor, dim: int) -> Tensor:
-    """torch.logsumexp, with gradient 0 (not NaN) for a row that is −inf everywhere."""
-    empty = (x == -torch.inf).all(dim, keepdim=True)
+    """torch.logsumexp, with gradient 0 (not NaN) for a row that is −inf everywhere; NaN for one with inf."""
+    empty, x = (x == -torch.inf).all(dim, keepdim=True), x + unknown(x == torch.inf)
     value = torch.logsumexp(torch.where(empty, 0.0, x), dim)
     return torch.where(empty.squeeze(dim), -torch.inf, value)
 

@@ -16,10 +16,15 @@ from autograder.contract.exercise import (
     Scenario,
     Solution,
 )
-from autograder.exercises.attention.flash_attention import budget, flash_reference
-from autograder.exercises.attention.heads import ATTENTION_OPERATIONS, heads, large_scores
+from autograder.exercises.attention.flash_attention import (
+    ATTENTION_OPERATIONS,
+    budget,
+    flash_reference,
+    heads,
+    large_scores,
+)
 from autograder.exercises.common_cases import cases_of, extreme
-from autograder.exercises.modern.triton_softmax import by_a_kernel, launched, not_stored
+from autograder.exercises.modern.operators import by_a_kernel, launched, not_stored
 from autograder.observation.compare import both, close
 
 _KEYS = 300  # more than a block may hold

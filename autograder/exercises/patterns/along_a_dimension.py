@@ -18,6 +18,7 @@ from autograder.exercises.common_cases import (
     kept,
     some,
     special,
+    unknown,
 )
 
 _NO_DIVISION = (
@@ -28,7 +29,8 @@ _NO_DIVISION = (
 
 def product(x: Tensor, dim: int) -> Tensor:
     """Factor by factor, so that every derivative is that of a product, at zeros too."""
-    return functools.reduce(torch.mul, x.unbind(dim), torch.ones_like(x.sum(dim)))
+    one = 1 + x.narrow(dim, 0, 0).sum(dim)  # of x, so that no factors have a gradient, too
+    return functools.reduce(torch.mul, x.unbind(dim), one)
 
 
 _factors = cases_of(lambda s, *shape, dim: (s.away_from(*shape), dim))
@@ -104,8 +106,8 @@ PROD = Exercise(
 
 
 def norm(x: Tensor, dim: int) -> Tensor:
-    """√Σx² along dim in float64; a row of zeros has the value 0 and the gradient 0."""
-    zero = (x == 0).all(dim, keepdim=True)
+    """√Σx² along dim in float64; a row of zeros has the value 0 and the gradient 0, one with ±inf is NaN."""
+    zero, x = (x == 0).all(dim, keepdim=True), x + unknown(x.isinf())
     value = torch.where(zero, 1.0, x).square().sum(dim).sqrt()
     return torch.where(zero.squeeze(dim), 0.0, value)
 

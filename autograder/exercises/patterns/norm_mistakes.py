@@ -285,6 +285,26 @@ class Norm(Function):
         return grad_output.unsqueeze(ctx.dim) * unit, None
 
 
+# %% wrong[gradient-unstable]: grad_output times x first, and then divided
+# says: grad_output · x is computed before the division by the norm: it is inf in float32 where both are large.
+# next: x divided by its norm is at most 1. Divide first, and multiply by grad_output then.
+class Norm(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        top = x.abs().amax(dim, keepdim=True) if x.shape[dim] else x.new_ones(())
+        top = top.clamp(max=torch.finfo(x.dtype).max).masked_fill(top == 0, 1)
+        y = (top * (x / top).square().sum(dim, keepdim=True).sqrt()).squeeze(dim)
+        ctx.save_for_backward(x, y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        y = y.unsqueeze(ctx.dim)
+        return grad_output.unsqueeze(ctx.dim) * x / y.masked_fill(y == 0, 1), None
+
+
 # %% right: the largest size is taken out of the root
 class Norm(Function):
     @staticmethod

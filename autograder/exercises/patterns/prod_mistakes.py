@@ -280,6 +280,52 @@ class Prod(Function):
         return grad_output * x.prod(ctx.dim) / x, None
 
 
+# %% wrong[fails-special-point]: divides where no factor is 0, infinite ones too
+def others_of(x, dim):
+    n = x.shape[dim]
+    one = torch.ones_like(x.narrow(dim, 0, min(n, 1)))
+    m = max(n - 1, 0)
+    left = torch.cat([one, x.narrow(dim, 0, m)], dim).cumprod(dim)
+    right = torch.cat([one, x.flip(dim).narrow(dim, 0, m)], dim).cumprod(dim).flip(dim)
+    return left * right
+
+
+class Prod(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        y = x.prod(dim)
+        ctx.save_for_backward(x, y)
+        ctx.dim = dim
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, y = ctx.saved_tensors
+        dim = ctx.dim
+        g = grad_output.unsqueeze(dim)
+        if (x == 0).any():
+            return g * others_of(x, dim), None
+        return g * (y.unsqueeze(dim) / x), None
+
+
+# %% wrong[fails-empty]: the leading 1 is cut out of x, which may be empty
+class Prod(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.save_for_backward(x)
+        ctx.dim = dim
+        return x.prod(dim)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        dim = ctx.dim
+        one = torch.ones_like(x.narrow(dim, 0, 1))
+        left = torch.cat([one, x.narrow(dim, 0, x.shape[dim] - 1)], dim).cumprod(dim)
+        right = torch.cat([x.narrow(dim, 1, x.shape[dim] - 1), one], dim).flip(dim).cumprod(dim).flip(dim)
+        return grad_output.unsqueeze(dim) * left * right, None
+
+
 # %% right: products before and behind, by cumprod
 class Prod(Function):
     @staticmethod

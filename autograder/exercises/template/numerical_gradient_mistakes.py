@@ -621,3 +621,22 @@ def numerical_gradient(f, x, eps=1e-6):
         numbers[i] = number
         slopes[i] = (values[0] - values[1]) / (2 * eps)
     return slopes.reshape(x.shape)
+
+
+# %% wrong[fails-special-point|value]: one probe is moved up and down, and what f gave is read afterwards
+import numpy as np
+
+
+def numerical_gradient(f, x, eps=1e-6):
+    """Gradient of the scalar-valued f at x by central differences; has the shape of x."""
+    probe = x.detach().clone()
+    grad = torch.zeros_like(probe)
+    for index in np.ndindex(*x.shape):
+        middle = probe[index].item()
+        probe[index] = middle + eps
+        up = f(probe)
+        probe[index] = middle - eps
+        down = f(probe)
+        probe[index] = middle
+        grad[index] = (up - down) / (2 * eps)
+    return grad

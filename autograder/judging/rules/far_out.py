@@ -64,6 +64,7 @@ def _number(pair: Pair, found: Problem) -> tuple[int, float] | None:
 def _without_digits(ev: Evidence, pair: Pair) -> Iterator[Problem]:
     """Outputs and gradients in which a number has lost its digits beside larger ones, though torch's own has them."""
     tiny = any(case.digits for case in ev.exercise.cases if case.name == pair.question.case)
+    unsaid = 0.0 if tiny else _TINY * pair.question.more.get("times", 1)
     made, slopes = _torch_itself(ev, pair)
     outputs = zip(pair.answer.outputs or (), pair.expected.outputs, made, strict=False)
     looked: list[tuple[Any, ...]] = [
@@ -76,7 +77,7 @@ def _without_digits(ev: Evidence, pair: Pair) -> Iterator[Problem]:
         for position, precise in zip(pair.question.wants, slopes, strict=False)
     ]  # fmt: skip
     for code, what, place, position, got, right, precise in looked:
-        if (index := _lost(got, right, precise, 0.0 if tiny else _TINY)) is not None:
+        if (index := _lost(got, right, precise, unsaid)) is not None:
             facts = {**at_index(ev, pair, got, right, index, position), "what": what}
             yield Problem(code, facts, both(got, right), place, position, index)
 

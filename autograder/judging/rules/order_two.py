@@ -149,7 +149,7 @@ def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
         if right is None or not bool(right.any()):
             if isinstance(got, Tensor) and bool(got.any()) and not close(got, got * 0, dtype):
                 return place, got, right
-        elif got is None or not close(where_finite(got, right), right, dtype):
+        elif got is None or not close(*where_finite(got, right), dtype):
             return place, got, right
     return None
 

@@ -23,6 +23,7 @@ from autograder.observation.compare import (
     shape_words,
     show,
     single_inside,
+    where_finite,
 )
 
 
@@ -113,8 +114,8 @@ def _of_tensors(
     """What is wrong with a tensor: its shape, its dtype, its numbers, or that they went through float32."""
     what, evidence, index = found.facts["what"], found.evidence, None
     facts: dict[str, Any] = {}
-    if pair.question.more.get("where_finite") and not bool(right.isfinite().all()):
-        return
+    if pair.question.more.get("where_finite"):
+        got, right = where_finite(got, right)
     if got.shape != right.shape:
         aspect, facts, evidence = "shape", shapes(what, got, right), both(got, right)
     elif got.dtype != wanted:

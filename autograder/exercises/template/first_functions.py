@@ -1,16 +1,18 @@
-"""Square, MyReLU and Clip of lesson 01: functions of each element by itself."""
+"""The exercises of lesson 01: functions of each element, a weighted sum, and a gradient by differences."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Arguments, Case, Exercise, Sampler
+from autograder.contract.exercise import Arguments, Case, Exercise, Refusal, Sampler, Solution
 from autograder.exercises.common_cases import (
     cases_of,
     clipped,
+    drawing,
     empty,
     extreme,
     float64,
@@ -21,6 +23,7 @@ from autograder.exercises.common_cases import (
     special,
     zeros_and_others,
 )
+from autograder.observation.observation import Named
 
 SQUARE = Exercise(
     name="Square",
@@ -169,4 +172,108 @@ CLIP = Exercise(
     ),
     budget=kept(0),
     budget_words="the input or a mask",
+)
+
+
+def _two_branches(s: Sampler, *shape: int, weights: Arguments = ()) -> Arguments:
+    """Two tensors, and weights: those given, or drawn ones that differ in size and in sign, and from call to call."""
+    w1, w2 = float(s.uniform(low=0.3, high=0.9)), float(s.uniform(low=1.2, high=2.5))
+    return s.normal(*shape), s.normal(*shape), *(weights or (w1, -w2))
+
+
+_case = cases_of(_two_branches)
+
+
+def _refused(what: str, place: str, *weights: Any) -> Refusal:
+    return Refusal(f"{what} as {place}", drawing(some(3), some(3), *weights), argument=place)
+
+
+_PARAMETER = Named("parameter", (0.7,))
+
+WEIGHTED_SUM = Exercise(
+    name="WeightedSum",
+    summary="w1 · x1 + w2 · x2 for tensors of equal shape and Python numbers w1 and w2.",
+    signature="(x1, x2, w1, w2)",
+    reference=lambda x1, x2, w1, w2: w1 * x1 + w2 * x2,
+    cases=(
+        _case("two vectors", 5),
+        _case("two matrices", 3, 4),
+        _case(
+            "whole numbers as weights",
+            2,
+            3,
+            weights=(3, -2),
+            advice="Python ints are numbers too: refuse tensors only.",
+        ),
+        _case("weights of 1 and −1", 4, weights=(1.0, -1.0)),
+        _case("weights of −1 and 1", 3, weights=(-1, 1)),
+        _case(
+            "a weight of 0",
+            4,
+            weights=(0.0, 1.5),
+            role="special",
+            advice="0 is a weight like any other: its gradient is 0 · grad_output.",
+        ),
+        special("x1 = 0", [0.0, 0.0, 0.0], some(3), 0.5, 1.5),
+        special("x2 = 0", some(3), [0.0, 0.0, 0.0], 0.5, 1.5),
+        extreme("inputs of ±1000", lambda s: (large(s), -large(s), 0.5, 2.0)),
+        _case("empty tensors", 0, 3, role="empty"),
+    ),
+    hints=(
+        "Forward has four arguments besides ctx. How many values does backward return, and which "
+        "of them are None?",
+        "The weights are numbers: remember them as attributes of ctx. No tensor has to be saved. "
+        "And w1 or w2 may be a tensor by mistake: isinstance(w1, torch.Tensor) tells, and a "
+        "TypeError says so.",
+        "dy/dx1 = w1 and dy/dx2 = w2. So backward returns w1 * grad_output, w2 * grad_output, "
+        "None, None, and None also for x1 or x2 where ctx.needs_input_grad says False.",
+    ),
+    budget=kept(),
+    budget_words="no tensor: the weights are numbers",
+    refusals=(
+        _refused("a tensor", "w1", torch.tensor(0.7), 0.5),
+        _refused("a tensor", "w2", 0.5, torch.tensor([0.7])),
+        _refused("a tensor that requires no gradient", "w2", 0.5, torch.tensor(2)),
+        _refused("a torch.nn.Parameter", "w1", _PARAMETER, 0.5),
+        _refused("a torch.nn.Parameter", "w2", 0.5, _PARAMETER),
+    ),
+)
+
+
+def central_differences(f: Solution, x: Tensor, eps: float = 1e-6) -> Tensor:
+    """Central difference quotients of f at x, one element at a time; has the shape and dtype of x."""
+    steps = (eps * torch.eye(x.numel(), dtype=x.dtype)).reshape(x.numel(), *x.shape)
+    rises = [float(f(x.detach() + step)) - float(f(x.detach() - step)) for step in steps]
+    return x.new_tensor(rises).reshape(x.shape) / (2 * eps)
+
+
+# x of either sign and of the size of 1: sums of them have exponentials that are no larger than their digits.
+_of_f = cases_of(lambda s, f, *shape, step=(): (f, 0.5 * s.away_from(*shape), *step))
+
+NUMERICAL_GRADIENT = Exercise(
+    name="numerical_gradient",
+    summary="the central-difference gradient of the scalar-valued f at x, a tensor of x's shape.",
+    signature="(f, x, eps=1e-6)",
+    reference=central_differences,
+    cases=(
+        _of_f("a vector", Named("weighted_squares", (0.5,)), 4),
+        _of_f("a function that gives a Python float", Named("sine_as_float", (1.3,)), 3),
+        _of_f("a step of 0.01", Named("exp_of_sum", (0.7,)), 2, 3, step=(1e-2,)),
+        _of_f("a matrix", Named("column_products", (-1.5,)), 3, 4),
+        _of_f("a linear function", Named("affine", (2.5, 1.0)), 2, 2, 2),
+        _of_f(
+            "a function that gives one of the numbers of x", Named("last_number"), 3, role="special"
+        ),
+        _of_f("a single number (no dimensions)", Named("exp_of_sum", (0.4,))),
+        _of_f("an empty tensor", Named("affine", (2.0, 0.5)), 0, 3, role="empty"),
+    ),
+    hints=(
+        "The derivative with respect to one element asks: how far does f move when only this "
+        "element moves? So there is a loop over the elements, and two calls of f in it.",
+        "Make a zero tensor like x for the result and go through all indices with "
+        "np.ndindex(*x.shape). For each, build a new tensor that is eps at this index and 0 "
+        "elsewhere; add it to x, subtract it from x, and call f on both.",
+        "gradient[index] = (f(x + nudge) - f(x - nudge)) / (2 * eps).",
+    ),
+    is_function=True,
 )
