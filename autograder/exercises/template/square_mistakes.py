@@ -663,7 +663,7 @@ class Square(Function):
         return 2 * x * grad_output
 
 
-# %% wrong[fails-empty]: scales by the largest element first
+# %% wrong[fails-empty|fails-special-point]: scales by the largest element first
 class Square(Function):
     @staticmethod
     def forward(ctx, x):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import torch
@@ -18,7 +19,6 @@ from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import at_fault, problem
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, rule, to
 from autograder.observation.source import Place, Source, at
-from autograder.observation.syntax import called, name_of
 from autograder.running.watching import counted
 
 
@@ -94,187 +94,75 @@ def _loop_line(ev: Evidence, name: str) -> Place | None:
 
 
 # ---- what is looked up ---------------------------------------------------------------------------
-# Code that decides by particular sizes or values of its inputs, read as AST and never run. That alone is no
-# mistake. It becomes evidence when the answers are right for just those sizes.
+# Code that names particular sizes, read as AST and never run. That alone is no mistake. It becomes evidence when
+# the answers are right for just those sizes.
 
 
 @rule("memorised", promise="values")
 def looks_nothing_up(ev: Evidence) -> Verdict:
     """The answers are computed, not looked up."""
-    found = lookups(ev.source)
     asked = [*ev.plain, *ev.pairs("grown")]
-    if not found or not asked:
-        return NOT_ASKED
-    missing = next((p for p in asked if _asks_a_table_for_an_input(p, found)), None)
-    if missing is not None:
-        return fault("memorised", "memorised/table", missing, evidence=at(found[0].place))
-    right = [p for p in asked if problem(ev, p) is None]
-    wrong = [p for p in asked if p not in right]
-    for lookup in found:
-        known, other = _kept_apart(lookup, right, wrong)
-        if known is not None and other is not None:
-            return fault(
-                "memorised", "memorised/known", other, evidence=at(lookup.place), of_sizes=lookup.of_sizes,
-                known=known.where, other=other.where,
-            )  # fmt: skip
-    shown = next(
-        (k for k in found if wrong and not right and _knows_the_visible(ev, k, wrong)), None
-    )
-    return NOT_ASKED if shown is None else fault("memorised", "memorised/shown", wrong[0], evidence=at(shown.place), line=shown.place[0])  # fmt: skip
-
-
-def _knows_the_visible(ev: Evidence, lookup: Lookup, wrong: list[Pair]) -> bool:
-    """Whether a lookup names sizes that the cases have as they are shown, and none that was asked now."""
+    for pair in asked:
+        failure = pair.answer.failure
+        if (
+            failure is not None
+            and failure.kind == "KeyError"
+            and failure.message in _of_input(pair)
+        ):
+            return fault("memorised", "memorised/table", pair, evidence=at(failure.place))
+    found = list(_named_sizes(ev.source))
+    wrong = [p for p in asked if problem(ev, p) is not None] if found else []
+    right = [p for p in asked if p not in wrong]
     cases = [c.make(Sampler(0)) for c in ev.exercise.cases if c.role == "main"]
-    return any(map(lookup.names, cases)) and not any(lookup.names(p.question.args) for p in wrong)
-
-
-def _asks_a_table_for_an_input(pair: Pair, found: list[Lookup]) -> bool:
-    """Whether it stopped because a table has no entry for a value or a size of the input."""
-    failure = pair.answer.failure
-    if failure is None or failure.kind != "KeyError":
-        return False
-    tensors = [a.reshape(-1).tolist() for a in pair.question.args if isinstance(a, Tensor)]
-    asked = {v for values in tensors for v in (*values, tuple(values))} | _sizes(pair.question.args)
-    return failure.message in map(repr, asked)
-
-
-def _kept_apart(
-    lookup: Lookup, right: list[Pair], wrong: list[Pair]
-) -> tuple[Pair | None, Pair | None]:
-    """A right and a wrong pair that the lookup tells apart: only right ones have what it names."""
-    if not lookup.of_sizes or not lookup.sizes:
-        # What it names is not written there: a right and a wrong case of one kind have to do.
-        pairs = [(r, w) for r in right for w in wrong if _kinds(r) == _kinds(w)]
-        return pairs[0] if pairs else (None, None)
-    named = [p for p in right if lookup.names(p.question.args)]
-    others = [p for p in wrong if not lookup.names(p.question.args)]
-    if not named or len(others) < len(wrong):
-        return None, None
-    return named[0], (others[0] if others else None)
-
-
-def _kinds(pair: Pair) -> list[Any]:
-    return [(a.dim(), a.dtype) if isinstance(a, Tensor) else type(a) for a in pair.question.args]
-
-
-def _sizes(args: Sequence[Any]) -> set[Size]:
-    """Every shape, number of elements and size of a dimension in a case, as code may compare them."""
-    shapes = {tuple(a.shape) for a in args if isinstance(a, Tensor)}
-    return shapes | _counts(args) | {n for shape in shapes for n in shape}
-
-
-def _counts(args: Sequence[Any]) -> set[Size]:
-    return {a.numel() for a in args if isinstance(a, Tensor)}
+    for (place, named), view in product(found, range(len(_sizes(())))):
+        known, others, shown = (
+            [bool(sizes & named) for args in some if (sizes := _sizes(args)[view])]
+            for some in ([p.question.args for p in right], [p.question.args for p in wrong], cases)
+        )
+        if wrong and known and all(known) and not any(others):
+            return fault("memorised", "memorised/known", wrong[0], evidence=at(place), known=right[0].where, other=wrong[0].where)  # fmt: skip
+        if wrong and not right and any(shown) and not any(others):
+            return fault("memorised", "memorised/shown", wrong[0], evidence=at(place), line=place[0])  # fmt: skip
+    return NOT_ASKED
 
 
 Size = int | tuple[int, ...]  # of a dimension or of all elements; a shape
 ORDINARY = (0, 1, (), (1,))  # sizes that honest code treats apart: empty tensors, broadcasting
-_OF_ELEMENTS = {"numel", "nelement"}
-_ASKS = {"shape", "size", "len", *_OF_ELEMENTS}
 
 
-@dataclass(frozen=True)
-class Lookup:
-    """One place that compares sizes or values of inputs with constants, or looks them up in a table.
-
-    sizes   what it compares sizes with; empty where that is not written there
-    counts  it asks for numbers of elements alone
-    """
-
-    place: Place
-    of_sizes: bool
-    sizes: frozenset[Size] = frozenset()
-    counts: bool = False
-
-    def names(self, args: Sequence[Any]) -> bool:
-        """Whether a case has one of its sizes."""
-        return bool(self.sizes & (_counts(args) if self.counts else _sizes(args)))
+def _of_input(pair: Pair) -> set[str]:
+    """The values and sizes of the inputs, as a KeyError names them."""
+    tensors = [a.reshape(-1).tolist() for a in pair.question.args if isinstance(a, Tensor)]
+    values = {v for numbers in tensors for v in (*numbers, tuple(numbers))}
+    return set(map(repr, values.union(*_sizes(pair.question.args))))
 
 
-def lookups(source: Source) -> list[Lookup]:
-    """Every lookup in the source of a submission, in the order of its lines."""
-    found: dict[int, Lookup] = {}
-    # kernel[(len(rows),)](…) launches so many programs, and looks nothing up.
-    launched = {id(n.func) for n in source.nodes if isinstance(n, ast.Call) and isinstance(getattr(n.func, "slice", None), ast.Tuple)}  # fmt: skip
+def _sizes(args: Sequence[Any]) -> tuple[set[Size], set[Size], set[Size]]:
+    """The shapes, numbers of elements and sizes of dimensions in a case: code compares one of them."""
+    shapes: list[tuple[int, ...]] = [tuple(a.shape) for a in args if isinstance(a, Tensor)]
+    views = shapes, map(math.prod, shapes), (size for shape in shapes for size in shape)
+    shape, count, size = ({*view}.difference(ORDINARY) for view in views)
+    return shape, count, size
+
+
+def _named_sizes(source: Source) -> Iterator[tuple[Place, set[Size]]]:
+    """Places where something is compared with whole numbers, or looked up by them, and these numbers."""
     for node in source.nodes:
-        if not isinstance(node, _DECIDING):
-            continue
-        sizes = _compared(node)
-        at_size = id(node) not in launched and isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and name_of(node.value) not in _ASKS and any(map(_asks_a_size, _indices(node)))  # fmt: skip
-        table = isinstance(node, ast.Dict) and _is_table(node)
-        if sizes or at_size or table or _compares_numbers(node):
-            place = source.line_of(node.pattern if isinstance(node, ast.match_case) else node)
-            asked = {name_of(part) for part in ast.walk(node)} & _ASKS
-            made = Lookup(
-                place,
-                bool(sizes or at_size),
-                frozenset(sizes),
-                bool(asked) and asked <= _OF_ELEMENTS,
-            )
-            found.setdefault(place[0], made)
-    return [found[line] for line in sorted(found)]
+        asked: list[Any] = node.keys if isinstance(node, ast.Dict) else []
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], _SAMENESS):
+            asked = [node.left, *node.comparators]
+        written = [part for each in asked if each is not None for part in ast.walk(each)]
+        if named := {size for part in written for size in _size(part)}.difference(ORDINARY):
+            yield source.line_of(node), named
 
 
-def _indices(node: ast.Subscript) -> list[ast.expr]:
-    """What one entry each is taken at: what is cut to a size (x[:, :n]) is not looked up by it."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return [part for part in parts if not isinstance(part, ast.Slice)]
-
-
-def _asks_a_size(node: ast.AST) -> bool:
-    return any(name_of(part) in _ASKS for part in ast.walk(node))
-
-
-def _compared(node: ast.AST) -> set[Size]:
-    """The sizes that a comparison with a size names, or a case of a match."""
-    if isinstance(node, ast.match_case):
-        named = [_literal(ast.unparse(node.pattern))]
-    elif isinstance(node, ast.Compare) and isinstance(node.ops[0], _SAMENESS) and _asks_a_size(node):  # fmt: skip
-        sides = [side for side in (node.left, *node.comparators) if not _asks_a_size(side)]
-        named = [value for side in sides for value in _literals(side)]
-        if isinstance(node.ops[0], ast.In | ast.NotIn):
-            named = [each for value in named if isinstance(value, _SEVERAL) for each in value]
-    else:
-        return set()
-    plain = (tuple(v) if isinstance(v, list) else v for v in named)
-    return {v for v in plain if isinstance(v, int | tuple) and v not in ORDINARY}
-
-
-_DECIDING = (ast.Compare, ast.match_case, ast.Subscript, ast.Dict, ast.Call)
 _SAMENESS = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
-_SEVERAL = (dict, set, list, tuple)
 
 
-def _compares_numbers(node: ast.AST) -> bool:
-    """Whether the values of a tensor are compared with numbers that are written there, or looked up among them."""
-    if isinstance(node, ast.Compare):
-        sides = (node.left, *node.comparators)
-        read = any(called(side) in ("tolist", "item", "float") for side in sides)
-        return read and any(map(_is_table, sides))
-    if not isinstance(node, ast.Call) or called(node) not in ("equal", "allclose"):
-        return False
-    made = (a for a in node.args if called(a) in ("tensor", "new_tensor", "as_tensor"))
-    return any(map(_literals, made))
-
-
-def _literals(node: ast.AST) -> list[Any]:
-    """The values that are written in a piece of code, each as a whole."""
-    value = _literal(node)
-    inner = ast.iter_child_nodes(node) if value is None else ()
-    return [each for child in inner for each in _literals(child)] if value is None else [value]
-
-
-def _literal(node: ast.AST | str) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        return None
-
-
-def _is_table(node: ast.AST) -> bool:
-    """A literal with two numbers with a point, or more, as keys or elements."""
-    entries = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
-    values = [_literal(each) for each in entries if each is not None]
-    rows = [v if isinstance(v, tuple) else (v,) for v in values]
-    return len(rows) > 1 and all(row and all(isinstance(n, float) for n in row) for row in rows)
+def _size(node: ast.AST) -> list[Size]:
+    """A whole number, or a tuple of them, that is written in the code."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    values = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int)]
+    if not values or len(values) < len(parts):
+        return []
+    return [tuple(values) if isinstance(node, ast.Tuple) else values[0]]
