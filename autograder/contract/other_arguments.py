@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.drawing import Asking, Numbered
-from autograder.contract.exercise import Case
+from autograder.contract.exercise import Case, Exercise
 from autograder.contract.references import Expected, cast, gradients_vary
 from autograder.observation.compare import close
 from autograder.observation.observation import Question
@@ -183,6 +183,14 @@ def other_sizes(args: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield f"all sizes {sizes[0]}", _cut(args, dict.fromkeys(sizes, sizes[0]))
     for size in sizes:
         yield f"1 in place of {size}", _cut(args, {size: 1})
+
+
+def other_dims(args: Sequence[Any], exercise: Exercise) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """In words, and the arguments: along every other dimension of the first tensor."""
+    if "dim" in exercise.argument_names[: len(args)]:
+        place = exercise.argument_names.index("dim")
+        for dim in {*range(-args[0].dim(), args[0].dim())} - {args[place]}:
+            yield f"dim={dim} instead", (*args[:place], dim, *args[place + 1 :])
 
 
 def _cut(args: Sequence[Any], sizes: Mapping[int, int]) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.other_arguments import (
     OtherArguments,
     more_rows,
+    other_dims,
     other_sizes,
     scaled,
 )
@@ -123,6 +124,10 @@ class _Planner(OtherArguments):
         """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
         yield self.from_above("linear", main[0], FAR)
+        yield replace(
+            self.question("unasked", main[0], same_code=True), case=f"{case.name}, where nothing needs a gradient",
+            role="special", wants=(), upstream=(),
+        )  # fmt: skip
         q = self.question("interleave", main[0], "interleave")
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
         yield q
@@ -216,9 +221,10 @@ class _Planner(OtherArguments):
                 return
 
     def resized(self, cases: list[Numbered]) -> Iterator[Question]:
-        """Sizes that coincide, and a 1 in the place of each: squeeze and expand that are not told more go by sizes."""
+        """Sizes that coincide, a 1 in the place of each, every dim: squeeze and expand that are not told more go by sizes."""
         for at in cases:
-            for words, args in other_sizes(self.arguments(*at, torch.float64)):
+            given = self.arguments(*at, torch.float64)
+            for words, args in (*other_sizes(given), *other_dims(given, self.exercise)):
                 try:
                     asked = self.question("run", at, suffix=f":{words}")
                     asked = replace(
