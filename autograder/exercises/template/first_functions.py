@@ -261,9 +261,7 @@ NUMERICAL_GRADIENT = Exercise(
         _of_f("a step of 0.01", Named("exp_of_sum", (0.7,)), 2, 3, step=(1e-2,)),
         _of_f("a matrix", Named("column_products", (-1.5,)), 3, 4),
         _of_f("a linear function", Named("affine", (2.5, 1.0)), 2, 2, 2),
-        _of_f(
-            "a function that gives one of the numbers of x", Named("last_number"), 3, role="special"
-        ),
+        _of_f("a function that gives one of the numbers of x", Named("last_number"), 3),
         _of_f("a single number (no dimensions)", Named("exp_of_sum", (0.4,))),
         _of_f("an empty tensor", Named("affine", (2.0, 0.5)), 0, 3, role="empty"),
     ),

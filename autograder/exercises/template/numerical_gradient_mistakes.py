@@ -623,7 +623,7 @@ def numerical_gradient(f, x, eps=1e-6):
     return slopes.reshape(x.shape)
 
 
-# %% wrong[fails-special-point|value]: one probe is moved up and down, and what f gave is read afterwards
+# %% wrong[value]: one probe is moved up and down, and what f gave is read afterwards
 import numpy as np
 
 
