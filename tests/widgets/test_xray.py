@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from autograder.exercises.sigmoid import MY_SIGMOID
+from autograder.exercises.sigmoid.activations import MY_SIGMOID
 from tests.widgets.functions import Masked, MySigmoid, Scaled, Square, Stretched, Stub
 from widgets.steps import drawn
 from widgets.xray import xray

@@ -14,7 +14,6 @@ from autograder.judging.rules import (
     runs,
     sizes,
     special,
-    writes,
 )
 from autograder.judging.rules.registry import (
     NOT_ASKED,
@@ -27,18 +26,18 @@ from autograder.judging.rules.registry import (
 )
 
 ORDER: tuple[Rule, ...] = (
-    writes.leaves_torch_alone,
+    honesty.leaves_torch_alone,
     sizes.looks_nothing_up,
     runs.forward_runs,
     outputs.output_has_value,
     outputs.output_shape,
     outputs.output_dtype,
-    writes.leaves_inputs,
+    honesty.leaves_inputs,
     outputs.output_value,
     runs.output_is_connected,
     far_out.forward_of_a_half,
-    writes.leaves_saved,
-    writes.leaves_upstream,
+    honesty.leaves_saved,
+    honesty.leaves_upstream,
     runs.backward_runs,
     runs.one_gradient_an_argument,
     gradient.gradients_agree,
@@ -48,7 +47,7 @@ ORDER: tuple[Rule, ...] = (
     honesty.differentiates_exactly,
     honesty.writes_it_by_hand,
     context.keeps_calls_apart,
-    writes.leaves_random_numbers,
+    honesty.leaves_random_numbers,
     gradient.gradcheck_passes,
     far_out.output_stable,
     far_out.gradient_stable,
