@@ -124,10 +124,6 @@ class _Planner(OtherArguments):
         """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
         yield self.from_above("linear", main[0], FAR)
-        yield replace(
-            self.question("unasked", main[0], same_code=True), case=f"{case.name}, where nothing needs a gradient",
-            role="special", wants=(), upstream=(),
-        )  # fmt: skip
         q = self.question("interleave", main[0], "interleave")
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
         yield q
