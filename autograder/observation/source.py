@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from autograder.observation.syntax import (
@@ -38,42 +38,38 @@ class Source:
 
     @classmethod
     def of(cls, submission: Any) -> Source:
-        """The source of a class or function; empty when there is none to be read."""
-        target = getattr(submission, "__self__", None)
-        if not isinstance(target, type):
-            target = submission
-        if isinstance(target, type) and (found := _class_in_its_file(target)) is not None:
-            return cls.of_tree(*found)
-        if (functions := registered(target)) and (operator := cls._of_operator(functions)):
-            return operator
-        try:
-            lines, first = inspect.getsourcelines(target)
-        except (OSError, TypeError):
-            return cls()
-        return cls.parse("".join(lines), max(first, 1))
+        """The source of a class, a function, or what is registered for an operator; empty when none can be read.
 
-    @classmethod
-    def _of_operator(cls, functions: Mapping[str, Callable[..., Any]]) -> Source | None:
-        """The file or cell of an operator: what was registered has the names of a Function's methods."""
-        codes = {name: next(codes_of(each), None) for name, each in functions.items()}
-        body = codes["forward"]
-        if body is None or not (lines := linecache.getlines(body.co_filename)):
-            return None
-        try:
-            source = cls.of_tree(ast.parse("".join(lines)), lines)
-        except (SyntaxError, ValueError):
-            return None
-        for name, code in codes.items():
-            node = source._starting(code.co_firstlineno) if code is not None else None
-            if code is not None and code.co_filename == body.co_filename and node is not None:
-                source.methods[name] = node
-        return source
+        It is looked for in the file or notebook cell of their code: inspect knows no classes of notebooks.
+        """
+        owner = getattr(submission, "__self__", None)
+        target = owner if isinstance(owner, type) else submission
+        is_class = isinstance(target, type)
+        operator = {} if is_class else registered(target)
+        written = vars(target) if is_class else operator or {"": target}
+        codes = {name: code for name, each in written.items() for code in codes_of(each)}
+        for code in codes.values():
+            lines = linecache.getlines(code.co_filename)
+            whole = cls.parse("".join(lines))
+            if operator:
+                there = {n: whole._starting(c) for n, c in codes.items() if c.co_filename == code.co_filename}  # fmt: skip
+                whole.methods |= {name: node for name, node in there.items() if node is not None}
+                return whole
+            node = whole._around(code, target.__name__) if is_class else whole._starting(code)
+            if node is not None:
+                return cls.of_tree(node, lines)
+        return cls()
 
-    def _starting(self, line: int) -> ast.FunctionDef | None:
-        """The function whose code begins in a line of the file, decorators included."""
+    def _starting(self, code: CodeType) -> ast.FunctionDef | None:
+        """The function of this code, which begins with its decorators."""
         functions = (n for n in self.nodes if isinstance(n, ast.FunctionDef))
         starts = ((n, min([n.lineno, *(d.lineno for d in n.decorator_list)])) for n in functions)
-        return next((n for n, start in starts if start == line), None)
+        return next((n for n, start in starts if start == code.co_firstlineno), None)
+
+    def _around(self, code: CodeType, name: str) -> ast.ClassDef | None:
+        """The class of this name that the code stands in."""
+        classes = (n for n in self.nodes if isinstance(n, ast.ClassDef) and n.name == name)
+        return next((n for n in classes if n.lineno <= code.co_firstlineno <= (n.end_lineno or 0)), None)  # fmt: skip
 
     @classmethod
     def parse(cls, text: str, first: int = 1) -> Source:
@@ -239,11 +235,7 @@ class Source:
 
 def functions_of(lines: Sequence[str]) -> dict[str, ast.FunctionDef]:
     """The functions of a file or cell by name; none where it cannot be read."""
-    try:
-        tree = ast.parse("\n".join(map(str.rstrip, lines)))
-    except (SyntaxError, ValueError):
-        return {}
-    return {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    return Source.parse("\n".join(map(str.rstrip, lines))).methods
 
 
 def at(place: Place | None) -> dict[str, Any]:
@@ -288,23 +280,3 @@ def _body(node: ast.FunctionDef) -> list[str]:
     """The statements of a method as text, without its docstring."""
     statements = [ast.unparse(s) for s in node.body]
     return statements[1:] if ast.get_docstring(node) is not None else statements
-
-
-def _class_in_its_file(target: type) -> tuple[ast.ClassDef, list[str]] | None:
-    """(its node, the lines of its file or notebook cell): found through one of its methods.
-
-    inspect knows no classes of notebooks, and in files it parses everything once more.
-    """
-    for value in vars(target).values():
-        for code in codes_of(value):
-            lines = linecache.getlines(code.co_filename)
-            try:
-                tree = ast.parse("".join(lines))
-            except (SyntaxError, ValueError):
-                continue
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.ClassDef) or node.name != target.__name__:
-                    continue
-                if node.lineno <= code.co_firstlineno <= (node.end_lineno or 0):
-                    return node, lines
-    return None

@@ -12,6 +12,7 @@ import os
 import signal
 import tempfile
 import threading
+import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -195,11 +196,8 @@ def failure_from(error: BaseException, stage: str, files: frozenset[str]) -> Fai
     """
     if type(error).__name__ == "InterpreterError" and error.__cause__ is not None:
         error = error.__cause__  # Triton's interpreter wraps what a kernel raises
-    frames: list[tuple[types.CodeType, int]] = []
-    trace = error.__traceback__
-    while trace is not None and len(frames) < 5000:
-        frames.append((trace.tb_frame.f_code, trace.tb_lineno))
-        trace = trace.tb_next
+    whole = itertools.islice(traceback.walk_tb(error.__traceback__), 5000)
+    frames = [(frame.f_code, number) for frame, number in whole]
     mine = [f for f in frames if f[0].co_filename in files]
     own = bool(mine)
     if not mine:

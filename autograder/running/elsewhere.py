@@ -120,25 +120,14 @@ def _reached(one: Any) -> Iterable[Any]:
 
 def _kept(one: Any) -> Iterable[Any]:
     """What an object or a function keeps; nothing of a library's, and of classes."""
-    if isinstance(one, types.MethodType):
-        return [one.__func__, one.__self__]
-    if isinstance(one, types.BuiltinFunctionType):  # [0.5].__getitem__
-        return [] if isinstance(one.__self__, types.ModuleType | type) else [one.__self__]
     if isinstance(one, staticmethod | classmethod):
         return [one.__func__]
     if isinstance(one, types.FunctionType):
-        return [] if _is_foreign(one) else _given_to(one)
-    if isinstance(one, type):
+        given = one.__defaults__, one.__kwdefaults__, one.__closure__
+        return [] if _is_foreign(one) else filter(None, given)
+    if isinstance(one, type) or (_is_foreign(type(one)) and type(one).__module__ != "builtins"):
         return []
-    plain = type(one).__module__ == "builtins"  # an iterator, say
-    return gc.get_referents(one) if plain or not _is_foreign(type(one)) else []
-
-
-def _given_to(one: types.FunctionType) -> Iterator[Any]:
-    yield from one.__defaults__ or ()
-    yield from (one.__kwdefaults__ or {}).values()
-    for cell in one.__closure__ or ():
-        yield from gc.get_referents(cell)
+    return gc.get_referents(one)  # of a method and an iterator, too
 
 
 def _globals_of(one: types.FunctionType) -> Iterator[Any]:

@@ -165,7 +165,6 @@ class Application:
     saved: list[Saved] = field(default_factory=list)
     attributes: list[Saved] = field(default_factory=list)
     plain_attributes: dict[str, str] = field(default_factory=dict)
-    input_ids: list[int] = field(default_factory=list)
     inputs_changed: list[int] = field(default_factory=list)
     backwards: list[Backward] = field(default_factory=list)
     error: str | None = None

@@ -7,7 +7,9 @@ A number is found again by where it lies in memory, which views of it share.
 from __future__ import annotations
 
 import contextlib
+import linecache
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,26 +19,29 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves
 
-from autograder.observation.syntax import Span
+from autograder.observation.syntax import Span, code_at
 from autograder.running.watching import Framed
 
 LARGEST = 4096  # elements of a tensor; larger ones are not followed
 MOST = 2000  # operations
 
 Array = np.ndarray[Any, Any]
-_PICKS = frozenset({"where", "masked_fill"})  # each number is that of one argument
 
 
-@dataclass
+@dataclass(eq=False)
 class Place:
-    """Where a tensor's numbers lay: the storage, and the offset of each in it; with their values."""
+    """Where a tensor's numbers lay: the storage, and the offset of each in it; with their values.
+
+    held  the values of operations that lay there, the latest first
+    """
 
     storage: int
     offsets: Array
     values: Array
     dtype: torch.dtype
+    held: tuple[Value, ...] = ()
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -51,29 +56,44 @@ class Place:
         numbers = 0.5 + ranks.reshape(self.values.shape) / (ranks.max(initial=0) + 1)
         return torch.from_numpy(np.asarray(numbers)).requires_grad_()
 
+    def number(self, flat: int) -> Number:
+        """One of them."""
+        value, offset = self.values.reshape(-1)[flat], self.offsets.reshape(-1)[flat]
+        return Number(float(value), self.storage, int(offset), self.held)
+
+    def meets(self, index: Any) -> Number:
+        """The one that meets ``index`` of a result that the tensor is broadcast to."""
+        shape = self.values.shape
+        tail = index[len(index) - len(shape) :]
+        at = [0 if size == 1 else int(i) for size, i in zip(shape, tail, strict=True)]
+        return self.number(int(np.ravel_multi_index(at, shape)) if shape else 0)
+
 
 @dataclass(frozen=True)
 class Number:
-    """One number on its way: its value, where it lay, and before which operation it was read."""
+    """One number on its way: its value, and where it lay; with the values of operations that lay there."""
 
     value: float
     storage: int = 0
     offset: int = -1
-    before: int = 0
+    held: tuple[Value, ...] = ()
+
+    def meets(self, index: Any) -> Number:
+        """It is the same everywhere."""
+        return self
 
 
 @dataclass(eq=False)
 class Operation:
     """One operation as it ran.
 
+    made      the tensors that came out; values: what they held afterwards (None: not followed)
     call      what ran, with its arguments, which are held so that no two tensors share a place
     line      the learner's line that called it, or whose derivative it is part of; None: nobody knows
     file      the file of that line
     again     it is part of the derivative of that line, and not called by it
     spans     the expressions that called it: of that line, of what called the function there, and so on
-    tensors   those it was given
-    given     the same as they lay before it ran (None: not followed), and the numbers of x ** 2
-    made      the tensors that came out; results: the same as they lay afterwards
+    given     the tensors as they lay before it ran (None: not followed), and the numbers of x ** 2
     """
 
     order: int
@@ -82,67 +102,57 @@ class Operation:
     line: int | None
     again: bool
     spans: tuple[Span, ...] = ()
-    tensors: list[Tensor] = field(default_factory=list)
     given: list[Place | Number | None] = field(default_factory=list)
     made: list[Tensor] = field(default_factory=list)
-    results: list[Place | None] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        func, args, kwargs = self.call
-        arguments = {each.name: each for each in func._schema.arguments}
-        bound = [*zip(arguments.values(), args, strict=False)]
-        for argument, value in bound + [(arguments[name], v) for name, v in kwargs.items()]:
-            a_number = argument.name != "alpha" and "int" not in str(argument.type)
-            for leaf in tree_leaves(value):
-                if isinstance(leaf, Tensor):
-                    self.tensors.append(leaf)
-                    self.given.append(placed(leaf))
-                elif a_number and type(leaf) in (int, float):
-                    self.given.append(Number(float(leaf)))
+    values: list[Value | None] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         """ "add" for aten::add.Tensor and for aten::add_.Tensor."""
         return name_of(self.call[0])
 
-    def slopes(self, which: int, flat: int) -> list[Tensor | None]:
-        """The derivatives of one element of a result, by tensor: which numbers it was made of.
-
-        They are not those of the numbers themselves, of which many have slope 0, nor of equal ones,
-        whose maximum is anywhere: in place of each number stands its rank.
-        """
-        places = [each for each in self.given if not isinstance(each, Number)]
-        ranked = iter([place and place.ranked() for place in places])
-        leaves: list[Any] = []
-
-        def stand_in(tensor: Tensor) -> Any:
-            leaf: Any = next(ranked)
-            leaves.append(leaf)
-            # Not the leaf itself: the operation may write to it.
-            return tensor if leaf is None else leaf.clone()
-
-        func, args, kwargs = self.call
-        try:
-            with torch.enable_grad():
-                result = func(*tree_map_only(Tensor, stand_in, args), **tree_map_only(Tensor, stand_in, kwargs))  # fmt: skip
-            made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)][which]
-            wanted = [leaf for leaf in leaves if leaf is not None and leaf.requires_grad]
-            found = iter(torch.autograd.grad(made.reshape(-1)[flat], wanted, allow_unused=True))
-        except (RuntimeError, TypeError, ValueError, NotImplementedError):  # it has no derivative
-            return [None] * len(places)
-        return [next(found) if leaf is not None and leaf.requires_grad else None for leaf in leaves]
-
 
 @dataclass(frozen=True, eq=False)
-class Origin:
-    """Where a number came from: the operation, and the numbers that it was computed from.
+class Value:
+    """What one operation gave, or a run ends with.
 
-    sources  in the order of the arguments
+    line   the learner's line that called it, or whose derivative it is part of; None: nobody knows
+    text   of that line
+    given  the values of other operations that it was computed from
+    op     the operation: "mul", "bitwise_and", "sum[]" over an empty list of dimensions; "" for what
+           a run ends with
+    dtype  "float64"; "bool" for a mask
+    made   the how many-th operation of its name made it, and which of its results it is; None: nothing made it
+    spans  the expressions that gave it: the innermost, then the call of the function that it stands in, and so on
+    view   it has the numbers of another value, in other places
     """
 
-    value: float
-    operation: Operation
-    sources: list[Number]
+    numbers: Array
+    given: tuple[Value, ...]
+    place: Place
+    operation: Operation | None = None
+    line: int | None = None
+    text: str = ""
+    op: str = ""
+    dtype: str = ""
+    made: tuple[int, int] | None = None
+    spans: tuple[Span, ...] = ()
+    view: bool = False
+
+    @property
+    def mask(self) -> bool:
+        """Whether it is made of True and False."""
+        return self.dtype == "bool"
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether other numbers may be put in its place."""
+        return self.made is not None and (self.mask or "float" in self.dtype)
+
+    @property
+    def code(self) -> str:
+        """The expression that gave it; where nobody knows that, its line."""
+        return code_at(self.spans[0]) if self.spans else self.text.removeprefix("return ")
 
 
 def span_of(frame: FrameType) -> Span | None:
@@ -169,15 +179,21 @@ class Operations(Framed):
         self.files = files
         self.all: list[Operation] = []
         self.error: str | None = None  # the words of the one in which the last operation ended
-        self._writers: dict[int, list[tuple[Operation, int]]] = {}
-        self._views: dict[tuple[Any, ...], list[tuple[Operation, int]]] = {}
-        self._origins: dict[tuple[Operation, int, int], Origin] = {}
+        self._ran: Counter[str] = Counter()
+        self._in: dict[int, list[Value]] = defaultdict(list)  # by storage, in their order
+
+    @property
+    def values(self) -> list[Value]:
+        """All that were made, in their order."""
+        return [value for each in self.all for value in each.values if value is not None]
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(self.all) >= MOST:
             return func(*args, **kwargs)
         operation = Operation(len(self.all) + 1, (func, args, kwargs), *self._line())
         self.all.append(operation)
+        self._ran[name := operation.name] += 1
+        self._takes(operation)
         try:
             result = func(*args, **kwargs)
         except Exception as error:
@@ -185,16 +201,34 @@ class Operations(Framed):
             raise
         self.error = None
         operation.made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
-        operation.results = [*map(placed, operation.made)]
-        given = [place for place in operation.given if isinstance(place, Place)]
-        for which, place in enumerate(operation.results):
+        given = [each for each in operation.given if isinstance(each, Place)]
+        values = tuple(dict.fromkeys(value for place in given for value in place.held))
+        text = linecache.getline(operation.file, operation.line or 0).strip()
+        for which, place in enumerate(map(placed, operation.made)):
             if place is None:
+                operation.values.append(None)
                 continue
-            if func._schema.is_mutable or place.storage not in {g.storage for g in given}:
-                self._writers.setdefault(place.storage, []).append((operation, which))
-            elif place.key not in {g.key for g in given}:  # another view
-                self._views.setdefault(place.key, []).append((operation, which))
+            view = not func._schema.is_mutable and place.storage in {g.storage for g in given}
+            value = Value(
+                place.values, values, place, operation, operation.line, text, name + "[]" * ([] in args[1:2]),
+                str(place.dtype).removeprefix("torch."), (self._ran[name], which), operation.spans, view,
+            )  # fmt: skip
+            operation.values.append(value)
+            if not view or place.key not in {g.key for g in given}:
+                self._in[place.storage].append(value)
         return result
+
+    def _takes(self, operation: Operation) -> None:
+        func, args, kwargs = operation.call
+        arguments = {each.name: each for each in func._schema.arguments}
+        bound = [*zip(arguments.values(), args, strict=False)]
+        for argument, value in bound + [(arguments[name], v) for name, v in kwargs.items()]:
+            a_number = argument.name != "alpha" and "int" not in str(argument.type)
+            for leaf in tree_leaves(value):
+                if isinstance(leaf, Tensor):
+                    operation.given.append(self.placed(leaf))
+                elif a_number and type(leaf) in (int, float):
+                    operation.given.append(Number(float(leaf)))
 
     def _line(self) -> tuple[str, int | None, bool, tuple[Span, ...]]:
         own = [frame for frame in self.frames() if frame.f_code.co_filename in self.files]
@@ -208,71 +242,22 @@ class Operations(Framed):
                 return file, int(line), True, ()
         return "", None, True, ()
 
-    def shaped(self, tensor: Tensor, before: int) -> Operation | None:
-        """The operation that gave a tensor its shape; what was saved is another object in the same place."""
-        place = tensor.data_ptr(), tensor.shape
-        earlier = reversed(self.all[: before - 1])
-        return next((o for o in earlier if any((m.data_ptr(), m.shape) == place for m in o.made)), None)  # fmt: skip
-
-    # ---- from a number to what it was computed from -----------------------------------------
-    def number(self, tensor: Tensor, index: int) -> Number:
-        """One element of a tensor that is still alive, as it was at the end."""
+    def placed(self, tensor: Tensor) -> Place | None:
+        """Where the numbers of a tensor lie now, and who put them there, or made this view where nothing was written since."""
         place = placed(tensor)
-        assert place is not None
-        return _at(place, index, len(self.all) + 1)
-
-    def origin(self, number: Number) -> Origin | None:
-        """The operation that wrote a number; None: it was given."""
-        for operation, which in reversed(self._writers.get(number.storage, [])):
-            place = operation.results[which]
-            if operation.order < number.before and place is not None:
-                found = np.flatnonzero(place.offsets.reshape(-1) == number.offset)
-                if len(found):
-                    key = operation, which, int(found[0])
-                    if key not in self._origins:
-                        value = float(place.values.reshape(-1)[found[0]])
-                        self._origins[key] = Origin(value, operation, self._sources(*key))
-                    return self._origins[key]
-        return None
-
-    def origins(self, place: Place, before: int) -> list[tuple[Operation, int]]:
-        """The same, or the operation that made this view of it, where nothing was written since."""
-        written = self.written(place, before)
-        since = max((operation.order for operation, _ in written), default=0)
-        views = [v for v in self._views.get(place.key, []) if since < v[0].order < before]
-        return views[-1:] or written
-
-    def written(self, place: Place, before: int) -> list[tuple[Operation, int]]:
-        """The operations, and which of their results, that wrote what a tensor held at a time."""
-        left, found = np.unique(place.offsets), []
-        for operation, which in reversed(self._writers.get(place.storage, [])):
-            result = operation.results[which]
-            if operation.order < before and len(left) and result is not None:
-                here = np.isin(left, result.offsets)
-                if here.any():
-                    found.append((operation, which))
-                    left = left[~here]
-        return found
-
-    def _sources(self, operation: Operation, which: int, flat: int) -> list[Number]:
-        if operation.name.endswith("_like") or operation.name.startswith("new_"):
-            return []  # made beside a tensor, and not of its numbers
-        shape, order, given = operation.made[which].shape, operation.order, operation.given
-        index = np.unravel_index(flat, shape)
-        if torch.Tag.pointwise in operation.call[0].tags and operation.name not in _PICKS:
-            return [_element(each, index, order) for each in given if each is not None]
-        numbers = [each for each in given if isinstance(each, Number)]
-        places = [each for each in given if not isinstance(each, Number)]
-        found = [
-            _at(place, int(element), order)
-            for place, slope in zip(places, operation.slopes(which, flat), strict=True)
-            if place is not None and slope is not None
-            for element in slope.reshape(-1).nonzero().reshape(-1)
-        ]
-        if not found and not numbers and len(places) == 1 and places[0] is not None:
-            alike = operation.tensors[0].shape == shape  # x.int()
-            return [_element(places[0], index, order)] if alike else []
-        return found or numbers  # x[mask] = number
+        if place is None:
+            return None
+        left, held = np.unique(place.offsets), list[Value]()
+        for value in reversed(self._in[place.storage]):
+            if value.view:
+                if not held and value.place.key == place.key:
+                    held.append(value)
+                    break
+            elif len(left) and (here := np.isin(left, value.place.offsets)).any():
+                held.append(value)
+                left = left[~here]
+        place.held = tuple(held)
+        return place
 
 
 @contextlib.contextmanager
@@ -300,18 +285,3 @@ def placed(tensor: Tensor) -> Place | None:
     offsets = tensor.storage_offset() + np.tensordot(steps, np.indices(tuple(tensor.shape)), 1)
     values = tensor.detach().to("cpu", torch.float64, copy=True).numpy()
     return Place(tensor.untyped_storage()._cdata, np.asarray(offsets), values, tensor.dtype)
-
-
-def _at(place: Place, flat: int, before: int) -> Number:
-    value, offset = place.values.reshape(-1)[flat], place.offsets.reshape(-1)[flat]
-    return Number(float(value), place.storage, int(offset), before)
-
-
-def _element(place: Place | Number, index: Any, before: int) -> Number:
-    """The element that meets ``index`` of a result that the tensor is broadcast to."""
-    if isinstance(place, Number):
-        return place
-    shape = place.values.shape
-    tail = index[len(index) - len(shape) :] if shape else ()
-    at = tuple(0 if size == 1 else int(i) for size, i in zip(shape, tail, strict=True))
-    return Number(float(place.values[at]), place.storage, int(place.offsets[at]), before)

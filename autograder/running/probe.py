@@ -63,7 +63,6 @@ def _ask(ask: Asking) -> Answer:
     # Recording takes time, and shows among what is measured: only where a rule reads the trace.
     meta, returned = question.device == "meta", None
     watching = question.kind in ("run", "needs") and not meta
-    draws_of(question.case).again()
     with contextlib.ExitStack() as watched:
         try:
             if meta:
@@ -79,12 +78,10 @@ def _ask(ask: Asking) -> Answer:
                     trace = watched.enter_context(recording)
                 else:
                     returned = watched.enter_context(_heard(submission.target))
-            inner: list[str] = []
-            if question.kind in ("run", "second", "needs", "structure"):
-                watch = passes_inside(submission.codes, Asking.put.__code__)
-                inner = watched.enter_context(watch)
-            ask.put()
-            if inner:
+            watch = passes_inside(submission.codes, Asking.put.__code__)
+            inner = watched.enter_context(watch)
+            _put(ask)
+            if inner and question.kind in ("run", "second", "needs", "structure"):
                 answer.data["passes_inside"] = inner[:1]
         # SystemExit and KeyboardInterrupt too: a submission may raise them.
         except BaseException as error:
@@ -97,7 +94,6 @@ def _ask(ask: Asking) -> Answer:
                 stage = "engine"  # the learner's backward came to its end; torch refused what it returned
             answer.failure = failure_from(error, stage, submission.files)
             error.__traceback__ = None
-    torch.set_grad_enabled(True)
     if returned is None:
         _read_trace(trace, question, answer)
     elif (raw := _only(returned, question)) is not None:

@@ -102,7 +102,6 @@ class Recorder:
     def begin(self, cls: type, inputs: tuple[Any, ...], style: str) -> Application:
         application = Application(self.trace.tick(), cls, cls.__name__, style)
         application.inputs = [self.shot(v) for v in inputs]
-        application.input_ids = [id(v) for v in inputs]
         self.trace.applications.append(application)
         return application
 
@@ -131,14 +130,6 @@ class Recorder:
                 app.plain_attributes[name] = in_words(value)
         held = list(to_save) if self.hold else []
         self._by_context[id(ctx)] = (ctx if self.hold else None, app, held)
-
-    def before(self, tensor: Tensor, app: Application) -> Any:
-        """A saved tensor before backward: an input that forward left alone is what it was before."""
-        place = app.input_ids.index(id(tensor)) if id(tensor) in app.input_ids else -1
-        written = place in app.inputs_changed or app.marked_dirty
-        if place < 0 or self.keep is not None or written:
-            return moment(tensor)
-        return app.inputs[place]
 
     def lineage_of(self, app: Application, call: Backward) -> Lineage | None:
         """What follows the tensors of a backward that autograd records; None for any other."""
@@ -188,7 +179,7 @@ class Recorder:
             call.needs = tuple(ctx.needs_input_grad)
         call.received = [self.shot(g) for g in grads]
         app.backwards.append(call)
-        before = [self.before(t, app) for t in held]
+        before = list(map(moment, held))
         lineage = self.lineage_of(app, call)
         returned = yield call, lineage
         call.ended = self.trace.tick()

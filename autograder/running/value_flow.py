@@ -4,73 +4,33 @@ in which one of them is another, or what another expression gives where it is ma
 from __future__ import annotations
 
 import contextlib
-import linecache
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.contract.ending import errors_only
 from autograder.observation.observation import Answer, Question
-from autograder.observation.syntax import Span, code_at
+from autograder.observation.syntax import Span
 from autograder.running.operations import (
     LARGEST,
     Array,
+    Number,
     Operation,
     Operations,
     Place,
+    Value,
     name_of,
-    placed,
     recorded,
     span_of,
 )
 from autograder.running.watching import Framed
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """What one operation gave.
-
-    line   the learner's line that called it, or whose derivative it is part of; None: nobody knows
-    text   of that line
-    given  the values of other operations that it was computed from
-    op     the operation: "mul", "bitwise_and", "sum[]" over an empty list of dimensions; "" for what
-           a run ends with
-    dtype  "float64"; "bool" for a mask
-    made   the how many-th operation of its name made it, and which of its results it is; None: nothing made it
-    spans  the expressions that gave it: the innermost, then the call of the function that it stands in, and so on
-    view   it has the numbers of another value, in other places
-    """
-
-    numbers: Array
-    line: int | None
-    given: tuple[Value, ...]
-    text: str = ""
-    op: str = ""
-    dtype: str = ""
-    made: tuple[int, int] | None = None
-    spans: tuple[Span, ...] = ()
-    view: bool = False
-
-    @property
-    def mask(self) -> bool:
-        """Whether it is made of True and False."""
-        return self.dtype == "bool"
-
-    @property
-    def exchangeable(self) -> bool:
-        """Whether other numbers may be put in its place."""
-        return self.made is not None and (self.mask or "float" in self.dtype)
-
-    @property
-    def code(self) -> str:
-        """The expression that gave it; where nobody knows that, its line."""
-        return code_at(self.spans[0]) if self.spans else self.text.removeprefix("return ")
 
 
 def ancestors(end: Value) -> list[Value]:
@@ -93,13 +53,12 @@ def ancestors(end: Value) -> list[Value]:
 class Flow:
     """The results of a run by kind and place, ("output", 0) or ("gradient", 1), and every value on the way.
 
-    operations, tensors  the same number by number: what was recorded, and the results
+    operations  what was recorded
     """
 
     results: Mapping[tuple[str, int], Value]
-    values: tuple[Value, ...]
+    values: Sequence[Value]
     operations: Operations = field(default_factory=lambda: Operations(frozenset()))
-    tensors: Mapping[tuple[str, int], Tensor] = field(default_factory=dict)
 
 
 def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[str]) -> Flow:
@@ -111,41 +70,96 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
     answer = Answer()
     with contextlib.suppress(Exception), errors_only(), recorded(files) as operations:
         raw = run(answer)
-    known: dict[tuple[Operation, int], Value] = {}
-    ran: Counter[str] = Counter()
-    for operation in operations.all:
-        ran[operation.name] += 1
-        places = [p for p in operation.given if isinstance(p, Place)]
-        origins = [o for p in places for o in operations.origins(p, operation.order)]
-        given = tuple(dict.fromkeys(known[o] for o in origins))
-        text = linecache.getline(operation.file, operation.line or 0).strip()
-        for which, made in enumerate(operation.results):
-            if made is not None:
-                known[operation, which] = Value(
-                    made.values,
-                    operation.line,
-                    given,
-                    text,
-                    operation.name + "[]" * ([] in operation.call[1][1:2]),
-                    str(made.dtype).removeprefix("torch."),
-                    (ran[operation.name], which),
-                    operation.spans,
-                    made.storage in {p.storage for p in places}
-                    and not operation.call[0]._schema.is_mutable,
-                )
-    results: dict[tuple[str, int], Value] = {}
     ends = {("output", k): t for k, t in enumerate(answer.outputs or ())}
-    ends |= {("gradient", i): t for i, t in zip(question.wants, answer.gradients or (), strict=False)}  # fmt: skip
+    for kind, found in (("gradient", answer.gradients), ("second", answer.second)):
+        ends |= {(kind, i): t for i, t in zip(question.wants, found or (), strict=False)}
     ends |= {("gradient", i): t for i, t in enumerate(raw or ()) if isinstance(t, Tensor)}
-    ends |= {("second", i): t for i, t in zip(question.wants, answer.second or (), strict=False)}
-    tensors = {at: t for at, t in ends.items() if isinstance(t, Tensor) and placed(t) is not None}
-    for at, tensor in tensors.items():
-        place = placed(tensor)
-        assert place is not None
-        origins = operations.origins(place, len(operations.all) + 1)
-        given = tuple(dict.fromkeys(known[o] for o in origins))
-        results[at] = Value(place.values, None, given)
-    return Flow(results, tuple(known.values()), operations, tensors)
+    tensors = {at: t for at, t in ends.items() if isinstance(t, Tensor)}
+    places = {at: place for at, t in tensors.items() if (place := operations.placed(t))}
+    results = {at: Value(place.values, place.held, place) for at, place in places.items()}
+    return Flow(results, operations.values, operations)
+
+
+# ---- from a number to what it was computed from --------------------------------------------------
+
+_PICKS = frozenset({"where", "masked_fill"})  # each number is that of one argument
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a number came from: an element, counted flat, of what an operation gave."""
+
+    of: Value
+    flat: int
+
+    @property
+    def value(self) -> float:
+        return float(self.of.numbers.reshape(-1)[self.flat])
+
+    @property
+    def operation(self) -> Operation:
+        assert self.of.operation is not None
+        return self.of.operation
+
+    @cached_property
+    def sources(self) -> list[Number]:
+        """The numbers that it was computed from, in the order of the arguments."""
+        operation, shape = self.operation, self.of.numbers.shape
+        if operation.name.endswith("_like") or operation.name.startswith("new_"):
+            return []  # made beside a tensor, and not of its numbers
+        if torch.Tag.pointwise in operation.call[0].tags and operation.name not in _PICKS:
+            index = np.unravel_index(self.flat, shape)
+            return [each.meets(index) for each in operation.given if each is not None]
+        numbers = [each for each in operation.given if isinstance(each, Number)]
+        found = self._by_slope()
+        if not found and not numbers and len(operation.given) == 1:
+            (only,) = operation.given
+            alike = isinstance(only, Place) and only.values.shape == shape  # x.int()
+            return [only.number(self.flat)] if alike and isinstance(only, Place) else []
+        return found or numbers  # x[mask] = number
+
+    def _by_slope(self) -> list[Number]:
+        """Those in tensors that it has a derivative by.
+
+        They are not derivatives of the numbers themselves, of which many have slope 0, nor of equal ones,
+        whose maximum is anywhere: in place of each number stands its rank.
+        """
+        func, *given = self.operation.call
+        places = [each for each in self.operation.given if not isinstance(each, Number)]
+        leaves = [None if place is None else place.ranked() for place in places]
+        left = iter(leaves)
+
+        def stand_in(tensor: Tensor) -> Tensor:
+            leaf = next(left)
+            return tensor if leaf is None else leaf.clone()  # the operation may write to it
+
+        wanted = [(p, x) for p, x in zip(places, leaves, strict=True) if p and x is not None and x.requires_grad]  # fmt: skip
+        try:
+            with torch.enable_grad():
+                args, kwargs = tree_map_only(Tensor, stand_in, given)
+                made = [t for t in tree_leaves(func(*args, **kwargs)) if isinstance(t, Tensor)]
+            end = made[self.operation.values.index(self.of)].reshape(-1)[self.flat]
+            slopes = torch.autograd.grad(end, [leaf for _, leaf in wanted], allow_unused=True)
+        except (RuntimeError, TypeError, ValueError, NotImplementedError):  # it has no derivative
+            return []
+        return [
+            place.number(int(element))
+            for (place, _), slope in zip(wanted, slopes, strict=True)
+            if slope is not None
+            for element in slope.reshape(-1).nonzero().reshape(-1)
+        ]
+
+
+def origin(number: Number) -> Origin | None:
+    """The operation that wrote a number; None: it was given."""
+    waiting = list(number.held)
+    for value in waiting:
+        here = np.flatnonzero(value.place.offsets.reshape(-1) == number.offset)
+        if value.view:
+            waiting += value.given
+        elif len(here) and value.place.storage == number.storage:
+            return Origin(value, int(here[0]))
+    return None
 
 
 # ---- runs in which one value is another ------------------------------------------------------------

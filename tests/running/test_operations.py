@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from autograder.running.operations import recorded
+from autograder.running.value_flow import origin
 
 NAN = float("nan")
 X = torch.tensor([[1.0, 5.0, 3.0], [4.0, 2.0, 6.0]], dtype=torch.float64)
@@ -43,5 +44,5 @@ def written(into: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def test_the_first_number_of_a_result_was_computed_from_these(run, sources):
     with recorded(frozenset()) as operations:
         result = run()
-    origin = operations.origin(operations.number(result, 0))
-    assert str([s.value for s in origin.sources]) == str([float(s) for s in sources])
+    sought = origin(operations.placed(result).number(0))
+    assert str([s.value for s in sought.sources]) == str([float(s) for s in sources])

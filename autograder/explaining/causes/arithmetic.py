@@ -13,7 +13,8 @@ from autograder.explaining.causes.results import Reason, departure_of, result_of
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding
 from autograder.observation.compare import show
-from autograder.running.operations import Number, Operations, Origin
+from autograder.running.operations import Number
+from autograder.running.value_flow import Origin, origin
 
 _VISITS = 300  # operations on the way to one element
 _LOST = 1e-6  # a summand that changes a sum by less is lost in it: float32 has seven digits
@@ -80,10 +81,10 @@ def what_happened(ev: Evidence, pair: Pair, place: tuple[str, int], index: int) 
     index  counted flat. Empty where nobody can run it again, or nothing odd happened.
     """
     run = ev.flow(pair.question) if ev.flow is not None else None
-    end = run.tensors.get(place) if run is not None else None
-    if run is None or end is None or index >= end.numel():
+    end = run.results.get(place) if run is not None else None
+    if end is None or index >= end.numbers.size:
         return {}
-    steps = _way(run.operations, run.operations.number(end, index))
+    steps = _way(end.place.number(index))
     # What an operator of the learner's own does inside, nobody sees.
     if not steps or any(s.operation.call[0].namespace != "aten" for s in steps):
         return {}
@@ -98,32 +99,32 @@ def what_happened(ev: Evidence, pair: Pair, place: tuple[str, int], index: int) 
 # ---- the way back ----------------------------------------------------------------------------------
 
 
-def _way(operations: Operations, number: Number) -> list[Origin]:
+def _way(number: Number) -> list[Origin]:
     """Where it began and what came of it: one operation, two, or none."""
-    found = _breaks(operations, number, ordinary_too=False)
+    found = _breaks(number, ordinary_too=False)
     if found:
         return [found[0], found[-1]] if found[0] is not found[-1] else found[:1]
-    found = _breaks(operations, number, ordinary_too=True) if math.isfinite(number.value) else []
+    found = _breaks(number, ordinary_too=True) if math.isfinite(number.value) else []
     if not found:
         return []
     first = min(found, key=lambda o: o.operation.name in _LIMITS)
     small = min(first.sources, key=lambda s: abs(s.value)) if first.operation.name in _DIFFERENCES else first.sources[0]  # fmt: skip
-    made = _maker(operations, small if small.storage else first.sources[-1])
+    made = _maker(small if small.storage else first.sources[-1])
     return [*filter(None, [made]), first]
 
 
-def _breaks(operations: Operations, number: Number, ordinary_too: bool) -> list[Origin]:
+def _breaks(number: Number, ordinary_too: bool) -> list[Origin]:
     """The operations on the way that made something odd of ordinary numbers, in their order."""
     waiting, seen = [number], dict[Origin, None]()
     while waiting and len(seen) < _VISITS:
-        origin = operations.origin(waiting.pop())
-        if origin is not None and origin not in seen:
-            seen[origin] = None
-            waiting += origin.sources if ordinary_too else _culprits(origin)
+        found = origin(waiting.pop())
+        if found is not None and found not in seen:
+            seen[found] = None
+            waiting += found.sources if ordinary_too else _culprits(found)
     # A 0 on the way says something where a 0 came out.
     says = not ordinary_too or number.value == 0
-    found = [o for o in seen if (_is_break(o) and (says or o.value)) or (ordinary_too and _loses(operations, o))]  # fmt: skip
-    return sorted(found, key=lambda o: o.operation.order)
+    breaks = [o for o in seen if (_is_break(o) and (says or o.value)) or (ordinary_too and _loses(o))]  # fmt: skip
+    return sorted(breaks, key=lambda o: o.operation.order)
 
 
 def _culprits(origin: Origin) -> list[Number]:
@@ -157,7 +158,7 @@ def _is_break(origin: Origin) -> bool:
     return not given and name not in _GIVE_ZERO | _LONG
 
 
-def _loses(operations: Operations, origin: Origin) -> bool:
+def _loses(origin: Origin) -> bool:
     """Whether a finite number got lost beside a larger one, or met a bound."""
     value, name, sources = origin.value, origin.operation.name, origin.sources
     if name in _LIMITS:
@@ -166,14 +167,14 @@ def _loses(operations: Operations, origin: Origin) -> bool:
         return False
     small, large = sorted(sources, key=lambda s: abs(s.value))
     alike = large.value != 0 and math.isclose(abs(value), abs(large.value), rel_tol=_LOST)
-    return alike and (small.value != 0 or bool(_breaks(operations, small, ordinary_too=False)))
+    return alike and (small.value != 0 or bool(_breaks(small, ordinary_too=False)))
 
 
-def _maker(operations: Operations, number: Number) -> Origin | None:
+def _maker(number: Number) -> Origin | None:
     """The operation that a number came out of."""
-    origin = operations.origin(number)
-    moved = origin is not None and origin.operation.name in _MOVE and origin.sources
-    return _maker(operations, origin.sources[0]) if moved and origin is not None else origin
+    made = origin(number)
+    moved = made is not None and made.operation.name in _MOVE and made.sources
+    return _maker(made.sources[0]) if moved and made is not None else made
 
 
 # ---- in words --------------------------------------------------------------------------------------

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from autograder.explaining.causes.departures import ERROR, departure, moved
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.compare import shape_words
 from autograder.observation.observation import Failure
-from autograder.running.operations import Operation
+from autograder.running.operations import Place, Value
 
 Told = tuple[str, dict[str, Any]]
 _BROADCAST = (
@@ -41,11 +40,11 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     run = ev.flow(finding.pair.question).operations
     if run.error is None or run.error[:200] != failure.message[:200]:
         return None
-    tensors = run.all[-1].tensors
-    if len(tensors) != 2 or _fits([t.shape for t in tensors]):
+    given = run.all[-1].given
+    places = [each for each in given if isinstance(each, Place)]
+    if None in given or len(places) != 2 or _fits([place.values.shape for place in places]):
         return None
-    made = [run.shaped(t, len(run.all)) for t in tensors]
-    shapes = [_in_words(t, source, failure) for t, source in zip(tensors, made, strict=True)]
+    shapes = [_in_words(place, run.values, failure) for place in places]
     return "stops/two-shapes", {"first": shapes[0], "second": shapes[1]}
 
 
@@ -75,7 +74,7 @@ def _misshapen(ev: Evidence, finding: Finding) -> Told | None:
     }
 
 
-def _fits(shapes: Sequence[torch.Size]) -> bool:
+def _fits(shapes: Sequence[tuple[int, ...]]) -> bool:
     """Whether these shapes broadcast."""
     try:
         torch.broadcast_shapes(*shapes)
@@ -84,7 +83,9 @@ def _fits(shapes: Sequence[torch.Size]) -> bool:
     return True
 
 
-def _in_words(tensor: Tensor, made: Operation | None, failure: Failure) -> str:
+def _in_words(place: Place, values: Sequence[Value], failure: Failure) -> str:
     """A shape, and the line in which the tensor got it where that is another one."""
-    elsewhere = made is not None and made.line and made.line != failure.line
-    return shape_words(tensor.shape) + (f" of line {made.line}" if made and elsewhere else "")
+    line = next((value.line for value in reversed(values) if value.place.key == place.key), None)
+    return shape_words(place.values.shape) + (
+        f" of line {line}" if line and line != failure.line else ""
+    )
