@@ -15,7 +15,7 @@ NAMES = [exercise.name for exercise in lesson_exercises(LESSON)]
 # What the headline has to name.
 CAUSES = {
     "Case01": "backward returns 2 values, but forward takes 3 arguments",
-    "Case02": "summed over dimension 1, where dimension 0 is to be summed",
+    "Case02": "over dimension 2 instead of over dimensions 0 and 1",
     "Case03": "both calls write to Case03.x",
     "Case04": "forward writes to its input x",
     "Case05": "compares what line 6 has already brought into range",

@@ -12,7 +12,7 @@ from tests.mistakes.gallery import load
     ("exercise", "forward", "backward", "rule", "cause"),
     [
         (PRODUCT, "a * b", "g * b, g * a", "gradient-unsummed", "value/unsummed"),
-        (PRODUCT, "a * b", "g * b, (g * a).sum()", "gradient-shape", "departs/shape"),
+        (PRODUCT, "a * b", "g * b, (g * a).sum()", "gradient-shape", "departs/sum"),
         (PRODUCT, "(a * b).sum(-1)", "g, g", "forward-shape", "departs/edit"),
         (PRODUCT, "(a * b).unsqueeze(0)", "g, g", "forward-shape", "departs/shape"),
         (MATRICES, "(x @ w).T", "g, g", "forward-shape", "departs/places"),
@@ -128,4 +128,4 @@ def unbroadcast(grad, shape):
     return grad
 """
     finding = evaluate(load(code, "unbroadcast"), exercise="unbroadcast", seed=1).findings[0]
-    assert (finding.cause, finding.evidence["line"]) == ("departs/shape", 6), finding
+    assert (finding.cause, finding.evidence["line"]) == ("departs/sum", 6), finding

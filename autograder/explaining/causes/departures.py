@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import chain, combinations, islice, takewhile
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -37,6 +37,7 @@ _MOVES = frozenset({
 ERROR: Place = ("error", 0)  # that a run stops
 ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})  # room for numbers
 _MOVED = 6  # other places for the numbers of one value
+_DIMENSIONS = 5  # of a tensor that was summed
 _AGAIN = 3  # values that one expression gives in a loop
 MOST_TRIED = 160  # runs in which a value is exchanged
 MOST_RUN = 12_000  # operations in all of them
@@ -96,11 +97,30 @@ def moved(found: Departure) -> tuple[str, dict[str, Any]] | None:
     got, right = found.value.numbers, found.instead
     if right is None:
         return None
+    if found.value.op.startswith("sum") and len(found.value.given) == 1:
+        whole = found.value.given[0].numbers
+        over, belongs = _summed(whole, got), _summed(whole, right)
+        if over is not None and belongs is not None and over != belongs:
+            return "departs/sum", {
+                "over": over,
+                "belongs": belongs,
+                "whole": shape_words(whole.shape),
+            }
     shapes = {"mine": shape_words(got.shape), "right": shape_words(right.shape)}
     if got.size != right.size or (got.shape != right.shape and like(got, right)):
         return "departs/shape", {**shapes, "same": got.size == right.size}
     moved = not found.value.mask and like(np.sort(got, None), np.sort(right, None))
     return ("departs/places", {}) if moved and got.size > 1 else None
+
+
+def _summed(whole: Array, numbers: Array) -> str | None:
+    """The dimensions that were summed to get these numbers, in words; None where it is no such sum."""
+    dims = range(min(whole.ndim, _DIMENSIONS))
+    for each in chain.from_iterable(combinations(dims, count) for count in range(len(dims) + 1)):
+        if like(whole.sum(axis=each), numbers):
+            plural = "s" * (len(each) > 1)
+            return f"dimension{plural} {' and '.join(map(str, each))}" if each else "no dimension"
+    return None
 
 
 def _departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
