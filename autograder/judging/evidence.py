@@ -188,7 +188,7 @@ def _allowing(
     sizes  how large gradients usually are, by their place
     """
 
-    def nearest(
+    def allowed(
         given: Sequence[Any] | None,
         right: Sequence[Any],
         errors: Sequence[Any],
@@ -196,18 +196,18 @@ def _allowing(
     ) -> tuple[Any, ...]:
         given = given or ()
         return tuple(
-            _nearest(
+            nearest(
                 given[i] if i < len(given) else None, each, errors[i] if i < len(errors) else None, strictness,
                 sizes.get(i, 0.0),
             )
             for i, each in enumerate(right)
         )  # fmt: skip
 
-    found = replace(expected, outputs=nearest(answer.outputs, expected.outputs, (), {}))
+    found = replace(expected, outputs=allowed(answer.outputs, expected.outputs, (), {}))
     if expected.gradients is not None:
-        found.gradients = nearest(answer.gradients, expected.gradients, expected.errors, sizes)
+        found.gradients = allowed(answer.gradients, expected.gradients, expected.errors, sizes)
     if expected.second is not None:
-        found.second = nearest(answer.second, expected.second, expected.second_errors, {})
+        found.second = allowed(answer.second, expected.second, expected.second_errors, {})
     return found
 
 
@@ -215,9 +215,13 @@ def _largest(numbers: Tensor) -> float:
     return float(real(numbers).abs().nan_to_num(posinf=0.0).max()) if numbers.numel() else 0.0
 
 
-def _nearest(
+def nearest(
     given: Any, right: Any, error: Tensor | None, strictness: Strictness, usual: float
 ) -> Any:
+    """The right numbers, with those of an answer in the place of each that it may stand for.
+
+    usual  how large the largest number usually is
+    """
     if not isinstance(right, Tensor) or not (right.is_floating_point() or right.is_complex()):
         return right
     if given is None and error is not None:

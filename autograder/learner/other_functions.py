@@ -175,7 +175,7 @@ def _report(
                 note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
                 notes = [replace(note, severity="note")]
             broken = judge(one.evidence(rough)).findings
-        finer = judge(exact).findings
+        finer, late = judge(exact).findings, clock.said
         # What is wrong either way is explained by exact numbers.
         same = [(f.rule, f.position) for f in broken[:1]] == [
             (f.rule, f.position) for f in finer[:1]
@@ -191,7 +191,7 @@ def _report(
         report.findings += map(said, notes)
         if terms.reference is None and terms.surrogate is None:
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])
-        if clock.said and report.outcome != "failed":
+        if late and report.outcome != "failed":
             left = [q.id for q in asked.questions if q.id not in observation.answers]
             report.unasked, report.passed = left or ["the slopes that were not measured"], False
         return report

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.contract.differentiation import BATCH
 from autograder.contract.measured import Measured
-from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.evidence import Evidence, Pair, nearest
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import as_ever, at_fault, problem
 from autograder.judging.rules.registry import (
@@ -176,6 +176,8 @@ def _two_ways(
             if error is not None:
                 size += float((error * d.abs()).sum()) / _SHARE
     share = _SHARE if pair.question.variant != "float32" else _SHARE**0.5
+    if pair.references is not None:
+        share = max(share, pair.references.exercise.strictness.rtol)
     near = abs(mine - right) <= share * size or not math.isfinite(right)
     return None if near else (mine, right)
 
@@ -213,6 +215,7 @@ def transforms_agree(ev: Evidence, pair: Pair) -> Verdict:
         if isinstance(mine, str):
             return fault("func", "transforms/func-stops", pair, symptom=True, evidence={"original": mine}, transform=name)  # fmt: skip
         for got, wanted in zip(mine, right.get(name, ()), strict=False):
+            wanted = nearest(got, wanted, None, ev.exercise.strictness, 0.0)
             if got.shape != wanted.shape or not close(got, wanted):
                 shown = both(got, wanted)
                 return fault("func", "transforms/func", pair, symptom=True, evidence=shown, transform=name)  # fmt: skip
