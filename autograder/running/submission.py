@@ -119,11 +119,9 @@ def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> li
     """Fresh copies of the arguments: leaves, in the layout and on the device of the question."""
     made: list[Any] = []
     first, last = question.more.get("same", (-1, -1))
-    for position, value in enumerate(question.args if args is None else args):
+    for position, value in enumerate(map(_same_again, question.args if args is None else args)):
         if isinstance(value, Named):
             value = resolve(value)
-        elif isinstance(value, torch.Generator):
-            value = value.clone_state()
         elif isinstance(value, torch.nn.Module):
             value = copy.deepcopy(value).to(question.device)
         elif isinstance(value, Tensor):
@@ -134,6 +132,11 @@ def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> li
                 value.requires_grad_(True)
         made.append(made[first] if position == last else value)
     return made
+
+
+def _same_again(value: Any) -> Any:
+    """A generator that draws what this one draws; anything else as it is."""
+    return value.clone_state() if isinstance(value, torch.Generator) else value
 
 
 def transposed(tensor: Tensor) -> Tensor:
@@ -192,7 +195,8 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
             if any(is_unseen(o) or isinstance(o, dict | list | tuple) for o in first):
                 return Survey(unseen=True)
             with errors_only():
-                draws = not _equal(first, _outputs(called, args, 2))
+                generator = any(isinstance(a, torch.Generator) for a in args)
+                draws = generator or not _equal(first, _outputs(called, args, 2))
                 unsteady = draws and not _equal(first, _outputs(called, args, 1))
         except Exception:
             return Survey()
@@ -231,7 +235,7 @@ def all_dense(outputs: Any) -> Any:
 
 def _outputs(called: Submission, args: Sequence[Any], seed: int) -> tuple[Any, ...]:
     draws_of(f"survey {seed}").again()
-    ready = [_leaf(a).clone() if isinstance(a, Tensor) else a for a in args]
+    ready = [_leaf(a).clone() if isinstance(a, Tensor) else _same_again(a) for a in args]
     return as_tuple(called(*ready))
 
 
