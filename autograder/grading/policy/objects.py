@@ -9,7 +9,7 @@ import string
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -187,22 +187,20 @@ def is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
+_LEAVES = ast.Name | ast.Constant | ast.expr_context  # most nodes there are
+_TEXT_STAYS = _LEAVES | ast.JoinedStr | ast.Compare | ast.Expr
+
+
 def handed_on(node: ast.AST) -> list[str]:
     """The texts that stand in a node, and may go where somebody takes them for a name."""
-    beside = [*getattr(node, "keys", ()), getattr(node, "slice", None)]
-    inner = (
-        ()
-        if isinstance(node, ast.JoinedStr | ast.Compare | ast.Expr)
-        else ast.iter_child_nodes(node)
-    )
-    texts = (
-        getattr(one, "value", None)
-        for one in inner
-        if isinstance(one, ast.Constant) and one not in beside
-    )
-    return [text for text in texts if isinstance(text, str)]
+    if isinstance(node, _TEXT_STAYS):
+        return []
+    texts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.Constant)]
+    beside = [*getattr(node, "keys", ()), getattr(node, "slice", None)] if texts else []
+    return [n.value for n in texts if n not in beside and isinstance(n.value, str)]
 
 
+@lru_cache(4096)
 def names_longer_numbers(text: str) -> bool:
     """Whether this is NumPy's name for numbers with more digits than torch has, or for something with such."""
     try:
