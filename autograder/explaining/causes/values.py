@@ -102,8 +102,8 @@ STEPS: Sequence[_Reason] = (
 )
 VALUES: Sequence[_Reason] = (
     alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.cancelling,
-    alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
-    on_the_way.numbered, on_the_way.departed, alterations.vanishing, results.in_some_cases,
+    alterations.turned, on_the_way.numbered, alterations.scaled, alterations.transposed, alterations.not_linear,
+    on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
 
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
