@@ -596,7 +596,7 @@ outcome("forgotten-return")
 #
 # Each gradient must have the **shape of its input**. torch rejects most wrong shapes, and quietly repairs some; lesson 03 is about that.
 #
-# Not every tensor needs a gradient: think of data, or of frozen weights. `ctx.needs_input_grad` has one boolean for each argument of the call. Where it says `False`, return `None` and save yourself the work.
+# Not every tensor needs a gradient: think of data, or of frozen weights. `ctx.needs_input_grad` has one boolean for each argument of the call. Where it says `False`, return `None` and save yourself the work. (A gradient that happens to be 0 is a tensor of zeros: `None` says that there is none.)
 
 
 # %% nbgrader={"grade": false, "grade_id": "demo-needs", "locked": true, "schema_version": 3, "solution": false, "task": false}

@@ -847,7 +847,7 @@ print("not marked, no error: x was [1, 2] and is", x.tolist())
 #
 # **Contract.** `Max.apply(x, dim)` promises
 #
-# * **values**: `(values, indices)` as `torch.max(x, dim)` gives them
+# * **values**: `(values, indices)` as `torch.max(x, dim)` gives them; `x` has at least one dimension
 # * **gradients**: for the chosen element only. The indices have none; mark them to say so, though as integers they would do without
 # * **second derivatives** right
 # * **special points**: at ties too the gradient goes to the one element that was chosen; right for inputs of ±1000 and with $-\infty$ among them
@@ -955,8 +955,8 @@ outcome("infinite-row")
 #
 # **Contract.** `LogSumExp.apply(x, dim)` promises
 #
-# * **values** of `torch.logsumexp` over one dimension
-# * **gradients** right. A NaN that arrives from upstream is somebody's mistake: it stays a NaN
+# * **values** of `torch.logsumexp` over one dimension, which `x` has
+# * **gradients** right. A NaN that arrives from upstream is somebody's mistake: it stays a NaN in every row of numbers
 # * **second derivatives** right
 # * **special points**: finite and right in float32 at ±1000, value and gradient. A row of $-\infty$ gives the value $-\infty$, the gradient **0** and the second derivatives 0. (Rows with $+\infty$ are not judged.)
 # * **memory**: `x` and the output, nothing else. (The softmax itself would be an intermediate. Lesson 02!)

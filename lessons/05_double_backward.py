@@ -1020,7 +1020,7 @@ outcome("flat-critic")
 # **Contract.** `gradient_penalty(critic, x)` promises
 #
 # * **values**: the mean over the batch of $(\lVert\nabla_x\, \text{critic}(x)\rVert_2 - 1)^2$, a 0-d tensor. The norm is exact: no small number added under the root. `x` need not require grad
-# * **gradients** of the critic's parameters
+# * **gradients** of the critic's parameters (what would reach `x` itself is not asked)
 # * **special points**: everything is finite where a gradient is zero
 # * **shapes, strides, dtypes**: `x` has shape `(N, …)`, and the norm runs over all dimensions of a sample; `critic(x)` has shape `(N,)` or `(N, 1)`
 # * **nothing else is touched**: no `.grad` is left behind

@@ -501,7 +501,7 @@ outcome("written-twice")
 #
 # **Contract.** `Embedding.apply(indices, weight, padding_idx=None)` promises
 #
-# * **values**: the rows `weight[indices]`, for indices of any shape (`index_add` wants them as one vector: flatten them, and the gradient's rows with them); `padding_idx` changes nothing here
+# * **values**: the rows `weight[indices]`, for indices of any shape (`index_add` wants them as one vector: flatten them, and the gradient's rows with them); `padding_idx`, counted from 0, changes nothing here
 # * **gradients**: for `weight`, where rows that are used several times add up, and the row at `padding_idx` gets 0; None for the indices
 # * **second derivatives**: zero in `weight`; in `grad_output` backward is differentiable
 # * **special points**: one index again and again, nothing but padding, and a `padding_idx` of 0; right at ±1000

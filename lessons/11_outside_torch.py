@@ -418,7 +418,7 @@ outcome("where-it-began")
 #
 # **Contract.** `FixedPoint.apply(z0, x, weight, steps)` promises
 #
-# * **values**: exactly `steps` times `z ← tanh(weight z + x)`, from `z0` on; `z0` and `x` (…, n), `weight` (n, n) with its largest singular value below 1; `steps` is large enough
+# * **values**: exactly `steps` times `z ← tanh(weight z + x)`, from `z0` on; `z0` and `x` of one shape (…, n), `weight` (n, n) with its largest singular value below 1; `steps` is large enough
 # * **gradients**: those of the *solution*, by iterating the adjoint as many times; zeros, or `None`, for `z0`, on which the solution does not depend; `None` for `steps`, and where none is needed
 # * **second derivatives** right, or refused with a RuntimeError
 # * **special points**: weight 0; a single number in a row; x of ±1000 in float32

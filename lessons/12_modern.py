@@ -763,7 +763,7 @@ check(triton_softmax, hidden=True)
 #
 # At the end $o / s$ is the output and $m + \log s$ the logsumexp, which backward needs. Nothing of size L × S ever exists.
 #
-# Your operator gives both, `(out, lse)`; `triton_attention` hands on the first. Backward may be plain torch, block by block as in lesson 07. `tl.dot` wants blocks of at least 16 × 16, so E and Ev are padded as well. **Keep q's dtype** (`q.dtype`) in sums and products: an accumulator in float32 is what one uses for half precision on a GPU, and it halves the digits of float64, on which you are checked. `tl.dot(…, out_dtype=q.dtype, input_precision="ieee")` does the same for products.
+# Your operator gives both, `(out, lse)`; `triton_attention` hands on the first. Backward may be plain torch, block by block as in lesson 07, or with whole matrices: nobody measures it here. `tl.dot` wants blocks of at least 16 × 16, so E and Ev are padded as well. **Keep q's dtype** (`q.dtype`) in sums and products: an accumulator in float32 is what one uses for half precision on a GPU, and it halves the digits of float64, on which you are checked. `tl.dot(…, out_dtype=q.dtype, input_precision="ieee")` does the same for products.
 #
 # A helper for tiles of a contiguous matrix is given; you may use it.
 
