@@ -1,10 +1,10 @@
 """Runs evaluate on Functions that public packages ship, where they lie: python benchmarks/real_functions.py
 
-The packages (an extra in pyproject.toml: `bank`, `second-bank` or `third-bank`) are installed without what they depend on into a cache
+The packages (an extra in pyproject.toml: `bank`, `second-bank`, `third-bank` or `fourth-bank`) are installed without what they depend on into a cache
 of their own, --cache (build/real_functions, …), and imported from there: no code is copied, and
 torch stays as it is.
 
---bank NAME   ours (the default); blind, second or third: the entries of people who had no part in the checker, with evaluate's
+--bank NAME   ours (the default); blind, second, third or fourth: the entries of people who had no part in the checker, with evaluate's
               defaults (ten seconds, a fresh seed)
 --verify      also shows again, without the checker, that what each entry says is true
 --only WORD   entries whose place contains the word
@@ -33,9 +33,11 @@ sys.path[:0] = [str(ROOT)]
 
 from autograder import evaluate  # noqa: E402
 from benchmarks.measure import write_counted  # noqa: E402
-from benchmarks.real_world import blind_wrong, derivatives, second_wrong, surrogates, third_wrong  # noqa: E402, F401
+from benchmarks.real_world import blind_wrong, derivatives, fourth_wrong, second_wrong, surrogates, third_wrong  # noqa: E402, F401
 from benchmarks.real_world.blind import BLIND  # noqa: E402
 from benchmarks.real_world.entry import ENTRIES, Bank, Entry, verified  # noqa: E402
+from benchmarks.real_world.fourth_showing import FOURTH  # noqa: E402
+from benchmarks.real_world.fourth_showing import stand_in as beside_fourth  # noqa: E402
 from benchmarks.real_world.second_showing import SECOND  # noqa: E402
 from benchmarks.real_world.second_showing import stand_in as beside_second  # noqa: E402
 from benchmarks.real_world.third_showing import THIRD  # noqa: E402
@@ -61,6 +63,7 @@ BANKS = {
     "blind": Choice(BLIND, "bank", "real_functions", {}),
     "second": Choice(SECOND, "second-bank", "second_real_functions", {}, beside_second),
     "third": Choice(THIRD, "third-bank", "third_real_functions", {}, beside_third),
+    "fourth": Choice(FOURTH, "fourth-bank", "fourth_real_functions", {}, beside_fourth),
 }
 
 
@@ -99,7 +102,7 @@ def install(cache: Path, extra: str) -> None:
         if wanted in there:
             continue
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile"]
-        command = [*pip, "--only-binary", ":all:", "--target", str(cache), wanted]
+        command = [*pip, "--target", str(cache), wanted]  # some have no wheel, and are built
         if subprocess.run(command, capture_output=True).returncode == 0:
             with done.open("a") as file:
                 file.write(f"{wanted}\n")
