@@ -33,7 +33,14 @@ sys.path[:0] = [str(ROOT)]
 
 from autograder import evaluate  # noqa: E402
 from benchmarks.measure import write_counted  # noqa: E402
-from benchmarks.real_world import blind_wrong, derivatives, fourth_wrong, second_wrong, surrogates, third_wrong  # noqa: E402, F401
+from benchmarks.real_world import (  # noqa: E402, F401
+    blind_wrong,
+    derivatives,
+    fourth_wrong,
+    second_wrong,
+    surrogates,
+    third_wrong,
+)
 from benchmarks.real_world.blind import BLIND  # noqa: E402
 from benchmarks.real_world.entry import ENTRIES, Bank, Entry, verified  # noqa: E402
 from benchmarks.real_world.fourth_showing import FOURTH  # noqa: E402
