@@ -764,7 +764,7 @@ class MyLinear(Function):
         return grad_output @ weight if need_x else None, g2.T @ x2 if need_w else None, g2.sum(0) if need_b else None
 
 
-# %% wrong[gradient-shape]: a bias gradient that keeps the dimension
+# %% wrong[gradient-shape|gradient-unsummed]: a bias gradient that keeps the dimension
 class MyLinear(Function):
     @staticmethod
     def forward(ctx, x, weight, bias=None):
