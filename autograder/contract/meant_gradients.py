@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.differences import flat_of
-from autograder.contract.differentiation import Draws, as_tuple
+from autograder.contract.differentiation import as_tuple
 from autograder.contract.measured import Measured, Run, is_differentiable
 from autograder.contract.steps import TINY, Line, far_slope, line_through, reaches
 
@@ -37,7 +37,7 @@ class Nature:
     """
 
     def __init__(self, measured: Measured, own: Measured, args: Sequence[Any]):
-        self.measured, self.own, self.args = _Repeated(measured), _Repeated(own), args
+        self.measured, self.own, self.args = measured.repeated(), own.repeated(), args
         self._found: dict[int, frozenset[int]] = {}
 
     def excuses(
@@ -188,18 +188,6 @@ def _same(output: Tensor | None, argument: Tensor) -> bool:
     return alike and torch.equal(output, argument)  # type: ignore[arg-type]
 
 
-class _Repeated(Measured):
-    """The same forward with the same random numbers each time."""
-
-    def __init__(self, measured: Measured):
-        super().__init__(measured.call, measured.eps, measured.stop)
-        self.draws, self.known, self.precisions = Draws(), measured.known, measured.precisions
-
-    def values(self, args: Sequence[Any]) -> Any:
-        self.draws.again()
-        return super().values(args)
-
-
 def _other(value: Any) -> Any:
     """Another value of an option: another number, the other flag."""
     if isinstance(value, bool):
@@ -219,9 +207,8 @@ class OwnGradient(Measured):
         self, own: Measured, excused: Mapping[int, frozenset[int]],
         values: Callable[..., Any] | None = None, linear: bool = True,
     ):  # fmt: skip
-        super().__init__(own.call, own.eps, own.stop)
-        self.right, self.linear, self.excused, self.known = values, linear, excused, own.known
-        self.precisions = own.precisions
+        vars(self).update(vars(own))
+        self.right, self.linear, self.excused = values, linear, excused
 
     def run(self, args: tuple[Any, ...]) -> Run:
         return _OwnRun(self, args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -53,6 +54,13 @@ class Measured:
         # Arguments that are symmetric matrices to forward and to backward.
         self.folded: set[int] = set()
         self.twice: dict[Any, _Twice] = {}
+        self.draws: Draws | None = None  # of each call; None: it goes on drawing
+
+    def repeated(self) -> Measured:
+        """The same forward with the same random numbers each time; what is measured is known to both."""
+        again = copy.copy(self)
+        again.draws = Draws()
+        return again
 
     def __call__(self, *args: Any) -> Any:
         run = self.run(args)
@@ -66,6 +74,8 @@ class Measured:
     @errors_only()
     def values(self, args: Sequence[Any]) -> Any:
         """What forward gives for copies of the arguments: leaves that require grad where these do."""
+        if self.draws is not None:
+            self.draws.again()
         with torch.enable_grad():
             made = self.call(*map(_leaf, args))
         return pytree.tree_map_only(Tensor, Tensor.detach, made)
