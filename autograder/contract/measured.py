@@ -21,12 +21,10 @@ from autograder.contract.differences import (
     precision_of,
     unflat,
 )
-from autograder.contract.differentiation import Draws, as_tuple, gradients_of, product
+from autograder.contract.differentiation import Draws, as_tuple, gradients_of
 from autograder.contract.ending import errors_only
-from autograder.observation.compare import close, coarse_dtype
+from autograder.observation.compare import close
 from autograder.observation.snapshot import dense
-
-MOST_TWICE = 40  # elements that are moved for a second derivative, each with four calls of backward
 
 
 class Measured:
@@ -53,7 +51,7 @@ class Measured:
         self.precisions: dict[Any, Precision] = {}
         # Arguments that are symmetric matrices to forward and to backward.
         self.folded: set[int] = set()
-        self.twice: dict[Any, _Twice] = {}
+        self.twice: dict[Any, Any] = {}  # what second derivatives are known of
         self.draws: Draws | None = None  # of each call; None: it goes on drawing
 
     def repeated(self) -> Measured:
@@ -77,7 +75,7 @@ class Measured:
         if self.draws is not None:
             self.draws.again()
         with torch.enable_grad():
-            made = self.call(*map(_leaf, args))
+            made = self.call(*map(leaf, args))
         return pytree.tree_map_only(Tensor, Tensor.detach, made)
 
     def moved(self, args: Sequence[Any], position: int, value: Tensor) -> tuple[Any, ...]:
@@ -90,7 +88,7 @@ class Measured:
         target = args[position]
 
         def values(flat: Tensor) -> Tensor:
-            self._in_time()
+            self.in_time()
             draws.again()
             return _all_flat(self.moved(args, position, unflat(flat, target)))
 
@@ -100,7 +98,7 @@ class Measured:
         self, args: Sequence[Any], position: int, values: Values | None = None
     ) -> Precision:
         """How exactly forward computes where one argument moves."""
-        key = position, *map(_told_apart, args)
+        key = position, *map(told_apart, args)
         if key not in self.precisions:
             values = values or self.along(args, position, Draws())
             self.precisions[key] = precision_of(values, flat_of(args[position]), self.dtype)
@@ -117,7 +115,7 @@ class Measured:
         shares = [p.share for p in self.precisions.values()]
         return min(max(shares, default=0.0), torch.finfo(torch.float32).eps)
 
-    def _in_time(self) -> None:
+    def in_time(self) -> None:
         if self.stop():
             raise TimeoutError("nothing new is measured")
 
@@ -126,7 +124,7 @@ class Measured:
         self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
     ) -> tuple[Tensor, ...]:
         """What the submission's own backward gives; zeros for None."""
-        copies, upstream = list(map(_leaf, args)), list(map(_copied, upstream))
+        copies, upstream = list(map(leaf, args)), list(map(_copied, upstream))
         for i in wants:
             copies[i].requires_grad_(True)
         with torch.enable_grad():
@@ -138,74 +136,6 @@ class Measured:
             for x, g in zip(leaves, found, strict=True)
         )
 
-    def second(
-        self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None],
-        directions: Sequence[Tensor | None], mixed: bool,
-    ) -> tuple[tuple[Tensor | None, ...], tuple[Tensor | None, ...]]:  # fmt: skip
-        """(second derivatives, their errors) for the inputs, then (not if ``mixed``) for the upstream gradients.
-
-        Measured on backward, which is right where this is asked: the slopes of each gradient, weighted.
-        """
-        self._in_time()
-        draws = Draws()
-        asked = dict(zip(wants, directions, strict=True))
-        key = tuple(map(_told_apart, (*args, *upstream)))
-        first = dict(zip(wants, self.gradients(args, wants, upstream), strict=True))
-        # Of some of the arguments they are known from a question about all.
-        twice = self.twice.get(key)
-        if twice is None or not twice.tells(asked, first):
-            twice = self.twice[key] = _Twice(self, args, upstream, asked, first)
-        places = [list(twice.directions).index(p) for p in wants]
-        above = () if mixed else range(len(twice.directions), len(twice.leaves))
-        weights = torch.zeros(len(twice.directions), dtype=torch.float64)
-        weights[places] = 1.0
-        draws.again()
-        run = twice.total.run(twice.leaves)
-        run.fill(torch.ones_like(weights))
-        values = list(run.gradients([*places, *above], [weights]))
-        self._in_time()
-        for i, d in enumerate(directions if mixed else ()):
-            if d is not None:
-                values[i] = values[i] + 6 * (twice.leaves[places[i]] * d).conj()
-        return tuple(values), tuple(run.errors[place] for place in (*places, *above))
-
-
-class _Twice:
-    """What backward gives for some arguments, each gradient weighted with its direction, as it follows what is moved.
-
-    leaves  the arguments, then the upstream gradients
-    """
-
-    def __init__(
-        self, of: Measured, args: Sequence[Any], upstream: Sequence[Tensor | None],
-        directions: dict[int, Tensor | None], first: dict[int, Tensor],
-    ):  # fmt: skip
-        self.directions, self.first, wants = directions, first, list(directions)
-        self.leaves = (*(args[i] for i in wants), *(g for g in upstream if g is not None))
-
-        def weighted(*moved: Tensor) -> Tensor:
-            now, rest = list(map(_leaf, args)), iter(moved[len(wants) :])
-            for i, value in zip(wants, moved, strict=False):
-                now[i] = value if value.requires_grad else value.requires_grad_()
-            made = as_tuple(of.call(*now))
-            above = [None if g is None else next(rest) for g in upstream]
-            found = gradients_of(made, above, [now[i] for i in wants], create_graph=True)
-            none = torch.zeros((), dtype=torch.float64)
-            return torch.stack([
-                none if g is None or d is None else product(dense(g), d)
-                for g, d in zip(found, directions.values(), strict=True)
-            ])  # fmt: skip
-
-        self.total = Measured(weighted, of.eps, of.stop, MOST_TWICE)
-        # A weighted sum has more digits than what backward computes.
-        given = next(filter(None, map(coarse_dtype, first.values())), None)
-        self.total.dtype = given or of.computes_in(args, wants)
-
-    def tells(self, directions: dict[int, Tensor | None], first: dict[int, Tensor]) -> bool:
-        """Whether this is of the same directions and of the same backward: another one runs, perhaps, for other numbers drawn."""
-        same = all(self.directions.get(p, p) is d for p, d in directions.items())
-        return same and all(close(self.first[p], g) for p, g in first.items())
-
 
 class Run:
     """One call of forward: its arguments, its outputs, and what was measured of it so far.
@@ -214,7 +144,7 @@ class Run:
     """
 
     def __init__(self, measured: Measured, args: tuple[Any, ...]):
-        self.measured, self.args = measured, tuple(map(_leaf, args))
+        self.measured, self.args = measured, tuple(map(leaf, args))
         self.draws = Draws()
         self.single = True
         self.outputs: tuple[Any, ...] = ()
@@ -224,7 +154,7 @@ class Run:
     def forward(self) -> list[Tensor]:
         """Fills the outputs; gives those of them that carry no gradient."""
         with torch.enable_grad():
-            out = self.measured.call(*map(_leaf, self.args))
+            out = self.measured.call(*map(leaf, self.args))
         untracked = [isinstance(o, Tensor) and not o.requires_grad for o in as_tuple(out)]
         return [o for o, without in zip(self.fill(out), untracked, strict=True) if without]
 
@@ -259,14 +189,14 @@ class Run:
     def _own(self, wanted: Sequence[int], grads: Sequence[Any]) -> dict[int, Tensor]:
         """What backward says they are; nothing where it stops."""
         with contextlib.suppress(Exception):
-            self.measured._in_time()
+            self.measured.in_time()
             self.draws.again()
             found = self.measured.gradients(self.args, wanted, grads)
             return dict(zip(wanted, found, strict=True))
         return {}
 
     def _around(self, position: int) -> Around:
-        of, key = self.measured, (position, *map(_told_apart, self.args))
+        of, key = self.measured, (position, *map(told_apart, self.args))
         known = of.known.setdefault(key, [])
         # Another forward runs, perhaps, where another argument requires grad.
         now = _all_flat(self.outputs)
@@ -321,14 +251,14 @@ def _all_flat(values: Sequence[Any]) -> Tensor:
     return torch.cat(rows) if rows else torch.zeros(0, dtype=torch.float64)
 
 
-def _told_apart(value: Any) -> Any:
+def told_apart(value: Any) -> Any:
     """What tells one argument from another: of a tensor its numbers, of other objects which they are."""
     if isinstance(value, Tensor):
         return value.shape, value.dtype, value.detach().cpu().numpy().tobytes()
     return value if isinstance(value, bool | int | float | str | None) else id(value)
 
 
-def _leaf(value: Any) -> Any:
+def leaf(value: Any) -> Any:
     """A copy that requires grad where the tensor does, and draws what a generator draws: forward may ask."""
     if isinstance(value, torch.Generator):
         return value.clone_state()

@@ -22,6 +22,7 @@ from autograder.contract.differentiation import (
 from autograder.contract.exercise import Exercise, Sampler
 from autograder.contract.functions import resolve
 from autograder.contract.measured import Measured
+from autograder.contract.measured_twice import second
 from autograder.observation.observation import Named, Question
 from autograder.observation.snapshot import Unseen
 
@@ -214,8 +215,8 @@ def _expected(
         with contextlib.suppress(
             Exception
         ):  # the submission's own backward stops: that is told of it
-            expected.second, expected.second_errors = measured.second(
-                run.args, question.wants, grads, question.directions, mixed
+            expected.second, expected.second_errors = second(
+                measured, run.args, question.wants, grads, question.directions, mixed
             )
     elif question.kind == "second":
         leaves = [None if g is None else g.clone().requires_grad_(True) for g in grads]
