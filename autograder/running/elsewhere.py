@@ -27,6 +27,8 @@ _MOST = 50_000  # objects that are looked at
 _FUNCTIONS = types.FunctionType | types.MethodType | staticmethod | classmethod
 _OTHERS = types.ModuleType | types.CodeType | torch.dtype
 _CONTAINERS = list | tuple | set | frozenset
+_NUMBERS = float | np.floating | int | np.ndarray | Tensor
+_PLAIN = _NUMBERS | str | bytes | bytearray | _CONTAINERS | dict  # what is counted itself
 _A_PLACE = 8  # bytes of a place in a container, and of one size of a tensor
 
 
@@ -44,14 +46,15 @@ class Held(NamedTuple):
 def held(value: Any) -> Held:
     """What a value holds; of tensors their sizes, since torch counts the rest.
 
-    Of a function what it was given counts (defaults, closure, the object it is bound to), not its globals.
+    Of a function what it was given counts (defaults, closure, attributes, the object it is bound to), not its globals.
     """
-    return _count([value], _kept) or Held(0, 0)
+    return _count([value], _behind) or Held(0, 0)
 
 
 def numbers_in(value: Any) -> int:
-    """How many floats a value holds that is no tensor. A float alone is a setting."""
-    return 0 if isinstance(value, float) else held(value).numbers
+    """How many floats a value holds that is no tensor. A float alone is a setting, as are those of classes and libraries."""
+    found = None if isinstance(value, float) else _count([value], _kept)
+    return found.numbers if found else 0
 
 
 def growth(classes: Iterable[type], call: Callable[[], Any]) -> tuple[Any, int]:
@@ -94,7 +97,7 @@ def _count(roots: list[Any], more: Callable[[Any], Iterable[Any]]) -> Held | Non
             waiting += inside
         else:
             size += 0 if isinstance(one, type | _FUNCTIONS) else _own_size(one)
-            waiting += more(one)
+        waiting += more(one)
     if is_code:
         return None
     return Held(numbers + (text // _OF_A_NUMBER if text >= SOME_TEXT else 0), size)
@@ -111,21 +114,29 @@ def _own_size(one: Any) -> int:
 
 def _reached(one: Any) -> Iterable[Any]:
     """What the learner's functions, classes and objects refer to."""
+    own = isinstance(one, types.FunctionType) and not _is_foreign(one)
+    return [*_behind(one), *(_globals_of(one) if own else ())]
+
+
+def _behind(one: Any) -> Iterable[Any]:
+    """What an object keeps, whoever made its class; of classes only the learner's: no way into a library."""
     if isinstance(one, type):
         return [] if _is_foreign(one) else list(vars(one).values())
-    if isinstance(one, types.FunctionType) and not _is_foreign(one):
-        return [*_kept(one), *_globals_of(one)]
-    return _kept(one)
+    if isinstance(one, types.FunctionType | _PLAIN):
+        attributes = getattr(one, "__dict__", None)
+        return [*_kept(one), *([attributes] if attributes else ())]
+    return [one.__func__] if isinstance(one, staticmethod | classmethod) else gc.get_referents(one)
 
 
 def _kept(one: Any) -> Iterable[Any]:
-    """What an object or a function keeps; nothing of a library's, and of classes."""
+    """What an object or a function was given; nothing of a library's, and of classes."""
     if isinstance(one, staticmethod | classmethod):
         return [one.__func__]
     if isinstance(one, types.FunctionType):
         given = one.__defaults__, one.__kwdefaults__, one.__closure__
         return [] if _is_foreign(one) else filter(None, given)
-    if isinstance(one, type) or (_is_foreign(type(one)) and type(one).__module__ != "builtins"):
+    foreign = _is_foreign(type(one)) and type(one).__module__ != "builtins"
+    if foreign or isinstance(one, type | _PLAIN):
         return []
     return gc.get_referents(one)  # of a method and an iterator, too
 

@@ -172,6 +172,14 @@ NUMBERS = {
         "KEPT = []\nclass Box:\n    last = None\n").replace("y = torch.sigmoid(x)", "ctx.save_for_backward(x)\n        y = torch.sigmoid(x)"),
     "what a method of a list is bound to": keeping("ctx.n, ctx.t = y.numel(), y.flatten().tolist().__getitem__", "[ctx.t(i) for i in range(ctx.n)]"),
     "what an iterator has left": keeping("ctx.t = iter(y.flatten().tolist())", "list(ctx.t)"),
+    "a class on ctx": keeping("class Box:\n            data = y.flatten().tolist()\n        ctx.b = Box", "ctx.b.data"),
+    "an attribute of a function on ctx": keeping("def f():\n            pass\n        f.v = y.flatten().tolist()\n        ctx.f = f", "ctx.f.v"),
+    "an attribute of a global function": keeping("keep.v[ctx.k] = y.flatten().tolist()", "keep.v[ctx.k]", "KEPT = []\ndef keep():\n    pass\nkeep.v = {}\n"),
+    "a module on ctx": keeping("ctx.m = torch.nn.Identity()\n        ctx.m.v = y.flatten().tolist()", "ctx.m.v"),
+    "a member without a name on ctx": keeping("ctx.m = enum.auto()\n        ctx.m.value = y.flatten().tolist()", "ctx.m.value", "import enum\nKEPT = []\n"),
+    "what a profiler is told": keeping("ctx.r = torch.profiler.record_function('a', y.flatten().tolist())", "ctx.r.args"),
+    "hooks on ctx": keeping("ctx.h = torch.autograd.graph.saved_tensors_hooks(None, None)\n        ctx.h.v = y.flatten().tolist()", "ctx.h.v"),
+    "an attribute of a tensor on ctx": keeping("ctx.t = x.detach()[:0] if x.dim() else x.detach()\n        ctx.t.v = y.flatten().tolist()", "ctx.t.v"),
     "the output, of many numbers only": HEAD.replace("ctx.save_for_backward(x)", "ctx.save_for_backward(x, *([torch.sigmoid(x)] if x.numel() > 500 else []))").replace(
         "(x,) =", "x, *_ =") + "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n",
     "a helper's list": keeping("keep(y)", top="KEPT = []\ndef keep(y):\n    KEPT.append(y.flatten().tolist())\n"),
@@ -190,6 +198,11 @@ HONEST = {
     "numbers of a shape": "SIZES = {}\n" + HEAD.replace("ctx.save_", "SIZES.setdefault(x.shape, list(range(x.numel())))\n        ctx.save_") + RIGHT,
     "a function on ctx that reads a table": "TABLE = [i / 7 for i in range(99)]\n" + HEAD.replace("ctx.save_", "ctx.f = lambda: TABLE[7]\n        ctx.save_") + RIGHT,
     "settings on ctx": HEAD.replace("ctx.save_", "ctx.how, ctx.eps, ctx.shape = 'mean', (1e-5, 1.0), x.shape\n        ctx.save_") + RIGHT,
+    "a module, an enumeration and a function with attributes on ctx": "import enum, functools\nclass Kind(enum.Enum):\n    SUM = 'sum of all that there is in x'\n    MEAN = 2.5\n"
+    "class Box:\n    \"\"\"Holds what backward needs of forward, such as the dimension that it has summed over.\"\"\"\n    steps = (0.25, 0.5, 0.75, 1.25, 1.5)\n"
+    "@functools.wraps(torch.sigmoid)\ndef f(x):\n    return x\nf.steps = (0.25, 0.5, 0.75, 1.25)\n"
+    + HEAD.replace("ctx.save_", "ctx.kind, ctx.f, ctx.box = Kind.SUM, f, Box()\n"
+    "        ctx.m = torch.nn.Sequential(*(torch.nn.Dropout(0.25) for _ in range(5)))\n        ctx.save_") + RIGHT,
     "a stack of contexts": "import contextlib\n" + HEAD.replace("ctx.save_", "with contextlib.ExitStack() as s:\n"
     "            s.enter_context(torch.autograd.graph.save_on_cpu())\n        ctx.save_") + RIGHT,
 }  # fmt: skip
