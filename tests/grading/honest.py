@@ -187,6 +187,16 @@ NOTEBOOKS: dict[str, tuple[list[str], str]] = {
             "ctx.shape, ctx.dim, ctx.kind = x.shape, x.dim(), 'a'\n        ctx.save_for",
         ),
     ),
+    "attributes of its own objects and of tensors": (
+        [
+            "class Box:\n    calls = 0\n\nBOX = Box()\n\n"
+            "def add(p):\n    p.grad = None\n    p.requires_grad = False\n    type(BOX).calls += 1"
+        ],
+        SQUARE.replace(
+            "ctx.save_for",
+            "ctx.box = box = Box()\n        ctx.box.dims = box.n = BOX.calls = x.dim()\n        y = x.detach()\n        y.seen = True\n        ctx.save_for",
+        ),
+    ),
     "an assertion": (
         [],
         SQUARE.replace(

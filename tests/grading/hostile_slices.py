@@ -164,6 +164,15 @@ AROUND: dict[str, str] = {
     "a format by its name": "f = '{0.x}'\nf.format(X)",
     "a format handed on": "f = '{}'.format\nf(X)",
     "a format of str's": "str.format('{0.x}', X)",
+    # ---- what is kept where the checks do not look
+    "numbers on a function": "def f(y):\n    def keep():\n        pass\n    keep.data = y",
+    "numbers on a function of the notebook": "def keep():\n    pass\nkeep.table = {}",
+    "numbers on a logger": "import logging\ndef f(y):\n    logging.getLogger('a').numbers = y",
+    "numbers on a logger by its name": "import logging\nlog, n = logging.getLogger('a'), 1\nlog.numbers = n",
+    "numbers on a module": "def f(ctx, y):\n    ctx.m = nn.Identity()\n    ctx.m.numbers = y",
+    "numbers on a member": "import enum\ndef f(ctx, y):\n    m = enum.auto()\n    m.value = y\n    ctx.m = m",
+    "numbers on hooks by setattr": "def f(y):\n    h = saved_tensors_hooks(None, None)\n    setattr(h, 'numbers', y)",
+    "numbers on what is handed over": "def f(m, y):\n    m.numbers = y",
     # ---- memory that is nobody's, and names that are given as text
     "a view beyond its storage": "torch.ops.aten._reshape_alias(torch.ones(2), [100], [1])",
     "a view beyond its storage by torch's own": "torch._reshape_alias(torch.ones(2), [100], [1])",

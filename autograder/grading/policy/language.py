@@ -152,6 +152,7 @@ __matmul__ __post_init__ __repr__ __str__ __doc__ __slots__
 
 # What is said of what is not in the language.
 PATCHES = "changes what torch, Python or the checks do for everybody"
+KEEPS = "keeps something on what is neither ctx nor an object of its own, where no check looks"
 HANDS_OUT = "hands out a whole module or class, so that its use cannot be read"
 CANNOT_READ = "which name that is cannot be read from the source"
 NOT_HERE = "is not in the language that is graded without a person looking"

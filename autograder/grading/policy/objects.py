@@ -117,6 +117,13 @@ def _unwrapped(one: Any) -> Any:
     return inspect.unwrap(one) if isinstance(one, FunctionType) else one
 
 
+def gives_tensors(one: Any) -> bool:
+    """Whether what a call of this gives is a tensor, as nearly all that torch's functions give is."""
+    if isinstance(one, type):
+        return issubclass(one, torch.Tensor)
+    return id(one) in _OPERATIONS or str(getattr(one, "__module__", "")).startswith("torch")
+
+
 def is_module(name: str) -> bool:
     """Whether a module may be imported: one of the list, or one that those are parts of."""
     return any(f"{one}.".startswith(f"{name}.") for one in (*MODULES, ATEN))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import enum
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from symtable import symtable
 from textwrap import indent
 from types import SimpleNamespace
@@ -18,6 +15,7 @@ from typing import Any
 from autograder.grading.policy.language import (
     ASKED,
     HANDS_OUT,
+    KEEPS,
     NOT_HERE,
     NOT_READ,
     PATCHES,
@@ -25,6 +23,7 @@ from autograder.grading.policy.language import (
     SET,
     SPELT,
 )
+from autograder.grading.policy.meanings import Meanings, Scope, bound_by
 from autograder.grading.policy.objects import (
     MODULE_LIKE,
     RISKY,
@@ -49,20 +48,7 @@ _DUNDER = re.compile(r"__\w+__")
 _MUTABLE, _FIXED = 1 << 9, 1 << 8  # flags of a class: made in Python; cannot be changed
 
 
-@dataclass
-class Scope:
-    """What names stand for in it: all that each may.
-
-    first     the name of what a method is called on; "" outside of one
-    function  the function that it is in; None at the top
-    """
-
-    names: defaultdict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
-    first: str = ""
-    function: str | None = None
-
-
-class Uses:
+class Uses(Meanings):
     """Names and attributes of one slice; ``remarks``: the nodes that a person has to look at, and why.
 
     lesson   trees of the lesson's own pieces: their names may be used, nothing in them is read
@@ -71,12 +57,10 @@ class Uses:
     """
 
     def __init__(self, lesson: Sequence[ast.AST], own: Sequence[ast.AST], allowed: Iterable[str]):
+        super().__init__([*lesson, *own])
         self.remarks: list[tuple[ast.AST, str]] = []
         self._allowed = frozenset(allowed)
         self._wide = False  # whether a package is used of which nothing is known
-        self._packages = set[str]()  # imported of what a class could allow, and remarked on there
-        self._scopes = [Scope()]
-        self._ours = set[str]()  # the answer's own classes and functions
         self._methods = set[ast.AST]()
         self._attributes = set[str]()
         self._in_class = False
@@ -86,6 +70,7 @@ class Uses:
             nodes = list(at_once(tree))
             self._bind(nodes, bound_by(nodes))
         for node in (n for tree in own for n in ast.walk(tree)):
+            self._note_given(node)
             self._note(node)
         self._attributes -= inside() | NOT_READ
 
@@ -142,44 +127,6 @@ class Uses:
 
     def _remark(self, node: ast.AST, why: str) -> None:
         self.remarks.append((node, why))
-
-    # ---- what an expression may stand for ------------------------------------------------------
-
-    def _objects(self, node: ast.AST) -> list[Any]:
-        """What an expression may stand for; UNKNOWN where that is the answer's own affair."""
-        if isinstance(node, ast.Name):
-            of = next((s.names for s in reversed(self._scopes) if node.id in s.names), None)
-            return of[node.id] if of else [getattr(builtins, node.id, UNKNOWN)]
-        found = []
-        if isinstance(node, ast.Attribute):
-            found = [part_of(module, node.attr) for module in self._modules(node.value)]
-        return [UNKNOWN if one is None else one for one in found] or [UNKNOWN]
-
-    def _modules(self, node: ast.AST) -> list[Any]:
-        return [one for one in self._objects(node) if isinstance(one, MODULE_LIKE)]
-
-    def _stands(self, node: ast.AST, place: str) -> bool:
-        """Whether all that an expression may stand for may stand in this place."""
-        return all(stands(one, place) for one in self._objects(node))
-
-    def _is_builtin(self, node: ast.AST, name: str) -> bool:
-        return isinstance(node, ast.Name) and getattr(builtins, name) in self._objects(node)
-
-    def _is_ours(self, node: ast.AST) -> bool:
-        return getattr(node, "id", None) in self._ours
-
-    def _is_of_package(self, base: ast.expr) -> bool:
-        """Whether this is a part of a package that is remarked on where it is imported: pd.Series([2.0])."""
-        while isinstance(base, ast.Attribute | ast.Call):
-            base = base.value if isinstance(base, ast.Attribute) else base.func
-        name = getattr(base, "id", "")
-        meanings = [len(scope.names[name]) for scope in self._scopes if name in scope.names]
-        return name in self._packages and meanings == [1]
-
-    def _is_self(self, base: ast.expr) -> bool:
-        """Whether this is the ctx or self that a method was called with."""
-        name = getattr(base, "id", None)
-        return next((s.first == name for s in reversed(self._scopes) if name in s.names), False)
 
     def _is_spelt(self, node: ast.Call) -> bool:
         """Whether a call is of what takes its names as texts, and they can be read."""
@@ -246,10 +193,12 @@ class Uses:
         self._visit(base, True)
         if is_dunder(name):
             self._remark(node, REACHES_IN)
-        elif self._is_ours(base) or name in SET or name not in inside():
+        elif self._is_own_class(base):
             return
-        elif name.startswith("_") or not self._is_self(base):
+        elif name in inside() - SET and (name.startswith("_") or not self._is_self(base)):
             self._remark(node, PATCHES)
+        elif (own := self._is_own(base)) is None or not (own or name in SET):
+            self._remark(node, KEEPS)
 
 
 def _can_be_changed(one: type) -> bool:
@@ -259,14 +208,6 @@ def _can_be_changed(one: type) -> bool:
 def run_with(body: Iterable[ast.AST]) -> list[ast.AST]:
     """The nodes that run with these."""
     return [node for part in body for node in at_once(part)]
-
-
-def bound_by(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names that these nodes bind, other than by an import."""
-    given = (n for n in nodes if not isinstance(n, ast.alias))
-    binding = (n for n in given if not isinstance(getattr(n, "ctx", None), ast.Load))
-    of = ((getattr(n, field, None) for field in ("id", "name", "rest")) for n in binding)
-    return {name for names in of for name in names if name}
 
 
 def local_names(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
