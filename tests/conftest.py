@@ -3,6 +3,7 @@
 import datetime
 import gc
 import itertools
+import logging
 import os
 from collections.abc import Sequence
 from typing import TypeVar
@@ -55,6 +56,16 @@ def private_progress(tmp_path_factory, monkeypatch):
     home = tmp_path_factory.getbasetemp() / f"progress-{next(NUMBERS)}"
     monkeypatch.setenv(progress_file.HOME_VARIABLE, str(home))
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def causes_that_stop(monkeypatch):
+    """Where a learner would be told less, a test fails."""
+
+    def stops(*_, **__):
+        raise
+
+    monkeypatch.setattr(logging.getLogger("autograder.explaining.explanation"), "debug", stops)
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is nothing to spread

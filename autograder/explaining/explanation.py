@@ -7,6 +7,7 @@ one line: those that stand first are asked first.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 
 from autograder.explaining import examples
@@ -23,6 +24,8 @@ from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 
 Causes = Mapping[str, Sequence[Why]]
+
+_LOG = logging.getLogger(__name__)  # tests fail for what is said here
 
 # Keys are a cause code ("gradient/wrong"), a family of codes ("gradient"), the name of a rule, or "*".
 TABLES: tuple[Causes, ...] = (
@@ -41,7 +44,14 @@ def explained(finding: Finding, ev: Evidence) -> Finding:
 def explanations(finding: Finding, ev: Evidence) -> Iterator[tuple[Why, Finding]]:
     """Who knew something about the finding, and what became of it, until it names a cause."""
     for why in asked_of(finding):
-        if (reason := why(ev, finding)) is not None:
+        try:
+            reason = why(ev, finding)
+        except (
+            Exception
+        ):  # an answer that nobody thought of: the verdict stands, and others may know why
+            _LOG.debug("%s stopped", why.__name__, exc_info=True)
+            continue
+        if reason is not None:
             finding = refined(ev, finding, reason)
             yield why, finding
             if not finding.symptom:

@@ -49,6 +49,28 @@ def expression_at(span: Span) -> ast.expr | None:
         return None
 
 
+def product_around(span: Span) -> Span:
+    """The whole product that an expression is a factor of; the expression itself where it is none."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(span.file)))
+    except SyntaxError:
+        return span
+    around = {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
+    node = next((n for n in around if isinstance(n, ast.expr) and _span_of(n, span.file) == span), None)  # fmt: skip
+    if node is None:
+        return span
+    while isinstance(up := around.get(node), ast.BinOp) and (
+        isinstance(up.op, ast.Mult) or (isinstance(up.op, ast.Div) and up.left is node)
+    ):
+        node = up
+    return _span_of(node, span.file)
+
+
+def _span_of(node: ast.expr, file: str) -> Span:
+    end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return Span(file, node.lineno, end[0], node.col_offset, end[1])
+
+
 def called(node: ast.AST) -> str:
     """The last name of what a call calls ("sum" for x.sum() and torch.sum(x)); "" for anything else."""
     return name_of(node.func) if isinstance(node, ast.Call) else ""

@@ -233,8 +233,9 @@ def _next_code(ev: Evidence, first: Origin, last: Origin) -> str:
         return "limit"
     if name in _DIFFERENCES and math.isfinite(value):
         return "small-number" if 0 < abs(value) < 0.1 else "rounded-away"
-    if grows or (first.value == 0 and first.operation.name == "exp" and _sums(ev)):
-        return "own-maximum" if _sums(ev) else "overflow"
+    row = first.operation.name == "exp" and _sums(ev) and (first is last or _of_a_sum(last))
+    if grows or (first.value == 0 and row):
+        return "own-maximum" if row else "overflow"
     if name in ("log", "log2", "log10") and given[0] == 0:
         return "log-of-0"
     if name == "pow" and given[0] < 0:
@@ -250,6 +251,12 @@ def _next_code(ev: Evidence, first: Origin, last: Origin) -> str:
     if math.isnan(value) and name in ("mul", *_MATRIX) and 0 in given:
         return "cancel" if first.value == 0 else "0-times-inf"
     return "inf-minus-inf" if math.isnan(value) and name != "div" else "simplify"
+
+
+def _of_a_sum(step: Origin) -> bool:
+    """Whether it was given a sum: that of a row, where a row is divided by it."""
+    made = filter(None, map(_maker, step.sources))
+    return any(each.operation.name in _LONG | _MATRIX for each in made)
 
 
 def _sums(ev: Evidence) -> bool:

@@ -269,6 +269,8 @@ def _moves(value: Value, part: Value) -> bool:
 
 def _agree(numbers: Array, part: Value, solved: Array) -> bool:
     """Whether these are what a part would have to be, where it would have to be another."""
+    if not numbers.size == solved.size == part.numbers.size:
+        return like(numbers, solved)  # another shape belongs there
     apart = solved.reshape(-1) != part.numbers.reshape(-1)
     return bool(np.allclose(numbers.reshape(-1)[apart], solved.reshape(-1)[apart]))
 

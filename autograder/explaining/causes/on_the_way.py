@@ -17,7 +17,7 @@ from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.results import Reason, Result, departure_of
 from autograder.explaining.example_answers import like
 from autograder.observation.compare import nearly, show
-from autograder.observation.syntax import code_at
+from autograder.observation.syntax import code_at, product_around
 from autograder.running.value_flow import Value, ancestors
 
 _WORDS = 10  # of code in a headline
@@ -36,6 +36,8 @@ def edited(result: Result) -> Reason | None:
     if (known := edit(result, found)) is None:
         return None
     told, span = known
+    if told.code == "scale":  # which of the factors lacks it, nobody can tell
+        span = product_around(span)
     line = span.line, linecache.getline(span.file, span.line).strip()
     facts: dict[str, Any] = {"line": span.line, "code": _short(code_at(span)), **told.facts}
     if told.code == "edit":
