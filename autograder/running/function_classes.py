@@ -106,10 +106,18 @@ def codes_of_methods(classes: Iterable[type]) -> dict[types.CodeType, str]:
 
 
 @contextlib.contextmanager
+def instead_of_derivatives(run: Callable[..., Any]) -> Iterator[None]:
+    """As ``instead_of_backward``, and for every tangent too that a tensor gets in forward mode."""
+    new = functools.partial(run, forward_ad.make_dual)
+    with instead_of_backward(run), patched([(forward_ad, "make_dual", new)]):
+        yield
+
+
+@contextlib.contextmanager
 def passes_inside(
     codes: Mapping[types.CodeType, str], asked: types.CodeType
 ) -> Iterator[list[str]]:
-    """Gives the names of the methods with these codes that start a backward pass of torch themselves.
+    """Gives the names of the methods with these codes that ask torch for a derivative themselves, by either mode.
 
     asked  the code that calls the submission in the block: nobody looks beyond it
     """
@@ -124,7 +132,7 @@ def passes_inside(
             frame = frame.f_back
         return original(*args, **kwargs)
 
-    with instead_of_backward(run):
+    with instead_of_derivatives(run):
         yield found
 
 
@@ -137,8 +145,7 @@ def derivatives_taken() -> Iterator[list[str]]:
         found.append(original.__name__)
         return original(*args, **kwargs)
 
-    forward = functools.partial(run, forward_ad.make_dual)
-    with instead_of_backward(run), patched([(forward_ad, "make_dual", forward)]):
+    with instead_of_derivatives(run):
         yield found
 
 

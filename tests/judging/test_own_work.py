@@ -43,6 +43,14 @@ ANSWERS = {
         "            return g * s * (1 - s)\n" + BY_AUTOGRAD,
         "own-work/autograd",
     ),
+    "forward mode": (
+        HEAD + "        return g * torch.func.jvp(lambda t: 1 / (1 + torch.exp(-t)), (x,), (torch.ones_like(x),))[1]\n",
+        "own-work/autograd",
+    ),
+    "forward mode, of the whole": (
+        HEAD + "        return torch.func.jacfwd(lambda t: (g / (1 + torch.exp(-t))).sum())(x)\n",
+        "own-work/autograd",
+    ),
     "a difference quotient in float64": (HEAD + QUOTIENT, "own-work/difference-quotient"),
     "wide steps, with minus signs": (
         HEAD + "        z, h, f = x.double(), 1 / 64, torch.sigmoid\n"

@@ -21,6 +21,7 @@ _AUTOGRAD = (
     "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
     "torch.Tensor.backward", "torch.func.", "torch._functorch",
 )  # fmt: skip
+_DERIVATIVES = ("grad", "backward", "jvp", "jacfwd")
 
 
 @rule("uses-autograd", needs=_RIGHT)
@@ -33,7 +34,8 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         return fault("uses-autograd", "own-work/autograd", asked[0], what="torch.autograd", method="The code above the class")  # fmt: skip
     for pair in ev.pairs("run", "second", "needs", "structure"):
         for method in pair.answer.data.get("passes_inside", ()):
-            place = ev.source.first_call(method, "grad") or ev.source.first_call(method, "backward")
+            places = (ev.source.first_call(method, name) for name in _DERIVATIVES)
+            place = next(filter(None, places), None)
             return fault("uses-autograd", "own-work/autograd", pair, evidence=at(place), what="torch.autograd", method=method)  # fmt: skip
     for pair in asked:
         names = pair.answer.backward_ops
