@@ -39,6 +39,7 @@ class Nature:
     def __init__(self, measured: Measured, own: Measured, args: Sequence[Any]):
         self.measured, self.own, self.args = measured.repeated(), own.repeated(), args
         self._found: dict[int, frozenset[int]] = {}
+        self._lines: dict[int, list[Line]] = {}
 
     def excuses(
         self, upstream: Sequence[Tensor | None], off: Iterable[int]
@@ -75,7 +76,7 @@ class Nature:
 
     def _led(self, position: int) -> frozenset[int]:
         """The outputs that jump along an argument, where backward's gradient of one of them leads as its jumps do."""
-        lines = [line_through(self.measured, self.args, position, r) for r in reaches(self.args[position])]  # fmt: skip
+        lines = self._through(position)
         places = list(filter(self._differentiable, range(len(self._run.outputs))))
         stepping = {
             k: line for line in reversed(lines) for k in places if line.steps[k] is not None
@@ -100,8 +101,14 @@ class Nature:
         return frozenset(jumping) if leads else frozenset()
 
     def _stands_still(self, position: int) -> bool:
-        lines = (line_through(self.measured, self.args, position, r) for r in reaches(self.args[position]))  # fmt: skip
-        return all(bool((line.rows == line.rows[0]).all()) for line in lines)
+        return all(bool((line.rows == line.rows[0]).all()) for line in self._through(position))
+
+    def _through(self, position: int) -> list[Line]:
+        """Lines along an argument, each as far as some numbers reach; measured once."""
+        if position not in self._lines:
+            ways = reaches(self.args[position])
+            self._lines[position] = [line_through(self.measured, self.args, position, way) for way in ways]  # fmt: skip
+        return self._lines[position]
 
     def _differentiable(self, place: int) -> bool:
         return is_differentiable(self._run.outputs[place])

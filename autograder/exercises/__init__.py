@@ -49,11 +49,10 @@ def lesson_exercises(lesson: str) -> tuple[Exercise, ...]:
             for value in vars(module).values():
                 cases = value if isinstance(value, list) else [value]
                 defined |= {each.name: each for each in cases if isinstance(each, Exercise)}
-    found = []
+    found, shared = [], _sentences(folder / "shared.md")
     for name in LESSONS[lesson]:
-        file, beside = folder / f"{_snake(name)}.md", folder / "shared.md"
-        mistakes = file.with_name(f"{file.stem}_mistakes.py")
-        told = _sentences(beside) + _sentences(file)
+        mistakes = folder / f"{_snake(name)}_mistakes.py"
+        told = shared + _sentences(folder / f"{_snake(name)}.md")
         found.append(replace(defined[name], lesson=lesson, mistakes=mistakes, sentences=told))
     return tuple(found)
 

@@ -244,8 +244,10 @@ def _flows(ev: Evidence, question: Question) -> list[Flow]:
             for answer in answers:
                 if answer is not None and sum(len(f.values) for f in flows) < _STEPS:
                     flows.append(flow(answer, question, scenarios))
-            # Their tensors are not kept: they stay as long as the questions do.
-            known[question.id] = [Flow(f.results, f.values) for f in flows]
+            for each in itertools.chain.from_iterable(f.operations.all for f in flows):
+                # Their tensors are not kept: they stay as long as the questions do.
+                each.call, each.given, each.made = (each.call[0], (), {}), [], []
+            known[question.id] = flows
     return known[question.id]
 
 

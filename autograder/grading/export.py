@@ -107,7 +107,8 @@ def export(
         names = [*every] if lesson is None else [lesson]
         used = [name for name in lessons_handed_in(course) if name in names]
         look = overview(course, connection, names, used)
-        comments = {name: read_comments(connection, name) for name in names}
+        said_for = names if kind == GRADESCOPE else ()
+        comments = {name: read_comments(connection, name) for name in said_for}
     if look.not_final and not partial:
         raise Trouble(filled("not_final.txt.j2", those=look.not_final))
     if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come

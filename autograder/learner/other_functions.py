@@ -31,7 +31,7 @@ from autograder.learner.excused_gradients import (
     wrong_gradients,
 )
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked, OneCheck
+from autograder.reporting.verdict import Asked, OneCheck, verdict
 from autograder.reporting.wording import said, with_step
 from autograder.running.containment import contained
 from autograder.running.submission import (
@@ -161,11 +161,12 @@ def _report(
             dtype = own.computes_in(arguments.sets[0], arguments.wants[0])
             if dtype is not None and not clock.over():
                 observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
-        exact, rough = one.evidence(asked), allowing(asked, terms)
-        many, notes = False, []
-        if broken := judge(one.evidence(rough)).findings:
-            wrong = () if terms.surrogate else wrong_gradients(one.evidence(rough))
-            off = wrong_gradients(exact)
+        exact = one.evidence(asked)
+        loose = one.evidence(rough) if (rough := allowing(asked, terms)) is not asked else exact
+        broken, many, notes = judge(loose), False, []
+        if broken.findings:
+            wrong = () if terms.surrogate else wrong_gradients(loose)
+            off = () if terms.exact else wrong_gradients(exact)
             if not clock.over() and (most := left_off(off, terms, own, arguments.sets[0])):
                 many, rough = True, allowing(asked, terms, most)
             elif (meant := gradients_meant(wrong, asked, own)).kind:
@@ -174,17 +175,19 @@ def _report(
                 along = [exercise.argument(i) for i in meant.along]
                 note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
                 notes = [replace(note, severity="note")]
-            broken = judge(one.evidence(rough)).findings
-        finer, late = judge(exact).findings, clock.said
+            if many or notes:
+                loose = one.evidence(rough) if rough is not asked else exact
+                broken = judge(loose)
+        finer, late = broken if loose is exact else judge(exact), clock.said
         # What is wrong either way is explained by exact numbers.
-        same = [(f.rule, f.position) for f in broken[:1]] == [
-            (f.rule, f.position) for f in finer[:1]
+        same = [(f.rule, f.position) for f in broken.findings[:1]] == [
+            (f.rule, f.position) for f in finer.findings[:1]
         ]
-        one.asked = asked if same else rough
-        if not broken and finer:
-            notes.append(replace(_approximately(finer[0], exact, many), severity="advice"))
+        if not broken.findings and finer.findings:
+            notes.append(replace(_approximately(finer.findings[0], exact, many), severity="advice"))
         believed = VALUES if terms.reference is None else frozenset()
-        report = one.verdict(believed)
+        chosen = (asked, exact, finer) if same else (rough, loose, broken)
+        report = verdict(*chosen[:2], believed=believed, judged=chosen[2])
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
         report.undecided += [_FOLDED.format(name=exercise.argument(i)) for i in sorted(own.folded)]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the map of the course is shown without loading torch
 def progress(reset: bool = False) -> None:
     """Show where you are in the course; with reset=True, start afresh (a backup is kept)."""
     if not reset:
-        from autograder.exercises import LESSONS  # only here: it loads every exercise, and torch
+        from autograder.exercises import LESSONS  # only here: it loads torch
 
         show(ProgressMap(LESSONS, load()))
     elif (backup := progress_file.move_to_backup() if _recording() else None) is None:

@@ -219,11 +219,12 @@ def _aliases(nodes: Iterable[ast.AST]) -> Iterator[Shared]:
         match node:
             case ast.Assign(targets=bound, value=value):
                 pass
-            case ast.For(target=one, iter=value) | ast.comprehension(target=one, iter=value):
-                bound = [one]
-            case ast.NamedExpr(target=one, value=value):
-                bound = [one]
-            case ast.withitem(optional_vars=ast.expr() as one, context_expr=value):
+            case (
+                ast.For(target=one, iter=value)
+                | ast.comprehension(target=one, iter=value)
+                | ast.NamedExpr(target=one, value=value)
+                | ast.withitem(optional_vars=ast.expr() as one, context_expr=value)
+            ):
                 bound = [one]
             case _:
                 continue

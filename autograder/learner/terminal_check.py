@@ -145,17 +145,23 @@ def _run(slice: Slice) -> tuple[dict[str, Any], list[Stop]]:
 
 def _files_of_lesson(path: Path, data: bytes) -> LessonFiles:
     """The lesson that a notebook is of: by its name, else by its cells; else what it says itself."""
-    for name in (path.stem, None):
-        if name is None:
-            lessons = sorted((_REPOSITORY / "lessons").glob("[0-9]*.py"))
-            name = Lessons({one.stem: one.read_bytes() for one in lessons}).of(data)
-        for root in [*path.resolve().parents, _REPOSITORY] if name else ():
-            for source in (root / place.format(name) for place in _SOURCES):
-                if source.suffix == ".py" and source.is_file():
-                    return LessonFiles(name, _as_notebook(source))
-                if source.is_file():
-                    return read_files(name, source)
-    return read_files(path.stem, path)
+    if (found := _sources_of(path.stem, path)) is None:
+        lessons = sorted((_REPOSITORY / "lessons").glob("[0-9]*.py"))
+        name = Lessons({one.stem: one.read_bytes() for one in lessons}).of(data)
+        found = _sources_of(name, path) if name else None
+    return found or read_files(path.stem, path)
+
+
+def _sources_of(name: str, path: Path) -> LessonFiles | None:
+    """The lesson of this name, where its source is above the notebook, or in the repository."""
+    for root in (*path.resolve().parents, _REPOSITORY):
+        for source in (root / place.format(name) for place in _SOURCES):
+            if source.is_file():
+                is_py = source.suffix == ".py"
+                return (
+                    LessonFiles(name, _as_notebook(source)) if is_py else read_files(name, source)
+                )
+    return None
 
 
 def _as_notebook(lesson: Path) -> str:

@@ -173,10 +173,7 @@ class Source:
 
     def condition(self, line: int) -> Place | None:
         """The line of the innermost ``if`` around a line of the file, else of one in it; None where there is none."""
-        try:
-            nodes = ast.walk(ast.parse("\n".join(map(str.rstrip, self.lines))))
-        except (SyntaxError, ValueError):
-            return None
+        nodes = Source.parse("\n".join(map(str.rstrip, self.lines))).nodes
         line -= self.offset
         ifs = [n for n in nodes if isinstance(n, ast.If | ast.IfExp) and n.lineno <= line <= (n.end_lineno or 0)]  # fmt: skip
         around = max(ifs, key=lambda n: (isinstance(n, ast.If), n.lineno), default=None)
@@ -201,9 +198,13 @@ class Source:
         """The first line of a method that writes in place, where the source shows one."""
         return self.first(method, _writes)
 
-    def first_call(self, method: str, name: str) -> Place | None:
-        """The line of the first call whose dotted name ends in ``name``."""
-        return self.first(method, lambda node: called(node) == name)
+    def first_call(self, method: str, *names: str) -> Place | None:
+        """The line of the first call whose dotted name ends in a name: in the first of these that is called."""
+
+        def line(name: str) -> Place | None:
+            return self.first(method, lambda node: called(node) == name)
+
+        return next(filter(None, map(line, names)), None)
 
     def mentions(self, method: str, name: str) -> bool:
         """Whether a method or its decorators use a name, alone or as an attribute."""

@@ -55,7 +55,7 @@ def product_around(span: Span) -> Span:
         tree = ast.parse("".join(linecache.getlines(span.file)))
     except SyntaxError:
         return span
-    around = {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
+    around = parents(tree)
     node = next((n for n in around if isinstance(n, ast.expr) and _span_of(n, span.file) == span), None)  # fmt: skip
     if node is None:
         return span
@@ -64,6 +64,11 @@ def product_around(span: Span) -> Span:
     ):
         node = up
     return _span_of(node, span.file)
+
+
+def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
+    """Of each node the one that it is a part of."""
+    return {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
 
 
 def _span_of(node: ast.expr, file: str) -> Span:

@@ -176,7 +176,7 @@ def report_as_html(report: Report) -> str:
 def _template(form: str) -> Template:
     from jinja2 import Environment  # torch brings it; whoever checks in a terminal never needs it
 
-    source = next(_STATIC.glob(f"report.{form}*.j2")).read_text("utf-8")
+    source = (_STATIC / f"report.{form}.j2").read_text("utf-8")
     return Environment(autoescape=form != "github").from_string(source)
 
 
@@ -188,11 +188,9 @@ def stylesheet() -> str:
 
 # ---- for machines --------------------------------------------------------------------------------
 
-FORMATS = ("text", "json", "github", "junit")
-
 
 def formatted(reports: Sequence[Report], form: str, file: str) -> str:
-    """The reports on Functions of one file in one of FORMATS."""
+    """The reports on Functions of one file as "text", "json", "github" or "junit"."""
     if form == "json":
         return "\n".join(report.to_json().replace("\n", " ") for report in reports)
     if form in ("github", "junit"):

@@ -28,6 +28,7 @@ from autograder.running.function_classes import OWN, TORCH, instead_of_backward
 
 # Modules whose functions a submission could replace so that a reference goes wrong with it.
 _GUARDED = (torch, torch.Tensor, torch.autograd, torch.nn.functional, torch.autograd.Function)
+_NOT_THEIRS = (OWN, TORCH, "<frozen")
 
 
 @dataclass
@@ -201,7 +202,7 @@ def failure_from(error: BaseException, stage: str, files: frozenset[str]) -> Fai
     mine = [f for f in frames if f[0].co_filename in files]
     own = bool(mine)
     if not mine:
-        mine = [f for f in frames if not f[0].co_filename.startswith((OWN, TORCH, "<frozen"))]
+        mine = [f for f in frames if not f[0].co_filename.startswith(_NOT_THEIRS)]
         mine = [f for f in mine if "site-packages" not in f[0].co_filename][-1:]
     line, source, function = None, "", ""
     if mine:
@@ -218,7 +219,7 @@ def failure_from(error: BaseException, stage: str, files: frozenset[str]) -> Fai
 def _refused(code: types.CodeType, line: int) -> bool:
     """Whether the statement that ended it was written to do so."""
     text = linecache.getline(code.co_filename, line).strip()
-    ours = code.co_filename.startswith((OWN, TORCH, "<frozen"))
+    ours = code.co_filename.startswith(_NOT_THEIRS)
     return not ours and (text.startswith(("raise ", "assert")) or ": raise " in text)
 
 

@@ -116,28 +116,40 @@ class Operation:
 class Value:
     """What one operation gave, or a run ends with.
 
-    line   the learner's line that called it, or whose derivative it is part of; None: nobody knows
-    text   of that line
     given  the values of other operations that it was computed from
+    text   of the learner's line
     op     the operation: "mul", "bitwise_and", "sum[]" over an empty list of dimensions; "" for what
            a run ends with
-    dtype  "float64"; "bool" for a mask
     made   the how many-th operation of its name made it, and which of its results it is; None: nothing made it
-    spans  the expressions that gave it: the innermost, then the call of the function that it stands in, and so on
     view   it has the numbers of another value, in other places
     """
 
-    numbers: Array
     given: tuple[Value, ...]
     place: Place
     operation: Operation | None = None
-    line: int | None = None
     text: str = ""
     op: str = ""
-    dtype: str = ""
     made: tuple[int, int] | None = None
-    spans: tuple[Span, ...] = ()
     view: bool = False
+
+    @property
+    def numbers(self) -> Array:
+        return self.place.values
+
+    @property
+    def line(self) -> int | None:
+        """The learner's line that called it, or whose derivative it is part of; None: nobody knows."""
+        return self.operation.line if self.operation else None
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The expressions that gave it: the innermost, then the call of the function that it stands in, and so on."""
+        return self.operation.spans if self.operation else ()
+
+    @property
+    def dtype(self) -> str:
+        """ "float64"; "bool" for a mask; "" for what a run ends with."""
+        return str(self.place.dtype).removeprefix("torch.") if self.operation else ""
 
     @property
     def mask(self) -> bool:
@@ -209,10 +221,8 @@ class Operations(Framed):
                 operation.values.append(None)
                 continue
             view = not func._schema.is_mutable and place.storage in {g.storage for g in given}
-            value = Value(
-                place.values, values, place, operation, operation.line, text, name + "[]" * ([] in args[1:2]),
-                str(place.dtype).removeprefix("torch."), (self._ran[name], which), operation.spans, view,
-            )  # fmt: skip
+            op = name + "[]" * ([] in args[1:2])
+            value = Value(values, place, operation, text, op, (self._ran[name], which), view)
             operation.values.append(value)
             if not view or place.key not in {g.key for g in given}:
                 self._in[place.storage].append(value)

@@ -78,10 +78,12 @@ def _ask(ask: Asking) -> Answer:
                     trace = watched.enter_context(recording)
                 else:
                     returned = watched.enter_context(_heard(submission.target))
-            watch = passes_inside(submission.codes, Asking.put.__code__)
-            inner = watched.enter_context(watch)
+            inner: list[str] = []
+            if question.kind in ("run", "second", "needs", "structure"):
+                watch = passes_inside(submission.codes, Asking.put.__code__)
+                inner = watched.enter_context(watch)
             _put(ask)
-            if inner and question.kind in ("run", "second", "needs", "structure"):
+            if inner:
                 answer.data["passes_inside"] = inner[:1]
         # SystemExit and KeyboardInterrupt too: a submission may raise them.
         except BaseException as error:

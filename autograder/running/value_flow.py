@@ -76,7 +76,7 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
     ends |= {("gradient", i): t for i, t in enumerate(raw or ()) if isinstance(t, Tensor)}
     tensors = {at: t for at, t in ends.items() if isinstance(t, Tensor)}
     places = {at: place for at, t in tensors.items() if (place := operations.placed(t))}
-    results = {at: Value(place.values, place.held, place) for at, place in places.items()}
+    results = {at: Value(place.held, place) for at, place in places.items()}
     return Flow(results, operations.values, operations)
 
 
@@ -114,8 +114,9 @@ class Origin:
         found = self._by_slope()
         if not found and not numbers and len(operation.given) == 1:
             (only,) = operation.given
-            alike = isinstance(only, Place) and only.values.shape == shape  # x.int()
-            return [only.number(self.flat)] if alike and isinstance(only, Place) else []
+            if isinstance(only, Place) and only.values.shape == shape:  # x.int()
+                return [only.number(self.flat)]
+            return []
         return found or numbers  # x[mask] = number
 
     def _by_slope(self) -> list[Number]:
@@ -154,11 +155,12 @@ def origin(number: Number) -> Origin | None:
     """The operation that wrote a number; None: it was given."""
     waiting = list(number.held)
     for value in waiting:
-        here = np.flatnonzero(value.place.offsets.reshape(-1) == number.offset)
         if value.view:
             waiting += value.given
-        elif len(here) and value.place.storage == number.storage:
-            return Origin(value, int(here[0]))
+        elif value.place.storage == number.storage:
+            here = np.flatnonzero(value.place.offsets.reshape(-1) == number.offset)
+            if len(here):
+                return Origin(value, int(here[0]))
     return None
 
 
@@ -280,4 +282,9 @@ def _known(given: Given, frame: FrameType) -> dict[str, Any]:
 def _is_number(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value.is_floating_point() and value.numel() <= LARGEST
+    return is_plain_number(value)
+
+
+def is_plain_number(value: Any) -> bool:
+    """Whether it is a number of Python's own, and no bool."""
     return isinstance(value, int | float) and not isinstance(value, bool)

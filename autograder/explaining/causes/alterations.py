@@ -18,26 +18,23 @@ from autograder.explaining.causes.results import Reason, Result, Seen, two_cases
 from autograder.observation.compare import close, ratio
 from autograder.running.value_flow import ancestors
 
-_RULES = {"zero": "gradient-zero", "sign": "gradient-sign", "scale": "gradient-scale", "transposed": "gradient-transposed", "unsummed": "gradient-unsummed"}  # fmt: skip
 
-
-def _cause(result: Result, code: str, rule: str = "", **facts: object) -> Reason:
-    return Reason(
-        f"value/{code}", facts, rule=_RULES.get(rule, "") if result.kind == "gradient" else ""
-    )
+def _cause(result: Result, code: str, **facts: object) -> Reason:
+    rule = f"gradient-{code.partition('-')[0]}" if result.kind == "gradient" else ""
+    return Reason(f"value/{code}", facts, rule=rule)
 
 
 def vanishing(result: Result) -> Reason | None:
     """0, whatever the arguments are."""
     if not result.all(_vanishes, wrong_only=True):
         return None
-    return replace(_cause(result, "zero", "zero"), symptom=True)
+    return replace(_cause(result, "zero"), symptom=True)
 
 
 def cancelling(result: Result) -> Reason | None:
     """The same, but for what rounding leaves of terms that cancel."""
     cancels = vanishing(result) and any(bool(s.got.any()) for s in result.wrong)
-    return _cause(result, "zero-cancels", "zero") if cancels else None
+    return _cause(result, "zero-cancels") if cancels else None
 
 
 def _vanishes(seen: Seen) -> bool:
@@ -52,8 +49,8 @@ def turned(result: Result) -> Reason | None:
     if not result.fitting or not result.all(lambda s: close(-s.got, s.right), wrong_only=True):
         return None
     if len(result.wrong) == len(result.every):
-        return _cause(result, "sign", "sign")
-    return _cause(result, "sign-somewhere", "sign", **two_cases(result))
+        return _cause(result, "sign")
+    return _cause(result, "sign-somewhere", **two_cases(result))
 
 
 def transposed(result: Result) -> Reason | None:
@@ -63,9 +60,7 @@ def transposed(result: Result) -> Reason | None:
         places = permutations(range(s.got.dim()), 2)
         return any(close(s.got.movedim(*each), s.right) for each in places)
 
-    return (
-        _cause(result, "transposed", "transposed") if result.all(moved, wrong_only=True) else None
-    )
+    return _cause(result, "transposed") if result.all(moved, wrong_only=True) else None
 
 
 def unsummed(result: Result) -> Reason | None:
@@ -76,7 +71,7 @@ def unsummed(result: Result) -> Reason | None:
 
     if result.kind != "gradient" or all(s.fits for s in result.wrong) or not result.all(summed):
         return None
-    return _cause(result, "unsummed", "unsummed")
+    return _cause(result, "unsummed")
 
 
 # ---- factors -------------------------------------------------------------------------------------
@@ -89,8 +84,8 @@ def scaled(result: Result) -> Reason | None:
     if not result.fitting or not factors or len(factors) < len(found):
         return None
     if max(factors) - min(factors) > 1e-6 * abs(factors[0]):
-        return _cause(result, "scale-somewhere", "scale", ratio=factors[0])
-    return _cause(result, "scale", "scale", ratio=factors[0], named=constant(factors[0]))
+        return _cause(result, "scale-somewhere", ratio=factors[0])
+    return _cause(result, "scale", ratio=factors[0], named=constant(factors[0]))
 
 
 # ---- grad_output: not used, or not in proportion -------------------------------------------------

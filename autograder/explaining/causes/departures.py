@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, combinations, islice, takewhile
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -28,7 +28,6 @@ from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Value, ancestors
 
-_METHODS = ("forward", "setup_context", "backward", "vjp")
 # What puts numbers somewhere else, and makes none.
 _MOVES = frozenset({
     "_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add",
@@ -81,14 +80,11 @@ class Departure:
 _found: WeakKeyDictionary[Evidence, dict[tuple[str, Place], Departure | None]] = WeakKeyDictionary()
 
 
-def departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
-    """Where a result of a run goes wrong; None where no run tells.
-
-    method  whose work the result is
-    """
+def departure(ev: Evidence, question: Question, place: Place) -> Departure | None:
+    """Where a result of a run goes wrong; None where no run tells."""
     found = _found.setdefault(ev, {})
     if (question.id, place) not in found:
-        found[question.id, place] = _departure(ev, question, place, method)
+        found[question.id, place] = _departure(ev, question, place)
     return found[question.id, place]
 
 
@@ -123,7 +119,7 @@ def _summed(whole: Array, numbers: Array) -> str | None:
     return None
 
 
-def _departure(ev: Evidence, question: Question, place: Place, method: str) -> Departure | None:
+def _departure(ev: Evidence, question: Question, place: Place) -> Departure | None:
     run = ev.flow(question) if ev.flow is not None else None
     end = run.results.get(place) if run is not None else None
     if run is None or (end is None and place != ERROR):
@@ -263,7 +259,7 @@ def _moves(value: Value, part: Value) -> bool:
         g.mask and g is not part for g in value.given
     ):
         return False
-    made, mine = value.numbers, _beside(value, part)
+    made, mine = value.numbers, _beside(value, part.numbers)
     return mine is not None and np.array_equal(mine, made)
 
 
@@ -275,19 +271,19 @@ def _agree(numbers: Array, part: Value, solved: Array) -> bool:
     return bool(np.allclose(numbers.reshape(-1)[apart], solved.reshape(-1)[apart]))
 
 
-def _beside(value: Value, part: Value) -> Array | None:
+def _beside(value: Value, numbers: Array) -> Array | None:
     """The numbers of a part as they meet those of the value; None where they do not."""
-    if part.numbers.size == value.numbers.size:
-        return part.numbers.reshape(value.numbers.shape)
+    if numbers.size == value.numbers.size:
+        return numbers.reshape(value.numbers.shape)
     try:
-        return np.broadcast_to(part.numbers, value.numbers.shape)
+        return np.broadcast_to(numbers, value.numbers.shape)
     except ValueError:
         return None
 
 
 def _solved(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
     """What a part of a sum, a product, a quotient or a choice would have to be, to make these numbers of it."""
-    made, mine = value.numbers, _beside(value, part)
+    made, mine = value.numbers, _beside(value, part.numbers)
     if made.size != numbers.size and made.shape == part.numbers.shape and _moves(value, part):
         yield numbers  # a copy has as many as what is copied
     if mine is None or made.size != numbers.size:
@@ -304,7 +300,7 @@ def _solved(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
             ways = (np.where(np.isclose(made, wanted), mine, 1 - mine),)
     for way in (wanted,) if _moves(value, part) else ways:
         once = way.reshape(part.numbers.shape) if part.numbers.size == made.size else _once(way, part.numbers.shape)  # fmt: skip
-        back = _beside(value, replace(part, numbers=once))
+        back = _beside(value, once)
         if back is not None and np.isfinite(once).all() and np.allclose(back, way):
             yield once
 

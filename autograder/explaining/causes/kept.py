@@ -13,6 +13,7 @@ from autograder.judging.finding import Finding
 from autograder.observation.observation import Kept
 from autograder.observation.source import Source
 from autograder.observation.syntax import called as call_name
+from autograder.observation.syntax import parents
 
 MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
 
@@ -161,8 +162,8 @@ def read_as(source: Source, holder: str) -> str:
         return "numbers"
     if not found:
         return "nothing"
-    parents = {id(child): parent for parent in ast.walk(node) for child in ast.iter_child_nodes(parent)}  # fmt: skip
-    kinds = {_reads(parents.get(id(use)), use) for use in found}
+    around = parents(node)
+    kinds = {_reads(around.get(use), use) for use in found}
     return kinds.pop() if len(kinds) == 1 else "numbers"
 
 

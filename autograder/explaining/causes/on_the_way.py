@@ -76,7 +76,7 @@ def departed(result: Result) -> Reason | None:
     if (shaped := moved(found)) is not None:
         return _reason(shaped, found, result)
     if found.value.mask:
-        return _reason(_of_mask(result, found), found, result)
+        return _reason(_of_mask(found), found, result)
     if found.instead is None:
         return _symptom(_reason(("departs/somehow", {}), found, result))
     got, right = (
@@ -93,8 +93,7 @@ def departed(result: Result) -> Reason | None:
     if both["mine"] == both["right"]:
         both = {"mine": f"{a:.9g}", "right": f"{b:.9g}"}
     whole = like(found.value.numbers, found.mine[-1].numbers)
-    reason = _reason(("departs/mended", both | {"whole": whole}), found, result)
-    return _symptom(reason)
+    return _symptom(_reason(("departs/mended", both | {"whole": whole}), found, result))
 
 
 def _reason(
@@ -121,7 +120,7 @@ def _symptom(reason: Reason | None) -> Reason | None:
 # ---- masks ---------------------------------------------------------------------------------------
 
 
-def _of_mask(result: Result, found: Departure) -> tuple[str, dict[str, Any]] | None:
+def _of_mask(found: Departure) -> tuple[str, dict[str, Any]] | None:
     """A mask beside the one that mends it; of one that is the same everywhere, how it came about."""
     mask = found.value.numbers.astype(bool)
     right = next((n for v, n in found.mended if v is found.value), mask).astype(bool)

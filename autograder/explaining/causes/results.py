@@ -183,7 +183,7 @@ def departure_of(result: Result) -> Departure | None:
     if not seen:
         return None
     telling = max(seen, key=lambda s: (_of_other_size(s), min(s.got.numel(), ENOUGH)))
-    return departure(result.ev, telling.pair.question, (result.kind, result.place), result.method)
+    return departure(result.ev, telling.pair.question, (result.kind, result.place))
 
 
 def _of_other_size(seen: Seen) -> bool:

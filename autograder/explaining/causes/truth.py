@@ -18,6 +18,7 @@ from autograder.observation.source import Place
 from autograder.observation.syntax import Span, code_at
 from autograder.running.containment import contained
 from autograder.running.operations import span_of
+from autograder.running.value_flow import is_plain_number
 
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 
@@ -32,10 +33,10 @@ def taken_for_nothing(result: Result) -> Reason | None:
 
 
 def _asked(result: Result, pair: Pair) -> tuple[Span, Place] | None:
-    if result.ev.answered is None or not any(map(_number, pair.question.args)):
+    if result.ev.answered is None or not any(map(is_plain_number, pair.question.args)):
         return None
     seen: list[Span] = []
-    args = tuple(_true(a, seen) if _number(a) else a for a in pair.question.args)
+    args = tuple(_true(a, seen) if is_plain_number(a) else a for a in pair.question.args)
     with contained():
         answer = result.ev.answered(replace(pair.question, args=args), None)
     there = Pair(pair.question, answer, pair.references)
@@ -44,10 +45,6 @@ def _asked(result: Result, pair: Pair) -> tuple[Span, Place] | None:
     if not seen or answer.failure is not None or wrong or missing:
         return None
     return seen[0], (seen[0].line, result.ev.source.text_of(seen[0].line))
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _true(number: Any, seen: list[Span]) -> Any:
@@ -63,7 +60,7 @@ def _true(number: Any, seen: list[Span]) -> Any:
     def computed(method: str) -> Callable[..., Any]:
         def compute(self: Any, *others: Any) -> Any:
             made = getattr(kind, method)(self, *others)
-            return _true(made, seen) if _number(made) else made  # NotImplemented, or a bool
+            return _true(made, seen) if is_plain_number(made) else made  # NotImplemented, or a bool
 
         return compute
 

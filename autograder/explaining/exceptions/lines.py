@@ -51,9 +51,9 @@ def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         return "stops/saved-in-forward", facts
     if saved and ev.source.saves() is None and few and found[2] == "0":
         return "stops/nothing-saved", facts
-    calls = [n for m in SAVING for n in ev.source.parts(m) if called(n) == "save_for_backward"]
     if saved and few and failure.function == "jvp" and found[2] == "0":
         return "stops/not-for-forward", facts | {"place": ev.source.saves()}
+    calls = [n for m in SAVING for n in ev.source.parts(m) if called(n) == "save_for_backward"]
     if saved and few and len(calls) > 1:
         return "stops/saved-twice", facts | {"place": ev.source.line_of(calls[-1])}
     if what.endswith("needs_input_grad"):
@@ -81,8 +81,10 @@ _TUPLES = ("needs_input_grad", "saved_tensors", "shape")
 def unset(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     """A name without a value, or with None, that is set in one branch alone: there is what has to move."""
     named = re.search(r"local variable '(\w+)'", failure.words)
+    if not (named or "'NoneType'" in failure.words):
+        return None
     node = functions_of(ev.source.lines).get(failure.function) or ev.source.methods.get("backward")
-    if node is None or not (named or "'NoneType'" in failure.words):
+    if node is None:
         return None
     names = [named[1]] if named else [n.id for n in statements(ev, failure) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]  # fmt: skip
     for name in dict.fromkeys(names):

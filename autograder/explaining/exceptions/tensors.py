@@ -57,7 +57,7 @@ def _misshapen(ev: Evidence, finding: Finding) -> Told | None:
         or "view size" in str(finding.evidence.get("original"))
     ):
         return None
-    found = departure(ev, pair.question, ERROR, finding.facts["method"])
+    found = departure(ev, pair.question, ERROR)
     if found is None or (told := moved(found)) is None:
         return None
     keepdim = found.value.op in _SHORTEN and not found.value.view

@@ -34,8 +34,7 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         return fault("uses-autograd", "own-work/autograd", asked[0], what="torch.autograd", method="The code above the class")  # fmt: skip
     for pair in ev.pairs("run", "second", "needs", "structure"):
         for method in pair.answer.data.get("passes_inside", ()):
-            places = (ev.source.first_call(method, name) for name in _DERIVATIVES)
-            place = next(filter(None, places), None)
+            place = ev.source.first_call(method, *_DERIVATIVES)
             return fault("uses-autograd", "own-work/autograd", pair, evidence=at(place), what="torch.autograd", method=method)  # fmt: skip
     for pair in asked:
         names = pair.answer.backward_ops
@@ -190,8 +189,7 @@ def leaves_random_numbers(ev: Evidence, pair: Pair) -> Verdict:
     """backward does not set torch's random numbers back to earlier ones."""
     if not pair.answer.data.get("drawn_again"):
         return None
-    calls = (ev.source.first_call("backward", name) for name in ("set_rng_state", "set_state"))
-    place = next(filter(None, calls), None)
+    place = ev.source.first_call("backward", "set_rng_state", "set_state")
     return fault("random-state", "writes/random-state", pair, evidence=at(place))
 
 

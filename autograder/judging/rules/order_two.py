@@ -104,7 +104,7 @@ def _found(
     shown = both(wrong[1], wrong[2]) if wrong and not missing else {}
     return fault(
         rule, cause, pair, evidence={**shown, **at(line or ev.source.returned("backward", {})), **(evidence or {})},
-        symptom=cause != "second/to-repair", argument=name, lead=lead, subject=f"{lead}the second derivative", mixed=bool(pair.question.more.get("mixed")),
+        symptom=cause != "second/to-repair", argument=name, lead=lead, subject=f"{lead}the second derivative",
         at_case=pair.where, **{"state": "missing", "may_refuse": False, "place": place, **facts},
     )  # fmt: skip
 

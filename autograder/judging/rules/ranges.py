@@ -233,8 +233,7 @@ def registered_as_torch_wants(ev: Evidence, pair: Pair) -> Verdict:
     for found in data["fakes"]:
         shown = {"original": found["error"]} if found["aspect"] == "error" else {}
         fake = ev.source.methods.get("fake")
-        ended = ev.source.returned("fake", {})
-        place = ended if fake is None or ended else ev.source.line_of(fake)
+        place = ev.source.returned("fake", {}) or (ev.source.line_of(fake) if fake else None)
         facts = {**found, found["aspect"]: True, "strided": found["layout"] == "transposed"}
         return fault("opcheck", "operator/fake", pair, evidence={**shown, **at(place)}, **facts)
     for name, said in data["opcheck"].items():

@@ -53,12 +53,12 @@ def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> F
     """
     failure = pair.answer.failure
     assert failure is not None
-    method, said = method_of(ev, failure), _words(failure)
-    unasked = ev.exercise.strictness.as_given and (pair.question.kind != "run" or pair.question.variant in _UNASKED)  # fmt: skip
+    given, method = ev.exercise.strictness.as_given, method_of(ev, failure)
+    said = re.split(r"\n|, but expected one of", failure.message)[0][:100].rstrip(".:")
+    unasked = given and (pair.question.kind != "run" or pair.question.variant in _UNASKED)
     if case and unasked and said and (failure.refused or _LACKS.search(failure.message)):
         return fault(rule, "stops/refused", pair, evidence={"original": failure.original}, case=case, method=method, said=said)  # fmt: skip
-    theirs = ev.exercise.strictness.as_given and "You must implement" not in failure.message
-    if failure.unwritten and not theirs:
+    if failure.unwritten and (not given or "You must implement" in failure.message):
         return _unwritten(ev, pair, failure)
     helper = _helper(ev, failure, method)
     place = f"{helper}, which {method} calls," if helper else method
@@ -75,10 +75,6 @@ def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> F
 _UNASKED = ("transposed", "consumer", "expanded", "float32")
 # What torch says of a Function that never claimed to be transformed.
 _LACKS = re.compile(r"must override the setup_context|generate_vmap_rule|You must implement|not implement")  # fmt: skip
-
-
-def _words(failure: Failure) -> str:
-    return re.split(r"\n|, but expected one of", failure.message)[0][:100].rstrip(".:")
 
 
 def method_of(ev: Evidence, failure: Failure) -> str:

@@ -112,16 +112,17 @@ def looks_nothing_up(ev: Evidence) -> Verdict:
             return fault("memorised", "memorised/table", pair, evidence=at(failure.place))
     found = list(_named_sizes(ev.source))
     wrong = [p for p in asked if problem(ev, p) is not None] if found else []
+    if not wrong:
+        return NOT_ASKED
     right = [p for p in asked if p not in wrong]
     cases = [c.make(Sampler(0)) for c in ev.exercise.cases if c.role == "main"]
-    for (place, named), view in product(found, range(len(_sizes(())))):
-        known, others, shown = (
-            [bool(sizes & named) for args in some if (sizes := _sizes(args)[view])]
-            for some in ([p.question.args for p in right], [p.question.args for p in wrong], cases)
-        )
-        if wrong and known and all(known) and not any(others):
+    groups = [p.question.args for p in right], [p.question.args for p in wrong], cases
+    sizes = [[_sizes(args) for args in some] for some in groups]
+    for (place, named), view in product(found, range(3)):
+        known, others, shown = ([bool(s[view] & named) for s in some if s[view]] for some in sizes)
+        if known and all(known) and not any(others):
             return fault("memorised", "memorised/known", wrong[0], evidence=at(place), known=right[0].where, other=wrong[0].where)  # fmt: skip
-        if wrong and not right and any(shown) and not any(others):
+        if not right and any(shown) and not any(others):
             return fault("memorised", "memorised/shown", wrong[0], evidence=at(place), line=place[0])  # fmt: skip
     return NOT_ASKED
 

@@ -106,11 +106,12 @@ def install(request: argparse.Namespace, root: Path) -> None:
     """Bring .venv to what was asked for. Raises SetupProblem when that cannot be done."""
     venv = root / ".venv"
     there = venv_folder.read(venv)
-    if there.covers(wanted(request, root, there)) and venv_folder.works(venv):
+    asked = wanted(request, root, there)
+    if there.covers(asked) and venv_folder.works(venv):
         return
     torch_is_there = any(venv.glob("lib/python*/site-packages/torch/version.py"))
     check_room(root, torch_is_there, request.torch_index)
-    venv_folder.prepare(venv, wanted(request, root, there).python)
+    venv_folder.prepare(venv, asked.python)
     asked = wanted(request, root, there)  # again: .venv may have been made with another Python
     log = root / "build" / "install.log"
     print(f"Installing what the course needs into .venv (log: {log}) …", flush=True)
