@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.running.trace import Snapshot
+from widgets.trace import Snapshot
 from widgets.wording import number
 
 MOST_ROWS, MOST_COLUMNS = 6, 5  # of a matrix

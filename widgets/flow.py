@@ -15,10 +15,10 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.contract.friendly_error import refusal
-from autograder.running.trace import snapshot
 from widgets.cells import Cells, cells_of, upright
 from widgets.local import local_derivatives
 from widgets.steps import LEAF, OWN, TORCH, Part, Step, StepThrough, Walk
+from widgets.trace import snapshot
 from widgets.wording import numbers, stopped
 from widgets.xray_moves import fresh, moves_of
 

@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.reporting.display import table
-from autograder.running.trace import storage_of, tensors_within
 from widgets.runs import callable_and_name, copies, counting, parameters
+from widgets.trace import storage_of, tensors_within
 from widgets.wording import size, stopped
 from widgets.xray_graph import spoken_name
 

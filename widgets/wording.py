@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from autograder.learner.name_help import unwritten
-from autograder.running.trace import Snapshot
+from widgets.trace import Snapshot
 
 MOST, LETTERS = 12, 60  # a tensor of at most so many numbers and letters is written out
 SHOWN = 4  # values of any other

@@ -2,7 +2,7 @@
 
 `xray(MySigmoid)` takes its inputs from the exercise of that name, `xray(MySigmoid, x)` those given;
 `with xray():` watches whatever runs in the block; `order=2` goes backward through the backward. The
-run is recorded by autograder.running.trace, which changes nothing about it.
+run is recorded by widgets.trace, which changes nothing about it.
 """
 
 import sys
@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import Any
 
 from autograder.contract.friendly_error import refusal, running_shell
-from autograder.running.trace import record
 from widgets.runs import callable_and_name, copies
 from widgets.steps import StepThrough
+from widgets.trace import record
 from widgets.xray_choice import walk_of_exercise
 from widgets.xray_graph import tensors_named
 from widgets.xray_run import Run, first_line

@@ -24,8 +24,8 @@ from autograder.exercises import find
 from autograder.observation.observation import Question
 from autograder.reporting.walk_place import SAVED, Failed, failed
 from autograder.running.submission import fresh_arguments, fresh_upstream
-from autograder.running.trace import snapshot
 from widgets.steps import Walk
+from widgets.trace import snapshot
 from widgets.xray_expected import Expected
 from widgets.xray_moves import Moved, fresh, output_names
 from widgets.xray_run import Run

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from autograder.running.trace import Application, Backward, Saved, Snapshot
+from widgets.trace import Application, Backward, Saved, Snapshot
 from widgets.wording import shape, size
 
 MUCH_MORE = 4  # a view that keeps this many times its own bytes alive is worth a sentence

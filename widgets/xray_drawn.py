@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from autograder.running.trace import Application, Backward, Snapshot, Trace
 from widgets.cells import FREED, OWN, SHARED, Cells, Kept, cells_of, upright
+from widgets.trace import Application, Backward, Snapshot, Trace
 from widgets.wording import size
 from widgets.xray_expected import Expected, differs
 from widgets.xray_graph import XRayGraph

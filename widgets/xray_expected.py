@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.observation.compare import first_difference
-from autograder.running.trace import Snapshot
+from widgets.trace import Snapshot
 from widgets.wording import number, numbers, shape
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import networkx as nx
 from torch import Tensor
 
-from autograder.running.trace import Application, Node, Snapshot, Trace
 from widgets.steps import CUT, END, LEAF, OWN, TORCH, Part
+from widgets.trace import Application, Node, Snapshot, Trace
 from widgets.xray_dangers import name_at
 
 FLOATING = ("float", "bfloat", "complex")

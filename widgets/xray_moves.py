@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.running.trace import Snapshot, Trace
 from widgets.cells import Cells
 from widgets.steps import END, LEAF, Move, Part, Walk
+from widgets.trace import Snapshot, Trace
 
 Moved = Mapping[tuple[str, int], float]
 

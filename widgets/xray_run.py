@@ -14,10 +14,10 @@ from torch import Tensor
 from autograder.contract.differentiation import Draws
 from autograder.running import containment
 from autograder.running.function_classes import files_of
-from autograder.running.trace import Trace, record
 from widgets.local import local_derivatives
 from widgets.runs import argument_names, counting, parameters
 from widgets.steps import Step, Walk
+from widgets.trace import Trace, record
 from widgets.wording import SAID
 from widgets.xray_expected import Expected
 from widgets.xray_moves import Moved, fresh, movable, output_names, whole

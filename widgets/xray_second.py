@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from autograder.running.lineage import OUTSIDE
-from autograder.running.trace import Application, Backward, Saved, Trace
+from widgets.lineage import OUTSIDE
 from widgets.steps import Step, Table
+from widgets.trace import Application, Backward, Saved, Trace
 from widgets.wording import numbers
 from widgets.xray_expected import differs
 from widgets.xray_graph import XRayGraph

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from autograder.running.trace import Trace
 from widgets.runs import argument_names
 from widgets.steps import Step, Walk
+from widgets.trace import Trace
 from widgets.wording import SAID
 from widgets.xray_expected import Expected
 from widgets.xray_graph import graph_of, leaf_names

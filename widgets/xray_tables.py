@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.running.trace import Application, Saved, Snapshot
 from widgets.steps import Table
+from widgets.trace import Application, Saved, Snapshot
 from widgets.wording import numbers, shape, size
 from widgets.xray_dangers import name_at
 

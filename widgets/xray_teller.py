@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from autograder.running.trace import Application, Backward, Event, Snapshot, Trace
 from widgets import xray_dangers as dangers
 from widgets.steps import Step
+from widgets.trace import Application, Backward, Event, Snapshot, Trace
 from widgets.wording import numbers
 from widgets.xray_dangers import name_at
 from widgets.xray_drawn import Drawer

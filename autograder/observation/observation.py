@@ -134,8 +134,12 @@ class Kept:
 
 @dataclass
 class BackwardCall:
-    """One call of the learner's backward, as the learner wrote it: before torch repairs anything."""
+    """One call of the learner's backward, as the learner wrote it: before torch repairs anything.
 
+    inputs  how many arguments its forward was given
+    """
+
+    inputs: int = 0
     returned: tuple[Any, ...] | None = None
     returned_type: str = "tuple"
     upstream_changed: tuple[int, ...] = ()

@@ -95,19 +95,6 @@ class Moment:
     values: Tensor | None
 
 
-@dataclass
-class Snapshot(Moment):
-    """A tensor as it was at one moment."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    bytes: int
-    storage: int
-    storage_bytes: int
-    requires_grad: bool
-
-
 def unwrapped(tensor: Tensor) -> Tensor:
     """The plain tensor inside torch.func's wrappers (GradTrackingTensor, BatchedTensor)."""
     while _functorch.is_functorch_wrapped_tensor(tensor):
@@ -138,19 +125,6 @@ def moment(value: Any, keep: int | None = None) -> Any:
             with _without_transforms():
                 values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
     return Moment(_version(plain), values)
-
-
-def snapshot(value: Any, keep: int | None = 12) -> Any:
-    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
-    now = moment(value, keep)
-    if not isinstance(now, Moment):
-        return now
-    storage, storage_bytes = storage_of(value)
-    return Snapshot(
-        now.version, now.values, tuple(value.shape), str(value.dtype).removeprefix("torch."),
-        str(value.device), value.numel() * value.element_size(), storage, storage_bytes,
-        value.requires_grad,
-    )  # fmt: skip
 
 
 def in_words(value: Any) -> str:

@@ -25,44 +25,6 @@ OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # autograder/
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
 
-def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the parameters of ``user`` that hands them on to ``call``.
-
-    ``apply(x, scale=2.0)`` is legal since torch 2.13, which reads the names from the code of forward;
-    a wrapper that takes ``*args, **kwargs`` has none.
-    """
-    code = getattr(user, "__code__", None)
-    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-    if code is None or code.co_kwonlyargcount or code.co_flags & variable:
-        return call
-    bound = inspect.ismethod(user)  # a class method has its class already
-    names = code.co_varnames[bound : code.co_argcount]
-    defaults = getattr(user, "__defaults__", None) or ()
-    plain = len(names) - len(defaults)
-    left_out = object()
-
-    def hand_on(*values: Any) -> Any:
-        # What was left out stays left out: the learner's own default holds, and inputs are counted right.
-        while values and values[-1] is left_out:
-            values = values[:-1]
-        filled = [
-            defaults[i - plain] if value is left_out else value for i, value in enumerate(values)
-        ]
-        return call(*filled)
-
-    space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
-    exec(_definition(names, plain), space)
-    return functools.update_wrapper(space["made"], user)
-
-
-@functools.cache
-def _definition(names: tuple[str, ...], plain: int) -> types.CodeType:
-    """The code that defines a function of these parameters; all but the first ``plain`` have a default."""
-    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
-    text = f"def made({', '.join(given)}): return _call({', '.join(names)})"
-    return compile(text, "<same parameters>", "exec")
-
-
 @contextlib.contextmanager
 def patched(patches: list[tuple[Any, str, Any]]) -> Iterator[None]:
     """Set (class or module, name, new value) for the block; afterwards each is as it was.
@@ -153,9 +115,14 @@ def functions(root: type = Function) -> Iterator[type]:
     """Every Function class that is not torch's own, depth first; those that it makes of custom operators too."""
     cls: type
     for cls in root.__subclasses__():
-        if not (cls.__module__ or "").startswith("torch.") or of_operator(cls):
+        if not is_torchs(cls):
             yield cls
         yield from functions(cls)
+
+
+def is_torchs(cls: type) -> bool:
+    """Whether it is torch's own; not what torch makes of somebody's operator."""
+    return (cls.__module__ or "").startswith("torch.") and not of_operator(cls)
 
 
 def of_operator(cls: type) -> bool:
@@ -240,15 +207,22 @@ def without_once_differentiable(classes: Iterable[type]) -> list[tuple[type, str
 def in_backward(classes: Iterable[type], *modes: AbstractContextManager[Any]) -> Iterator[None]:
     """Run every backward of ``classes`` under the modes; each can be entered again and again."""
 
-    def under_modes(user: Callable[..., Any]) -> Any:
-        @functools.wraps(user)
-        def call(*args: Any) -> Any:
-            with contextlib.ExitStack() as stack:
-                for mode in modes:
-                    stack.enter_context(mode)
-                return user(*args)
+    def under_modes(user: Callable[..., Any], *args: Any) -> Any:
+        with contextlib.ExitStack() as stack:
+            for mode in modes:
+                stack.enter_context(mode)
+            return user(*args)
 
-        return staticmethod(call)
+    with instead_of_backwards(classes, under_modes):
+        yield
 
-    with patched([(cls, name, under_modes(user)) for cls, name, user in backwards_of(classes)]):
+
+@contextlib.contextmanager
+def instead_of_backwards(classes: Iterable[type], run: Callable[..., Any]) -> Iterator[None]:
+    """In the block ``run(user, ctx, …)`` is called for every backward of ``classes``, the function ``user``."""
+    new = [
+        (cls, name, staticmethod(functools.wraps(user)(functools.partial(run, user))))
+        for cls, name, user in backwards_of(classes)
+    ]
+    with patched(new):
         yield

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from autograder.contract.differentiation import draws_of
 from autograder.contract.ending import errors_only
@@ -22,13 +22,13 @@ from autograder.observation.observation import (
     Observation,
     Question,
 )
-from autograder.observation.snapshot import Moment, moment
+from autograder.observation.snapshot import Moment, changed, moment
 from autograder.running.containment import contained, failure_from
-from autograder.running.function_classes import passes_inside, patched
+from autograder.running.function_classes import functions, instead_of_backwards, passes_inside
 from autograder.running.meta_tensors import QuickMeta
 from autograder.running.questioning import Asking
+from autograder.running.structure import saved_of
 from autograder.running.submission import Submission
-from autograder.running.trace import Trace, record
 from autograder.running.value_flow import Flow, Looking, flow_of
 from autograder.running.watching import last_returns
 
@@ -59,9 +59,9 @@ def probe(
 
 
 def _ask(ask: Asking) -> Answer:
-    submission, question, answer, trace = ask.submission, ask.question, ask.answer, Trace()
-    # Recording takes time, and shows among what is measured: only where a rule reads the trace.
-    meta, returned = question.device == "meta", None
+    submission, question, answer = ask.submission, ask.question, ask.answer
+    # Listening shows among what is measured: only where a rule reads what is heard.
+    meta, calls = question.device == "meta", list[BackwardCall]()
     watching = question.kind in ("run", "needs") and not meta
     with contextlib.ExitStack() as watched:
         try:
@@ -70,14 +70,8 @@ def _ask(ask: Asking) -> Answer:
             if watching:
                 ends = last_returns(submission.several_returns)
                 answer.returned_at = watched.enter_context(ends)
-                if question.looked_for_writes or not _can_be_heard(submission.target):
-                    recording = record(
-                        *submission.classes, keep=None, hold=question.kind == "run", details=False,
-                        recorder=submission.recorder,
-                    )  # fmt: skip
-                    trace = watched.enter_context(recording)
-                else:
-                    returned = watched.enter_context(_heard(submission.target))
+                listening = _heard(submission.classes or functions(), question.looked_for_writes)
+                calls = watched.enter_context(listening)
             inner: list[str] = []
             if question.kind in ("run", "second", "needs", "structure"):
                 watch = passes_inside(submission.codes, Asking.put.__code__)
@@ -88,18 +82,13 @@ def _ask(ask: Asking) -> Answer:
         # SystemExit and KeyboardInterrupt too: a submission may raise them.
         except BaseException as error:
             watched.close()
-            stage = ask.stage
-            ended = returned != [] and not any(
-                b.error for a in trace.applications for b in a.backwards
-            )
-            if stage == "backward" and ended and watching:
-                stage = "engine"  # the learner's backward came to its end; torch refused what it returned
+            stage = _stage(ask, calls) if watching else ask.stage
             answer.failure = failure_from(error, stage, submission.files)
             error.__traceback__ = None
-    if returned is None:
-        _read_trace(trace, question, answer)
-    elif (raw := _only(returned, question)) is not None:
-        answer.raw = tuple(v.detach() if isinstance(v, Tensor) else moment(v) for v in raw)
+    for call in calls:  # as it was returned: torch may go on with these very tensors
+        call.returned = call.returned and tuple(map(_plain, call.returned))
+    answer.raw = _only(calls, question)
+    answer.backward = tuple(calls) if question.looked_for_writes else ()
     return answer
 
 
@@ -111,15 +100,14 @@ def answered(
     instead  looks at one value on the way, or puts another in its place
     """
     ask = Asking(Submission(value), question, scenarios)
-    with _heard(value) as returned, instead or contextlib.nullcontext():
+    with _heard(_classes(ask.submission)) as calls, instead or contextlib.nullcontext():
         try:
             with errors_only():
                 _put(ask)
         except Exception as error:
-            stage = "engine" if ask.stage == "backward" and returned else ask.stage
-            ask.answer.failure = Failure(stage, type(error).__name__, "")
+            ask.answer.failure = Failure(_stage(ask, calls), type(error).__name__, "")
     if question.kind in ("run", "needs"):
-        ask.answer.raw = _only(returned, question)
+        ask.answer.raw = _only(calls, question)
     return ask.answer
 
 
@@ -128,42 +116,66 @@ def flow(value: Any, question: Question, scenarios: dict[str, Any]) -> Flow:
     submission = Submission(value)
 
     def run(answer: Answer) -> Any:
-        with _heard(value) as returned:
+        with _heard(_classes(submission)) as calls:
             with (
                 contextlib.suppress(Exception),
                 errors_only(),
             ):  # of a gradient of another shape, too
                 _put(Asking(submission, question, scenarios, answer))
-            return _only(returned, question)
+            return _only(calls, question)
 
     with contained():
         return flow_of(run, question, submission.files)
 
 
 @contextlib.contextmanager
-def _heard(value: Any) -> Iterator[list[tuple[Any, ...]]]:
-    """What the backward of a class returns, each time that it is called inside the block."""
-    returned: list[tuple[Any, ...]] = []
-    own = value.backward if _can_be_heard(value) else None
+def _heard(classes: Iterable[type], looked: bool = False) -> Iterator[list[BackwardCall]]:
+    """What the backwards of these classes return, each time that one is called inside the block.
 
-    def backward(*given: Any) -> Any:
-        values = own(*given)  # type: ignore[misc]
-        returned.append(values if isinstance(values, tuple) else (values,))
-        return values
+    looked  whether they write to what they are given is looked at as well
+    """
+    calls: list[BackwardCall] = []
 
-    with patched([(value, "backward", staticmethod(backward))] if own else []):
-        yield returned
+    def heard(user: Callable[..., Any], ctx: Any, *grads: Any) -> Any:
+        if torch.compiler.is_dynamo_compiling():  # which could not take this in
+            return user(ctx, *grads)
+        given = [tree_leaves(grads), saved_of(ctx)] if looked else []
+        before = [list(map(moment, tensors)) for tensors in given]
+        call = BackwardCall(inputs=len(ctx.needs_input_grad))
+        calls.append(call)
+        returned = user(ctx, *grads)
+        call.returned_type = type(returned).__name__
+        call.returned = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
+        if looked:
+            written = [tuple(changed(*each)) for each in zip(before, given, strict=True)]
+            call.upstream_changed, call.saved_changed = written
+        return returned
+
+    with instead_of_backwards(classes, heard):
+        yield calls
 
 
-def _can_be_heard(value: Any) -> bool:
-    """Whether it is a class with a backward of its own, in the usual form."""
-    return isinstance(value, type) and isinstance(vars(value).get("backward"), staticmethod)
+def _classes(submission: Submission) -> tuple[type, ...]:
+    """The classes that a submission is or shows, without a look at every Function there is."""
+    owner = submission.value
+    return submission.classes or ((owner,) if isinstance(owner, type) else ())
 
 
-def _only(returned: list[tuple[Any, ...]], question: Question) -> tuple[Any, ...] | None:
+def _stage(ask: Asking, calls: list[BackwardCall]) -> str:
+    """Where a run stopped: in the engine where backward came to its end, and torch refused what it returned."""
+    ended = all(call.returned is not None for call in calls)
+    return "engine" if ask.stage == "backward" and ended else ask.stage
+
+
+def _plain(value: Any) -> Any:
+    now = moment(value)
+    return now.values if isinstance(now, Moment) else now
+
+
+def _only(calls: list[BackwardCall], question: Question) -> tuple[Any, ...] | None:
     """What the one call of backward returned, a value for each argument; None where it is otherwise."""
-    single = len(returned) == 1 and len(returned[0]) == len(question.args)
-    return returned[0] if single else None
+    single = len(calls) == 1 and calls[0].inputs == len(question.args)
+    return calls[0].returned if single else None
 
 
 def _put(ask: Asking) -> None:
@@ -173,25 +185,3 @@ def _put(ask: Asking) -> None:
         ask.put()
     finally:
         torch.set_grad_enabled(True)
-
-
-def _read_trace(trace: Trace, question: Question, answer: Answer) -> None:
-    """What the learner's own backward returned, aligned with the arguments of the question."""
-    calls = []
-    for app in trace.applications:
-        if app.inputs_changed:
-            answer.data["inputs_changed_in_forward"] = list(app.inputs_changed)
-        if app.attributes:
-            answer.data["on_ctx"] = [[a.holder, a.who] for a in app.attributes]
-        for each in app.backwards:
-            returned = None
-            if each.returned is not None:
-                returned = tuple(v.values if isinstance(v, Moment) else v for v in each.returned)
-            changed = tuple(each.upstream_changed), tuple(each.saved_changed)
-            calls.append(BackwardCall(returned, each.returned_type, *changed))
-    answer.backward = tuple(calls)
-    if question.kind == "function":  # a Function that it applies has arguments of its own
-        return
-    single = [a for a in trace.applications if a.backwards]
-    if len(single) == 1 and len(single[0].inputs) == len(question.args):
-        answer.raw = calls[0].returned

@@ -30,7 +30,7 @@ from autograder.running.function_classes import (
     without_once_differentiable,
 )
 from autograder.running.operation_runs import evaluated_elsewhere
-from autograder.running.structure import kept_of_many, look_inside
+from autograder.running.structure import kept_of_many, look_inside, on_ctx
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of
 
@@ -97,8 +97,11 @@ def _run(ask: Asking, q: Question, answer: Answer) -> None:
     before = [moment(a) for a in args if looked]
     drawn = [torch.get_rng_state()]
     outputs = ask.take(ask.submission(*args))
-    if not ask.submission.classes:  # a custom op: of a class the trace tells
-        answer.data["inputs_changed_in_forward"] = list(changed(before, args))
+    # A Function gives an argument back that it wrote to, and said so.
+    said = outputs if ask.submission.classes else ()
+    written = [i for i in changed(before, args) if not any(args[i] is o for o in said)]
+    answer.data["inputs_changed_in_forward"] = written
+    answer.data["on_ctx"] = on_ctx(args, outputs)
     upstream = fresh_upstream(q, outputs)
     marks = [moment(g) for g in upstream if looked]
     drawn.append(torch.get_rng_state())
@@ -158,6 +161,7 @@ def _without(patches: list[tuple[type, str, Any]], ask: Asking) -> dict[str, Any
 def _needs(ask: Asking, q: Question, answer: Answer) -> None:
     """Backward when only the arguments in ``wants`` need a gradient, and how many operations it takes."""
     args, outputs = ask.forward()
+    answer.data["on_ctx"] = on_ctx(args, outputs)
     counting, ran = bool(q.more.get("counted")), Watching()
     with in_backward((ask.submission.classes or functions()) if counting else (), ran):
         answer.gradients = ask.gradients(args, outputs)

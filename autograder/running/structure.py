@@ -21,7 +21,7 @@ from autograder.contract.differentiation import as_tuple
 from autograder.observation.observation import Answer, Kept
 from autograder.observation.snapshot import storage_of, tensors_within, who_is
 from autograder.running.elsewhere import SOME_BYTES, SOME_NUMBERS, growth, held, numbers_in
-from autograder.running.function_classes import custom_nodes, in_backward
+from autograder.running.function_classes import custom_nodes, in_backward, is_torchs
 from autograder.running.operation_runs import Results, Run
 from autograder.running.watching import Storages, work_of
 
@@ -129,7 +129,7 @@ def kept_of_many(
         outputs = as_tuple(output)
         beside.append({"hidden": more})
         for node in custom_nodes(outputs):
-            of_node = {**vars(node), "saved": _saved_of(node), "metadata": node.metadata}
+            of_node = {**vars(node), "saved": saved_of(node), "metadata": node.metadata}
             beside[-1] |= {f"ctx.{name}": held(value).bytes for name, value in of_node.items()}
         given = [vars(a) for a in (*args, *outputs) if isinstance(a, Tensor)]
         beside[-1]["an attribute of a tensor"] = held(given).bytes
@@ -163,17 +163,32 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
         kept.append(Kept(holder, who, tuple(tensor.shape), dtype, counted, key, like))
 
     for node in custom_nodes(outputs):
-        for i, tensor in enumerate(_saved_of(node)):
+        for i, tensor in enumerate(saved_of(node)):
             if isinstance(tensor, Tensor):
                 note(f"saved[{i}]", tensor)
-        for name, value in vars(node).items():
-            if name not in ("to_save", "dirty_tensors", "non_differentiable"):
-                for path, tensor in tensors_within(value, f"ctx.{name}"):
-                    note(path, tensor)
-                count = numbers_in(value)
-                if count >= SOME_NUMBERS:
-                    kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
+        for name, value in _attributes_of(node):
+            for path, tensor in tensors_within(value, f"ctx.{name}"):
+                note(path, tensor)
+            count = numbers_in(value)
+            if count >= SOME_NUMBERS:
+                kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
     return kept
+
+
+def on_ctx(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[list[str]]:
+    """[ctx.name, who it is] of every tensor that is an attribute of ctx, and not saved."""
+    return [
+        [path, who_is(tensor, tuple(args), outputs)]
+        for node in custom_nodes(outputs) if not is_torchs(node._forward_cls)
+        for name, value in _attributes_of(node)
+        for path, tensor in tensors_within(value, f"ctx.{name}")
+    ]  # fmt: skip
+
+
+def _attributes_of(node: Any) -> Iterator[tuple[str, Any]]:
+    """What somebody put on ctx, by name."""
+    made = ("to_save", "dirty_tensors", "non_differentiable", "_materialize_non_diff_grads")
+    return ((n, v) for n, v in vars(node).items() if n not in made and not n.startswith("_pt_"))
 
 
 def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list[Kept]:
@@ -216,8 +231,9 @@ def _name(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
     return who
 
 
-def _saved_of(node: Any) -> tuple[Any, ...]:
+def saved_of(node: Any) -> tuple[Any, ...]:
+    """The tensors that a node has saved; none where they are not to be had."""
     try:
         return tuple(node.saved_tensors)
-    except RuntimeError:  # a saved tensor was written to: other questions judge that
+    except Exception:  # one was written to, or somebody's hook stops: other questions judge that
         return ()

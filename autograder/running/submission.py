@@ -23,8 +23,12 @@ from autograder.observation.observation import Named, Question
 from autograder.observation.snapshot import dense, is_unseen
 from autograder.observation.syntax import operator_of
 from autograder.running.containment import contained
-from autograder.running.function_classes import codes_of_methods, files_of
-from autograder.running.trace import Recorder, record
+from autograder.running.function_classes import (
+    classes_of,
+    codes_of_methods,
+    files_of,
+    is_torchs,
+)
 from autograder.running.watching import with_several_returns
 
 FUNCTION_CLASS, OTHER_CLASS, INSTANCE, OTHER = "function-class", "class", "instance", "other"
@@ -77,7 +81,6 @@ class Submission:
         self.target = written.apply if of_class and not self.is_class else written
         self.files = files_of(written)
         self.several_returns = with_several_returns(written)
-        self.recorder = Recorder()
 
     def __call__(self, *args: Any) -> Any:
         return self.target.apply(*args) if self.is_class else self.target(*args)
@@ -190,17 +193,18 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
     called = Submission(submission)
     with contained(), draws_kept(), torch.enable_grad():
         try:
-            with errors_only(), record(*called.classes, keep=0, details=False) as trace:
-                first = _outputs(called, args, 1)
+            with errors_only():
+                given, first = _called(called, args, 1)
+                written = any(o is a and a._version for o in first for a in given)
             if any(is_unseen(o) or isinstance(o, dict | list | tuple) for o in first):
                 return Survey(unseen=True)
             with errors_only():
                 generator = any(isinstance(a, torch.Generator) for a in args)
-                draws = generator or not _equal(first, _outputs(called, args, 2))
-                unsteady = draws and not _equal(first, _outputs(called, args, 1))
+                draws = generator or not _equal(first, _called(called, args, 2)[1])
+                unsteady = draws and not _equal(first, _called(called, args, 1)[1])
         except Exception:
             return Survey()
-    classes = dict.fromkeys(a.cls for a in trace.applications)
+    classes = [cls for cls in classes_of(first) if not is_torchs(cls)]
     also = []
     if isinstance(submission, torch._ops.OpOverload) or operator_of(submission) is not None:
         also.append("opcheck")
@@ -210,7 +214,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
         own = cls.vmap is not Function.vmap or cls.generate_vmap_rule  # type: ignore[attr-defined]
         also += ["vmap"] if own and not draws else []
         also += ["func"] if {"jvp", "vmap"} <= set(also) else []
-    return Survey(any(a.marked_dirty for a in trace.applications), draws, unsteady, tuple(also))
+    return Survey(written and bool(classes), draws, unsteady, tuple(also))
 
 
 def adapted(
@@ -233,10 +237,13 @@ def all_dense(outputs: Any) -> Any:
     return dense(outputs) if isinstance(outputs, Tensor) else tuple(map(dense, tree_leaves(outputs)))  # fmt: skip
 
 
-def _outputs(called: Submission, args: Sequence[Any], seed: int) -> tuple[Any, ...]:
+def _called(
+    called: Submission, args: Sequence[Any], seed: int
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """Copies of the arguments, and the outputs for them."""
     draws_of(f"survey {seed}").again()
     ready = [_leaf(a).clone() if isinstance(a, Tensor) else _same_again(a) for a in args]
-    return as_tuple(called(*ready))
+    return ready, as_tuple(called(*ready))
 
 
 def _leaf(tensor: Tensor) -> Tensor:

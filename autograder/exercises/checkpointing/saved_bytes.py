@@ -20,7 +20,7 @@ from autograder.contract.exercise import (
     Solution,
 )
 from autograder.exercises.checkpointing.measuring import Stop, Watch, hooks_cleared
-from autograder.running.trace import storage_of
+from autograder.observation.snapshot import storage_of
 
 
 def distinct_bytes(f: Solution, *args: Any) -> int:

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.autograd import Function
 
-from autograder.running.trace import record
 from tests.sigmoid_and_product import ModernSigmoid, Product, Sigmoid
+from widgets.trace import record
 
 
 @pytest.mark.parametrize("cls", [Sigmoid, ModernSigmoid])

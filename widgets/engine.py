@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from autograder.running.function_classes import instead_of_backward
-from autograder.running.lineage import Event, Node, Trace, sequence_of
+from widgets.lineage import Event, Node, Trace, sequence_of
 
 COMPILED = (
     "what torch.compile compiled is not recorded, neither Functions in it nor their order: call the "

@@ -10,9 +10,9 @@ import torch
 from torch.autograd import Function
 from torch.utils.checkpoint import checkpoint
 
-from autograder.running.engine import COMPILED
-from autograder.running.trace import record
 from tests.sigmoid_and_product import ModernSigmoid, Sigmoid
+from widgets.engine import COMPILED
+from widgets.trace import record
 
 NO_COMPILER = "torch.compile makes no machine code here, so tracing beside it was NOT tested."
 NO_CUDA = "No CUDA device was found, so tracing on a GPU was NOT tested."

@@ -8,8 +8,8 @@ import torch
 from torch.autograd import Function
 from torch.utils.checkpoint import checkpoint
 
-from autograder.running.trace import record
 from tests.sigmoid_and_product import ModernSigmoid, Product, Sigmoid
+from widgets.trace import record
 
 
 class Unsummed(Function):
@@ -155,7 +155,7 @@ def test_the_watchers_own_trouble_becomes_a_note(monkeypatch):
     def trouble(*_):
         raise ZeroDivisionError("of the watcher")
 
-    monkeypatch.setattr("autograder.running.engine.Engine._walk", trouble)
+    monkeypatch.setattr("widgets.engine.Engine._walk", trouble)
     x = torch.ones(2, requires_grad=True)
     with record(engine=True) as trace:
         x.sum().backward()

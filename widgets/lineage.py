@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
-from autograder.observation.snapshot import Snapshot, storage_of
+from autograder.observation.snapshot import Moment, moment, storage_of
 
 _LOSERS = frozenset({"detach", "detach_", "data", "grad"})  # grad: torch.autograd.grad, leaf.grad
 _LEAVERS = frozenset({"numpy", "tolist", "item", "__array__"})
@@ -119,6 +119,32 @@ def _name_of(func: Any) -> str:
     if name in ("__get__", "__set__"):
         return getattr(getattr(func, "__self__", None), "__name__", name)
     return name
+
+
+@dataclass
+class Snapshot(Moment):
+    """A tensor as it was at one moment."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    bytes: int
+    storage: int
+    storage_bytes: int
+    requires_grad: bool
+
+
+def snapshot(value: Any, keep: int | None = 12) -> Any:
+    """A Snapshot of a tensor with at most ``keep`` values (None: all of them); other values as text."""
+    now = moment(value, keep)
+    if not isinstance(now, Moment):
+        return now
+    storage, storage_bytes = storage_of(value)
+    return Snapshot(
+        now.version, now.values, tuple(value.shape), str(value.dtype).removeprefix("torch."),
+        str(value.device), value.numel() * value.element_size(), storage, storage_bytes,
+        value.requires_grad,
+    )  # fmt: skip
 
 
 @dataclass

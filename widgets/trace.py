@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import sys
+import types
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
@@ -22,24 +24,16 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograder.observation.snapshot import (
-    Snapshot,
     changed,
     in_words,
     moment,
-    snapshot,
     storage_of,
     tensors_within,
     who_is,
 )
-from autograder.running.engine import COMPILED, Engine
-from autograder.running.function_classes import (
-    backwards_of,
-    functions,
-    of_operator,
-    patched,
-    same_parameters,
-)
-from autograder.running.lineage import (
+from autograder.running.function_classes import backwards_of, functions, of_operator, patched
+from widgets.engine import COMPILED, Engine
+from widgets.lineage import (
     Application,
     Backward,
     Cut,
@@ -47,7 +41,9 @@ from autograder.running.lineage import (
     Lineage,
     Node,
     Saved,
+    Snapshot,
     Trace,
+    snapshot,
 )
 
 __all__ = [
@@ -72,19 +68,14 @@ Steps = Generator[tuple[Application | Backward | None, Lineage | None], Any, Non
 
 
 class Recorder:
-    """Wraps classes, each method once, and fills one Trace after the other."""
+    """Wraps the methods of classes, and fills a Trace."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace, keep: int | None, hold: bool, follow: bool) -> None:
+        self.trace, self.keep, self.hold, self.follow = trace, keep, hold, follow
         self._by_context: dict[int, tuple[Any, Application, list[Any]]] = {}
-        self._wrapped: dict[tuple[type, str, bool], tuple[Any, Any]] = {}
-
-    def fill(self, trace: Trace, keep: int | None, hold: bool, details: bool, follow: bool) -> None:
-        """What is recorded from now on, and how."""
-        self.trace, self.keep, self.hold = trace, keep, hold
-        self.details, self.follow = details, follow
 
     def shot(self, value: Any) -> Any:
-        return (snapshot if self.details else moment)(value, self.keep)
+        return snapshot(value, self.keep)
 
     def forget(self) -> None:
         """Let go of every tensor: wrappers may live on until Python's garbage collector runs."""
@@ -112,11 +103,11 @@ class Recorder:
         app.marked_dirty = len(dirty)
         app.single = not isinstance(output, tuple | list)
         outputs = (output,) if app.single else tuple(output)
-        app.outputs = [self.shot(v) if self.details else None for v in outputs]
+        app.outputs = [self.shot(v) for v in outputs]
         written = changed(app.inputs, inputs)
         app.inputs_changed = [i for i in written if not any(inputs[i] is d for d in dirty)]
         to_save = getattr(ctx, "to_save", None) or ()
-        for i, tensor in enumerate(to_save if self.details else ()):
+        for i, tensor in enumerate(to_save):
             who = who_is(tensor, inputs, outputs) if isinstance(tensor, Tensor) else "None"
             app.saved.append(Saved(f"saved[{i}]", who, self.shot(tensor)))
         for name, value in vars(ctx).items():
@@ -192,7 +183,7 @@ class Recorder:
             call.cuts = lineage.finish(returned)
 
     def patches(self, cls: Any) -> Iterator[tuple[Any, str, Any]]:
-        """The methods of a class as they are recorded (``patched``); what somebody put in their place is wrapped anew."""
+        """The methods of a class as they are recorded (``patched``)."""
         own_setup = cls.setup_context is not Function.setup_context
         methods = [(cls, "forward", partial(self.forward, cls, own_setup), cls.forward)]
         if own_setup:
@@ -203,12 +194,12 @@ class Recorder:
             *methods,
             *((held, n, backward, user) for held, n, user in backwards_of([cls])),
         ):
-            known, made = self._wrapped.get((cls, name, own_setup), (None, None))
-            if known is not user:
-                made = self.wrapped(user, steps)
-                made = staticmethod(same_parameters(user, made) if name == "forward" else made)
-                self._wrapped[cls, name, own_setup] = user, made
-            yield holder, name, made
+            made = self.wrapped(user, steps)
+            yield (
+                holder,
+                name,
+                staticmethod(same_parameters(user, made) if name == "forward" else made),
+            )
 
     def wrapped(self, user: Callable[..., Any], steps: Callable[..., Steps]) -> Any:
         """A method of the learner's between these steps."""
@@ -253,21 +244,56 @@ def _unless_compiled(user: Callable[..., Any], recorded: Callable[..., Any]) -> 
     return call
 
 
+def same_parameters(user: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the parameters of ``user`` that hands them on to ``call``.
+
+    ``apply(x, scale=2.0)`` is legal since torch 2.13, which reads the names from the code of forward;
+    a wrapper that takes ``*args, **kwargs`` has none.
+    """
+    code = getattr(user, "__code__", None)
+    variable = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if code is None or code.co_kwonlyargcount or code.co_flags & variable:
+        return call
+    bound = inspect.ismethod(user)  # a class method has its class already
+    names = code.co_varnames[bound : code.co_argcount]
+    defaults = getattr(user, "__defaults__", None) or ()
+    plain = len(names) - len(defaults)
+    left_out = object()
+
+    def hand_on(*values: Any) -> Any:
+        # What was left out stays left out: the learner's own default holds, and inputs are counted right.
+        while values and values[-1] is left_out:
+            values = values[:-1]
+        filled = [
+            defaults[i - plain] if value is left_out else value for i, value in enumerate(values)
+        ]
+        return call(*filled)
+
+    space: dict[str, Any] = {"_call": hand_on, "_left_out": left_out}
+    exec(_definition(names, plain), space)
+    return functools.update_wrapper(space["made"], user)
+
+
+@functools.cache
+def _definition(names: tuple[str, ...], plain: int) -> types.CodeType:
+    """The code that defines a function of these parameters; all but the first ``plain`` have a default."""
+    given = [*names[:plain], *(f"{name}=_left_out" for name in names[plain:])]
+    text = f"def made({', '.join(given)}): return _call({', '.join(names)})"
+    return compile(text, "<same parameters>", "exec")
+
+
 @contextlib.contextmanager
 def record(
-    *classes: type, keep: int | None = 12, hold: bool = False, details: bool = True,
-    engine: bool = False, recorder: Recorder | None = None,
-) -> Iterator[Trace]:  # fmt: skip
+    *classes: type, keep: int | None = 12, hold: bool = False, engine: bool = False
+) -> Iterator[Trace]:
     """Record every application of ``classes`` (default: every Function there is) in the block.
 
     keep    values kept of each tensor; None keeps full copies
     hold    keep the saved tensors alive, so that writes to them in backward are seen
-    details False: without the outputs and the saved tensors, which takes two thirds of the time
     engine  record what autograd's engine does too: order of nodes, gradients, leaves
-    recorder  one that has wrapped the classes already
     """
-    trace, recorder = Trace(), recorder or Recorder()
-    recorder.fill(trace, keep, hold, details, engine)
+    trace = Trace()
+    recorder = Recorder(trace, keep, hold, engine)
     nothing: AbstractContextManager[Any] = contextlib.nullcontext()
     patches = [
         each for cls in dict.fromkeys(classes or functions()) for each in recorder.patches(cls)
