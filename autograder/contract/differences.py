@@ -192,20 +192,15 @@ def computes_in(values: Values, at: Tensor) -> torch.dtype:
         if not fits and coarse == torch.float32:
             break  # nor does it fit in what is coarser
         # What has few digits of itself, a grid of whole numbers, is in every dtype.
-        if fits and _levels(moving) >= 1 / torch.finfo(coarse).eps:
+        if fits and _largest_odd(moving) >= 1 / torch.finfo(coarse).eps:
             found = coarse
     return found
 
 
-def _levels(numbers: Tensor) -> float:
-    """How many of the finest steps between some numbers the largest one is: for b bits each, 2^b or more."""
-    sizes = numbers[numbers != 0].abs()
-    if not sizes.numel() or not bool(sizes.isfinite().all()):
-        return 0.0
-    mantissas, exponents = torch.frexp(sizes)
-    whole = (mantissas * 2.0**53).long()
-    finest = torch.ldexp((whole & -whole).double(), exponents - 53)
-    return float(sizes.max() / finest.min())
+def _largest_odd(numbers: Tensor) -> float:
+    """The largest odd number that some numbers are times a power of two: for b digits each it is 2^(b-1) or more."""
+    whole = (torch.frexp(numbers[numbers != 0].abs()).mantissa * 2.0**53).long()
+    return float((whole // (whole & -whole)).max()) if whole.numel() else 0.0
 
 
 def slopes_at(

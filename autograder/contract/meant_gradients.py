@@ -7,7 +7,7 @@ gradient. A Function whose backward differs from the derivative of any other for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from autograder.contract.differences import flat_of
-from autograder.contract.differentiation import as_tuple
+from autograder.contract.handed_on import Gradients, Handed, handed_on
 from autograder.contract.measured import Measured, Run, is_differentiable
 from autograder.contract.steps import TINY, Line, far_slope, line_through, reaches
 
-STEPS, IDENTITY = "steps", "identity"
+STEPS = "steps"
 _ASKED = 4  # upstream gradients of each output
 _AS_FAR = (
     0.25  # what a factor of the derivative may be apart from what jumps add, as a share of that
@@ -42,31 +42,25 @@ class Nature:
         self._lines: dict[int, list[Line]] = {}
 
     def excuses(
-        self, upstream: Sequence[Tensor | None], off: Iterable[int]
+        self, upstream: Sequence[Tensor | None], off: Mapping[int, Gradients]
     ) -> tuple[str, dict[int, frozenset[int]]]:
-        """STEPS or IDENTITY, and of which outputs a gradient may be meant to be no derivative, by its position.
+        """The kind of forward, and of which outputs a gradient may be meant to be no derivative, by its position.
 
-        off  the positions of gradients that are no derivatives
+        off  the gradients that are no derivatives
         """
         try:
             if (handed := self._handed) is not None:
-                # To what is handed on as one output, another output's upstream gradient is nothing.
-                without = [p for p, place in handed.items() if upstream[place] is None]
-                every = frozenset(range(len(upstream)))
-                return IDENTITY, {} if any(p in off for p in without) else dict.fromkeys(off, every)
-            for p in off:
-                if p not in self._found:
-                    self._found[p] = self._led(p)
-            found = {p: self._found[p] for p in off if self._found[p]}
+                return handed.excuses(upstream, off)
+            led = {p: of for p in off if (of := self._led(p))}
             # What forward does not follow at all is a parameter of the surrogate beside it.
-            shaping = [p for p in off if found and p not in found and self._stands_still(p)]
-            return STEPS, found | dict.fromkeys(shaping, frozenset[int]().union(*found.values()))
+            shaping = [p for p in off if led and p not in led and self._stands_still(p)]
+            return STEPS, led | dict.fromkeys(shaping, frozenset[int]().union(*led.values()))
         except Exception:  # a forward that stops elsewhere is not known there
             return "", {}
 
     @cached_property
-    def _handed(self) -> dict[int, int] | None:
-        return _handed_on(self.measured, self.args)
+    def _handed(self) -> Handed | None:
+        return handed_on(self.measured, self.args)
 
     @cached_property
     def _run(self) -> Run:
@@ -75,6 +69,11 @@ class Nature:
         return run
 
     def _led(self, position: int) -> frozenset[int]:
+        if position not in self._found:
+            self._found[position] = self._leading(position)
+        return self._found[position]
+
+    def _leading(self, position: int) -> frozenset[int]:
         """The outputs that jump along an argument, where backward's gradient of one of them leads as its jumps do."""
         lines = self._through(position)
         places = list(filter(self._differentiable, range(len(self._run.outputs))))
@@ -158,48 +157,6 @@ def _is_multiple(numbers: Tensor, of: Tensor) -> bool:
     """Whether some numbers are one factor times others."""
     factor = (numbers * of).sum() / (of * of).sum()
     return bool((numbers - factor * of).norm() <= _ONE_FACTOR * numbers.norm())
-
-
-def _handed_on(measured: Measured, args: Sequence[Any]) -> dict[int, int] | None:
-    """Which argument each output is, whatever they all are: {argument: output}; None where one is none.
-
-    In their order: two arguments that change places are more than an identity.
-    """
-    floats = [p for p, a in enumerate(args) if is_differentiable(a)]
-    found: dict[int, int] = {}
-    for scale, shift in ((-1.7, 0.2), (12.0, 0.2), (1.0, 0.0)):
-        moved = [scale * a + p * shift if p in floats else a for p, a in enumerate(args)]
-        for given in (moved, [a if p in floats else _other(a) for p, a in enumerate(moved)]):
-            try:
-                made = as_tuple(measured.values(given))
-            except Exception:  # far from the given ones, arguments need not make sense
-                if scale == 1.0 and given is moved:
-                    raise
-                continue
-            outputs = {place: o for place, o in enumerate(made) if is_differentiable(o)}
-            found = found or _in_order(outputs, given, floats)
-            as_before = all(_same(outputs.get(place), given[p]) for p, place in found.items())
-            if not found or not as_before or len(found) != len(outputs):
-                return None
-    return found
-
-
-def _in_order(outputs: Mapping[int, Tensor], args: Sequence[Any], floats: Sequence[int]) -> dict[int, int]:  # fmt: skip
-    rest = iter(floats)
-    pairs = {place: next((p for p in rest if _same(o, args[p])), None) for place, o in outputs.items()}  # fmt: skip
-    return {p: place for place, p in pairs.items() if p is not None}
-
-
-def _same(output: Tensor | None, argument: Tensor) -> bool:
-    alike = output is not None and output.shape == argument.shape
-    return alike and torch.equal(output, argument)  # type: ignore[arg-type]
-
-
-def _other(value: Any) -> Any:
-    """Another value of an option: another number, the other flag."""
-    if isinstance(value, bool):
-        return not value
-    return type(value)(1.7 * value + 1) if isinstance(value, float | int) else value
 
 
 class OwnGradient(Measured):

@@ -15,7 +15,8 @@ from autograder.contract.any_function import Terms
 from autograder.contract.differences import flat_of, through, unflat
 from autograder.contract.differentiation import as_tuple, same_draws
 from autograder.contract.exercise import Exercise
-from autograder.contract.meant_gradients import IDENTITY, STEPS, Nature, OwnGradient
+from autograder.contract.handed_on import BOUNDS, IDENTITY
+from autograder.contract.meant_gradients import STEPS, Nature, OwnGradient
 from autograder.contract.measured import Measured, is_differentiable
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
@@ -25,7 +26,7 @@ from autograder.running.watching import counted
 
 _AGAIN = 8  # times
 _ALIKE = 0.1  # as a share of the larger one
-_ATOL, _RTOL = 1e-5, 5e-4  # half of what gradcheck allows: of the largest number, and of each
+_ATOL, _RTOL = 1e-5, 9e-4  # nearly what gradcheck allows: of the largest number, and of each
 _MANY = 1e-4  # of the largest number, where forward does one thing again and again
 _MOST = 1e-2  # in any case
 _STEPS_LEFT = 200  # what a solver leaves off is so many of its last steps, where it is slow
@@ -68,7 +69,7 @@ def wrong_gradients(evidence: Evidence) -> Wrong:
     return [(pair, off) for pair, off in found if off]
 
 
-def gradients_meant(wrong: Wrong, asked: Asked, own: Measured) -> Meant:
+def gradients_meant(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> Meant:
     """What backward gives and how forward moves tell of gradients that are no derivatives."""
     reference = asked.exercise.reference
     values = own if isinstance(reference, Measured) else Measured(reference)
@@ -89,9 +90,11 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured) -> Meant:
         kinds |= {kind} if found else set()
         left |= off.keys() - found.keys()
         excused |= {p: excused.get(p, none) | found.get(p, none) for p in off}
-    if STEPS in kinds:
-        return Meant(STEPS, excused)
-    return Meant(IDENTITY, excused) if excused and not left else Meant()
+    kind = next((kind for kind in (STEPS, BOUNDS, IDENTITY) if kind in kinds), "")
+    # Who is strict, or says which gradient is right, has a mask that is missing for one.
+    said = terms.strict or terms.reference is not None
+    none_is = {"": True, BOUNDS: said, IDENTITY: bool(left)}.get(kind, False)
+    return Meant() if none_is else Meant(kind, excused)
 
 
 def left_off(wrong: Wrong, terms: Terms, own: Measured, args: Sequence[Any]) -> float | None:

@@ -17,6 +17,7 @@ from torch.utils import _pytree as pytree
 
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
 from autograder.contract.exercise import Exercise
+from autograder.contract.handed_on import BOUNDS
 from autograder.contract.measured import Measured, is_differentiable
 from autograder.contract.promises import Line
 from autograder.judging.evidence import Evidence
@@ -169,12 +170,12 @@ def _report(
             off = () if terms.exact else wrong_gradients(exact)
             if not clock.over() and (most := left_off(off, terms, own, arguments.sets[0])):
                 many, rough = True, allowing(asked, terms, most)
-            elif (meant := gradients_meant(wrong, asked, own)).kind:
+            elif (meant := gradients_meant(wrong, asked, own, terms)).kind:
                 asked = judged_as_surrogate(asked, own, terms, meant)
                 exact, rough = one.evidence(asked), allowing(asked, terms)
                 along = [exercise.argument(i) for i in meant.along]
                 note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
-                notes = [replace(note, severity="note")]
+                notes = [replace(note, severity="advice" if meant.kind == BOUNDS else "note")]
             if many or notes:
                 loose = one.evidence(rough) if rough is not asked else exact
                 broken = judge(loose)

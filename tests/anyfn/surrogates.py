@@ -115,6 +115,7 @@ add("a gradient stopped", lambda ctx, x: x.clone(), lambda ctx, g: torch.zeros_l
 add("a gradient clipped", lambda ctx, x: x.view_as(x), lambda ctx, g: g.clamp(-0.3, 0.3), V)
 add("binary weights with their mean", lambda ctx, w: keep(ctx, w.sign() * w.abs().mean(), w), lambda ctx, g: g * ctx.saved_tensors[0].abs().mean(), normal(8))  # fmt: skip
 add("a mask of the largest scores", lambda ctx, s, k: torch.zeros_like(s).scatter(-1, s.topk(k).indices, 1.0), lambda ctx, g, *_: (g, None), (normal(9), 4))  # fmt: skip
+add("clamp straight through", lambda ctx, x: x.clamp(-0.5, 0.5), through, M)
 add("ternary weights", lambda ctx, w: w.sign() * (w.abs() > 0.5), through, M)
 add("a spike, compared", heaviside, lambda ctx, g: g * ctx.saved_tensors[0].sigmoid() * (1 - ctx.saved_tensors[0].sigmoid()), V, surrogate=torch.sigmoid)  # fmt: skip
 add(

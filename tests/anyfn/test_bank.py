@@ -71,14 +71,14 @@ MEANT = {
     "identity beside a loss of its own": (
         lambda x, loss: x.clone(), lambda ctx, g: (g, torch.ones((), dtype=torch.float64)), (X, N.sum())
     ),
+    "a clamp, straight through": (lambda x: x.clamp(-1, 1), scaled(1), X),
+    "a clamp, beyond its bounds": (lambda x: x.clamp(-0.1, 0.1), scaled(1), X),
 }  # fmt: skip
 FORGOTTEN = {
     "sign with a minus": (torch.sign, scaled(-1), X),
     "relu without its mask": (torch.relu, scaled(1), X),
     "relu without its mask where all is flat": (torch.relu, scaled(1), N),
     "relu twice where all passes": (torch.relu, scaled(2), -N),
-    "hardtanh without its mask": (lambda x: x.clamp(-1, 1), scaled(1), X),
-    "hardtanh beyond its bounds": (lambda x: x.clamp(-0.1, 0.1), scaled(1), X),
     "a constant": (lambda x: torch.ones_like(x), scaled(1), X),
     "an opposite": (torch.neg, scaled(1), X),
     "twice": (lambda x: 2 * x, scaled(1), X),
@@ -95,6 +95,10 @@ FORGOTTEN = {
     "two identities, gradients exchanged": (lambda x, y: (x.clone(), y.clone()), lambda ctx, g, h: (h, g), (X, N)),
     "two exchanged, gradients not": (lambda x, y: (y.clone(), x.clone()), lambda ctx, g, h: (g, h), (X, N)),
     "identity beside a sine": (lambda x: (x.clone(), x.sin()), lambda ctx, g, h: g, X),
+    "a clamp, doubled": (lambda x: x.clamp(-1, 1), scaled(2), X),
+    "a clamp, reversed": (lambda x: x.clamp(-1, 1), scaled(-1), X),
+    "what a mask fills": (lambda x, mask: x.masked_fill(mask, -9.0), lambda ctx, g: (g, None), (X, X > 0)),
+    "the larger one": (torch.maximum, lambda ctx, g: (g, g), (X, N)),
 }  # fmt: skip
 
 
@@ -111,6 +115,15 @@ def test_who_merely_forgot_something_has_no_surrogate(name):
     )
     assert report.passed == (name in MEANT), str(report)
     assert any(f.rule == "surrogate" for f in report.findings) == report.passed
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_clamp_may_lack_its_mask_and_says_so(strict):
+    made = op("Clamp", lambda ctx, x: x.clamp(-1, 1), lambda ctx, g: g)
+    report = evaluate(made, inputs=(X,), seed=3, seconds=None, strict=strict)
+    assert report.passed != strict, str(report)
+    assert [f.severity for f in report.findings] == ["error" if strict else "advice"], str(report)
+    assert "mask" in report.findings[0].message
 
 
 @pytest.mark.parametrize("reference", [None, lambda x, w: torch.outer(x, (2 * w).round())])

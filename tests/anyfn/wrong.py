@@ -50,7 +50,6 @@ add("leaky relu whose slope is forgotten", lambda ctx, x: keep(ctx, F.leaky_relu
 add("relu that forgets its mask", lambda ctx, x: x.clamp(min=0), lambda ctx, g: g, M, VALUE)
 add("relu that forgets its mask, all inputs negative", lambda ctx, x: x.clamp(min=0), lambda ctx, g: g, -positive(6), VALUE)  # fmt: skip
 add("relu with twice the gradient, all inputs positive", lambda ctx, x: x.clamp(min=0), lambda ctx, g: 2 * g, positive(6), VALUE)  # fmt: skip
-add("clamp that forgets its bounds", lambda ctx, x: x.clamp(-0.5, 0.5), lambda ctx, g: g, M, VALUE)
 add("a scale of one, squared in backward", lambda ctx, x, s: keep(ctx, x * s, s=s), lambda ctx, g: (2 * g * ctx.s, None), (V, 1.0), VALUE)  # fmt: skip
 add("dropout in evaluation that scales", lambda ctx, x, training: x * (torch.rand_like(x) > 0.5) if training else x.clone(), lambda ctx, g: (2 * g, None), (V, False), VALUE)  # fmt: skip
 add("dropout without its scale", lambda ctx, x: (setattr(ctx, "m", torch.rand_like(x) > 0.5), 2 * x * ctx.m)[1], lambda ctx, g: g * ctx.m, M, VALUE)  # fmt: skip
