@@ -45,8 +45,8 @@ class Around:
 
     def gradient(
         self, weights: Tensor, given: Tensor | None, share: float
-    ) -> tuple[Tensor, Tensor]:
-        """(the slopes of the weighted outputs, their errors), each (n,): errors are infinite of what was not moved.
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """(the slopes of the weighted outputs, their errors, what they add up), each (n,): errors are infinite of what was not moved.
 
         given  what backward says they are, where it says something: believed, or a multiple of it, where random
                lines bear it out
@@ -58,7 +58,7 @@ class Around:
             for factor in (1.0, self._block(0, count).factor(given, weights)):
                 borne_out = self._borne_out(factor * given, weights, share, 1)
                 if not bool(borne_out.isinf().any()):
-                    return factor * given, borne_out
+                    return factor * given, borne_out, given.abs()
             if count > self.room:
                 slopes = given.clone()
                 errors = self._borne_out(given, weights, share, MOST_BLOCKS)
@@ -68,7 +68,9 @@ class Around:
         along[range(len(places)), places] = 1.0
         moved = self._slopes(tuple(places.tolist()), along)
         slopes[places], errors[places] = moved.weighted(weights, share)
-        return slopes, errors
+        sizes = slopes.abs()
+        sizes[places] = moved.added(weights)
+        return slopes, errors, sizes
 
     def _borne_out(self, told: Tensor, weights: Tensor, share: float, most: int) -> Tensor:
         """What the elements of a gradient may be off by; infinite where it is wrong, or nobody can tell.

@@ -66,12 +66,16 @@ class Slopes(NamedTuple):
         near, far = self.near @ weights, self.far @ weights
         kink = (self.kink.abs() - _SAFETY * self.noise).clamp(min=0) @ weights.abs()
         noise = _SAFETY * ((self.noise * weights) ** 2).sum(1).sqrt()
-        rounding = _SAFETY * share * (self.near.abs() @ weights.abs())
+        rounding = _SAFETY * share * self.added(weights)
         curved = (
             _SAFETY * (near - far).abs()
         )  # at a jump they are half of what is told, and no number is right
         errors = torch.nan_to_num(curved + kink + noise + rounding, nan=math.inf)
         return near + (near - far) / 3, errors
+
+    def added(self, weights: Tensor) -> Tensor:
+        """How much is added up along each direction (k,): where slopes cancel, their sum is smaller."""
+        return self.near.abs() @ weights.abs()
 
     def factor(self, given: Tensor, weights: Tensor) -> float:
         """What a gradient is to be multiplied with to come near to the slopes."""

@@ -141,6 +141,7 @@ class Run:
     """One call of forward: its arguments, its outputs, and what was measured of it so far.
 
     errors  by position: how far a gradient may be off, in the shape of the argument
+    sizes   by position: how large the numbers are that it is the sum of
     """
 
     def __init__(self, measured: Measured, args: tuple[Any, ...]):
@@ -149,6 +150,7 @@ class Run:
         self.single = True
         self.outputs: tuple[Any, ...] = ()
         self.errors: dict[int, Tensor] = {}
+        self.sizes: dict[int, Tensor] = {}
 
     @errors_only()
     def forward(self) -> list[Tensor]:
@@ -177,12 +179,12 @@ class Run:
             symmetric = _is_symmetric(target)
             mine = own().get(position) if symmetric or len(around.at) > FEW else None
             told = None if mine is None else flat_of(mine)
-            slope, error = around.gradient(weights, told, self.measured.share)
+            slope, error, added = around.gradient(weights, told, self.measured.share)
             found, off = unflat(slope, target), errors_like(error, target)
             if symmetric and mine is not None and _of_one_triangle(mine, found, off):
                 found, off = (found + found.mH) / 2, (off + off.mT) / 2
                 self.measured.folded.add(position)
-            self.errors[position] = off
+            self.errors[position], self.sizes[position] = off, errors_like(added, target)
             made.append(found)
         return made
 

@@ -33,6 +33,7 @@ class Expected:
 
     errors, second_errors  how far the derivatives may be off where they were measured, in their shapes;
                            infinite where nobody can tell; () where they are exact
+    sizes                  how large the numbers are that the gradients are sums of, where that was measured
     """
 
     outputs: tuple[Any, ...]
@@ -41,6 +42,7 @@ class Expected:
     second: tuple[Tensor | None, ...] | None = None
     errors: tuple[Tensor | None, ...] = ()
     second_errors: tuple[Tensor | None, ...] = ()
+    sizes: tuple[Tensor | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class References:
         return replace(
             found, gradients=tuple(found.gradients[place] for place in places),
             errors=tuple(found.errors[place] for place in places) if found.errors else (),
+            sizes=tuple(found.sizes[place] for place in places) if found.sizes else (),
         )  # fmt: skip
 
     def transforms(self, question: Question) -> dict[str, list[Tensor] | str]:
@@ -231,6 +234,7 @@ def _expected(
         slopes = next((o.grad_fn for o in run.outputs if isinstance(o, Tensor) and o.grad_fn), None)
         if measured is not None and slopes is not None and hasattr(slopes, "run"):
             expected.errors = tuple(slopes.run.errors.get(i) for i in question.wants)
+            expected.sizes = tuple(slopes.run.sizes.get(i) for i in question.wants)
     return expected
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -55,9 +56,9 @@ class Pair:
             return found
         # What a number may be off by is said for an ordinary upstream gradient.
         atol = strictness.atol * self.question.more.get("times", 1)
-        return _allowing(found, self.answer, replace(strictness, atol=atol), self._sizes())
+        return _allowing(found, self.answer, replace(strictness, atol=atol), self._usual())
 
-    def _sizes(self) -> dict[int, float]:
+    def _usual(self) -> dict[int, float]:
         """How large the gradients that are wanted usually are: those of a sum may all be 0."""
         if self.usual is None or self.references is None or not self.question.variant:
             return {}
@@ -181,33 +182,28 @@ class Evidence:
 
 
 def _allowing(
-    expected: Expected, answer: Answer, strictness: Strictness, sizes: dict[int, float]
+    expected: Expected, answer: Answer, strictness: Strictness, usual: dict[int, float]
 ) -> Expected:
     """The right answer with the numbers of an answer in place of those that they may stand for.
 
-    sizes  how large gradients usually are, by their place
+    usual  how large gradients usually are, by their place
     """
 
     def allowed(
-        given: Sequence[Any] | None,
-        right: Sequence[Any],
-        errors: Sequence[Any],
-        sizes: dict[int, float],
-    ) -> tuple[Any, ...]:
-        given = given or ()
+        given: Sequence[Any] | None, right: Sequence[Any], errors: Sequence[Any] = (), sizes: Sequence[Any] = (),
+        usual: dict[int, float] = {},  # noqa: B006
+    ) -> tuple[Any, ...]:  # fmt: skip
+        each = zip_longest(right, given or (), errors, sizes)
         return tuple(
-            nearest(
-                given[i] if i < len(given) else None, each, errors[i] if i < len(errors) else None, strictness,
-                sizes.get(i, 0.0),
-            )
-            for i, each in enumerate(right)
-        )  # fmt: skip
+            nearest(mine, wanted, error, strictness, usual.get(i, 0.0), size)
+            for i, (wanted, mine, error, size) in enumerate([*each][: len(right)])
+        )
 
-    found = replace(expected, outputs=allowed(answer.outputs, expected.outputs, (), {}))
+    found = replace(expected, outputs=allowed(answer.outputs, expected.outputs))
     if expected.gradients is not None:
-        found.gradients = allowed(answer.gradients, expected.gradients, expected.errors, sizes)
+        found.gradients = allowed(answer.gradients, expected.gradients, expected.errors, expected.sizes, usual)  # fmt: skip
     if expected.second is not None:
-        found.second = allowed(answer.second, expected.second, expected.second_errors, {})
+        found.second = allowed(answer.second, expected.second, expected.second_errors)
     return found
 
 
@@ -216,11 +212,13 @@ def _largest(numbers: Tensor) -> float:
 
 
 def nearest(
-    given: Any, right: Any, error: Tensor | None, strictness: Strictness, usual: float
-) -> Any:
+    given: Any, right: Any, error: Tensor | None, strictness: Strictness, usual: float,
+    size: Tensor | None = None,
+) -> Any:  # fmt: skip
     """The right numbers, with those of an answer in the place of each that it may stand for.
 
     usual  how large the largest number usually is
+    size   how large the numbers are that each is a sum of
     """
     if not isinstance(right, Tensor) or not (right.is_floating_point() or right.is_complex()):
         return right
@@ -235,7 +233,7 @@ def nearest(
         and not (strictness.atol or strictness.rtol or strictness.of_largest)
     ):
         return right
-    size = right.abs().to(torch.float64)
+    size = (right if size is None else size).abs().to(torch.float64)
     allowed = strictness.atol + strictness.rtol * size + strictness.of_largest * _largest(right)
     if error is not None:
         allowed = allowed + error
