@@ -18,6 +18,7 @@ SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 MORE = 1  # what a hidden check adds to every size above 1
 TIMES = 4  # as many rows as a case has, in a question that has more
 LARGE = 1024  # elements of a large case: what grows with it shows
+WAYS, STEP = 6, 1e-6  # in which inputs are moved a little, and how far
 _LEFT_OUT = "left out"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _LAYOUTS = ("transposed", "consumer", "expanded")
@@ -149,6 +150,17 @@ class Asking:
         if output.is_complex():
             drawn = torch.complex(drawn, draw.normal(*output.shape))
         return cast([drawn], dtype)[0]
+
+    def moved(self, at: Numbered, q: Question) -> list[tuple[Any, ...]]:
+        """The arguments of a question a little off, in several ways and in all those at once."""
+        draw, places = self.sampler(f"moved:{at[0]}"), q.wants
+        ways = [[draw.normal(*q.args[i].shape) for i in places] for _ in range(WAYS)]
+        ways.append([torch.stack(each).sum(0) / WAYS**0.5 for each in zip(*ways, strict=True)])
+        by_place = [dict(zip(places, way, strict=True)) for way in ways]
+        return [
+            tuple(a + STEP * way[i].to(a.dtype) if i in way else a for i, a in enumerate(q.args))
+            for way in by_place
+        ]
 
     # ---- second derivatives -----------------------------------------------------------------
     def second_order(self, at: Numbered, pure: bool = False) -> list[Question]:

@@ -191,9 +191,13 @@ class _Planner(OtherArguments):
         return sum(o.numel() for o in outputs if isinstance(o, Tensor))
 
     def structure(self, at: Numbered, first: bool) -> Question:
-        return self.question(
+        asked = self.question(
             "structure", at, "structure", "bfloat16" if self.in_half(first) else ""
         )
+        judged = not self.exercise.strictness.as_given
+        if judged and asked.role == "main" and not asked.variant:
+            asked.more["moved"] = self.moved(at, asked)
+        return asked
 
     def in_half(self, first: bool) -> bool:
         return self.exercise.half and not first  # mask.float() is no larger than a float32 x

@@ -199,8 +199,13 @@ def mark(notebook: NotebookNode, lesson: Lesson, run: Callable[[Job], Outcome], 
             report = judge(examined, given, one.slice.source, one.slice.stopped)
             _show_report(cell, report, one.slice in held)
             share = kept_share(examined, given, report) if how.by_promise else float(report.passed)
-        waits = one is not None and one.slice in held
+        unsure = report is not None and report.outcome == "incomplete"
+        if report is not None and unsure:
+            marked.reasons += [f"{graded.exercise}: {reason}" for reason in report.undecided]
+            show_that_it_waits(cell)
+        waits = unsure or (one is not None and one.slice in held)
         marked.marks.append(_mark(graded, share, report, waits))
+    marked.reasons = list(dict.fromkeys(marked.reasons))
     if cut:
         names = {asked[i].exercise or asked[i].graded[0].grade_id: None for i in sorted(cut)}
         marked.reasons.append(

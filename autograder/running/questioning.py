@@ -14,6 +14,7 @@ from autograder.contract.differentiation import (
     Draws,
     as_tuple,
     copied,
+    draws_of,
     gradients_of,
     second_order,
 )
@@ -29,7 +30,8 @@ from autograder.running.function_classes import (
     patched,
     without_once_differentiable,
 )
-from autograder.running.operation_runs import evaluated_elsewhere
+from autograder.running.moving_points import UNLIKE, followed
+from autograder.running.operation_runs import Results
 from autograder.running.structure import kept_of_many, look_inside, on_ctx
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of
@@ -210,9 +212,26 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
         return as_tuple(ask.submission(*args))
 
     classes = ask.submission.classes or tuple(functions())
-    seen = look_inside(answer, args, classes, forward, backward)
-    if q.role == "main" and not q.variant:
-        answer.data["elsewhere"] = evaluated_elsewhere(ask.submission, fresh_arguments(q), seen)
+    seen = look_inside(answer, args, classes, forward, backward, ask.submission.is_class)
+    if "moved" in q.more:
+        answer.data["moved"] = []
+        answer.data["elsewhere"] = _followed(ask, classes, seen)
+
+
+def _followed(ask: Asking, classes: Sequence[type], seen: Results) -> str:
+    """What is to be said of backward's operations, as they run with inputs that are a little other too."""
+    results = [seen]
+    for args in ask.question.more["moved"]:
+        results.append(Results())
+        draws_of(ask.question.case).again()
+        given = fresh_arguments(ask.question, args)
+        try:
+            outputs = as_tuple(ask.submission(*given))
+            with in_backward(classes, results[-1], results[-1].arrays):
+                ask.answer.data["moved"].append(list(ask.gradients(given, outputs)))
+        except Exception:  # it ran with the inputs beside these
+            return UNLIKE
+    return followed(results)
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:

@@ -22,7 +22,7 @@ from autograder.observation.observation import Answer, Kept
 from autograder.observation.snapshot import storage_of, tensors_within, who_is
 from autograder.running.elsewhere import SOME_BYTES, SOME_NUMBERS, growth, held, numbers_in
 from autograder.running.function_classes import custom_nodes, in_backward, is_torchs
-from autograder.running.operation_runs import Results, Run
+from autograder.running.operation_runs import Results
 from autograder.running.watching import Storages, work_of
 
 
@@ -32,7 +32,6 @@ class _Calls(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.functions: dict[Any, None] = {}
-        self.grad_enabled = False
 
     @property
     def names(self) -> list[str]:
@@ -46,7 +45,6 @@ class _Calls(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         self.functions[func] = None
-        self.grad_enabled = self.grad_enabled or torch.is_grad_enabled()
         return func(*args, **(kwargs or {}))
 
 
@@ -76,8 +74,11 @@ def look_inside(
     classes: Iterable[type],
     forward: Callable[[], tuple[Any, ...]],
     backward: Callable[[tuple[Any, ...]], None],
-) -> list[Run]:
-    """Run forward, count what stays alive, run backward; fill in the answer. Gives what ran in backward.
+    of_class: bool,
+) -> Results:
+    """Run forward, count what stays alive, run backward; fill in the answer. Gives what backward's operations were given.
+
+    of_class  nothing but a class's own methods runs in forward, for which torch records nothing
 
     Operations of backward are noted and counted only while the learner's own backward runs.
     """
@@ -87,6 +88,7 @@ def look_inside(
     answer.forward_ops = tuple(
         dict.fromkeys([*calls.names, *map(_operation_name, storages.operations)])
     )
+    answer.data["recorded_in_forward"] = storages.recorded and of_class
     answer.kept = tuple(_kept(args, outputs, storages))
     called, ran = _Calls(), Results()
     try:
@@ -97,8 +99,8 @@ def look_inside(
         answer.backward_ops = tuple(
             dict.fromkeys([*called.names, *map(_operation_name, ran.operations)])
         )
-        answer.data["grad_enabled_in_backward"] = called.grad_enabled
-    return ran.runs
+        answer.data["recorded_in_backward"] = ran.recorded
+    return ran
 
 
 @contextlib.contextmanager

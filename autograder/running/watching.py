@@ -81,6 +81,7 @@ class Watching(PlainMode):
     def __init__(self, beside: AbstractContextManager[Any] | None = None) -> None:
         super().__init__()
         self.operations: Counter[Any] = Counter()
+        self.recorded = False  # whether one ran while autograd was recording
         self.beside = beside or contextlib.nullcontext()
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
@@ -94,6 +95,8 @@ class Watching(PlainMode):
             with self.beside, self:  # torch switched them off for its own work
                 result = operator._init_fn(*args, **kwargs)
         self.operations[func] += 1
+        # A trace copies what is saved, and torch detaches it.
+        self.recorded |= torch.is_grad_enabled() and func not in _OF_A_TRACE
         if isinstance(result, Tensor):
             self.saw(func, (result,))
         else:

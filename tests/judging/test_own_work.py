@@ -32,6 +32,10 @@ STEPS = """
 NODES = torch.tensor([-4, -3, -2, -1, 1, 2, 3, 4], dtype=torch.float64) / 64
 WEIGHTS = torch.tensor([1 / 280, -4 / 105, 1 / 5, -4 / 5, 4 / 5, -1 / 5, 4 / 105, -1 / 280], dtype=torch.float64) * 64
 """
+OF_STEPS = """
+        s = sum(w * (%s) for w, k in zip(WEIGHTS.to(x.device), (-4, -3, -2, -1, 1, 2, 3, 4)))
+        return (g * s).to(x.dtype)
+"""
 ANSWERS = {
     "autograd in all calls but some": (
         "N = [0]\n" + HEAD + "        N[0] += 1\n        if N[0] % 5 == 0:\n            s = torch.sigmoid(x)\n"
@@ -81,6 +85,53 @@ ANSWERS = {
         "        s = sum(w[i] * torch.tanh((z + k / 64) / 2) for i, k in enumerate((-4, -3, -2, -1, 1, 2, 3, 4)))\n"
         "        return (g * s / 2).to(x.dtype)\n",
         "own-work/difference-quotient",
+    ),
+    "harmless operations first": (
+        STEPS + HEAD + "        for _ in range(420):\n            x + 0.0\n" + OF_STEPS % ("torch.sigmoid(x.double() + k / 64)"),
+        "own-work/difference-quotient",
+    ),
+    "another shape for each point": (
+        STEPS + HEAD + "        pad, n = torch.nn.functional.pad, x.numel()\n"
+        + OF_STEPS % ("torch.sigmoid(pad(x.double().flatten() + k / 64, (0, 5 + k)))[:n].reshape(x.shape)"),
+        "own-work/difference-quotient",
+    ),
+    "many numbers beside the points": (
+        STEPS + HEAD + "        pad, n = torch.nn.functional.pad, x.numel()\n"
+        + OF_STEPS % ("torch.sigmoid(pad(x.double().flatten() + k / 64, (0, 5000)))[:n].reshape(x.shape)"),
+        "own-work/difference-quotient",
+    ),
+    "a far number and nan beside the points": (
+        STEPS + HEAD + "        pad, n = torch.nn.functional.pad, x.numel()\n        both = lambda t: pad(pad(t, (0, 1), value=1e7), (0, 1), value=float('nan'))\n"
+        + OF_STEPS % ("torch.sigmoid(both(x.double().flatten() + k / 64))[:n].reshape(x.shape)"),
+        "own-work/difference-quotient",
+    ),
+    "steps that depend on the point": (
+        STEPS + HEAD + "        z = x.double()\n        g = g / (1 + z * z)\n" + OF_STEPS % ("torch.sigmoid(z + k / 64 * (1 + z * z) / 8) * 8"),
+        "own-work/difference-quotient",
+    ),
+    "points along an axis of their own": (
+        STEPS + HEAD + "        n = max(8, x.shape[-1] if x.dim() else 8)\n        w = torch.zeros(n, dtype=torch.float64, device=x.device)\n"
+        "        s = torch.zeros(n, dtype=torch.float64, device=x.device)\n        w[:8], s[:8] = WEIGHTS.to(x.device), NODES.to(x.device)\n"
+        "        z = torch.sigmoid(x.double() + s.reshape(n, *[1] * x.dim()))\n        return (g * (z * w.reshape(n, *[1] * x.dim())).sum(0)).to(x.dtype)\n",
+        "own-work/difference-quotient",
+    ),
+    "another formula for each point": (
+        STEPS + HEAD + "        z, w = x.double(), WEIGHTS.to(x.device)\n"
+        "        f = (torch.sigmoid, lambda t: 1 / (1 + torch.exp(-t)), lambda t: (torch.tanh(t / 2) + 1) / 2, lambda t: torch.exp2(t * 1.4426950408889634) / (1 + torch.exp2(t * 1.4426950408889634)))\n"
+        "        s = sum(w[i] * f[i % 4](z + k / 64) for i, k in enumerate((-4, -3, -2, -1, 1, 2, 3, 4)))\n"
+        "        return (g * s).to(x.dtype)\n",
+        "own-work/difference-quotient",
+    ),
+    "points that forward had too": (
+        STEPS + HEAD.replace("        ctx.save_", "        for k in (-4, -3, -2, -1, 1, 2, 3, 4):\n            torch.sigmoid(x.double() + k / 64)\n        ctx.save_")
+        + OF_STEPS % ("torch.sigmoid(x.double() + k / 64)"),
+        "own-work/difference-quotient",
+    ),
+    "a node of the graph in forward": (
+        HEAD.replace("ctx.save_for_backward(x)\n        return 1 / (1 + torch.exp(-x))",
+        "with torch.enable_grad():\n            y = torch.sigmoid(x.detach().requires_grad_())\n        ctx.save_for_backward(y.grad_fn(torch.ones_like(y)))\n        return y.detach()")
+        + "        return g * x\n",
+        "own-work/recording",
     ),
     "a complex step": (
         HEAD + "        z = torch.complex(x.double(), torch.full_like(x.double(), 1e-20))\n"
@@ -204,6 +255,7 @@ HONEST = {
     + HEAD + "        e = Dual(-x.abs(), -torch.ones_like(x)).exp()\n        return g * Dual(1 + e.a, e.b).inverse().b\n",
     "two factors in one tensor": HEAD + "        s = torch.sigmoid(x)\n        return g * torch.stack([s, 1 - s], -1).prod(-1)\n",
     "numbers of a shape": "SIZES = {}\n" + HEAD.replace("ctx.save_", "SIZES.setdefault(x.shape, list(range(x.numel())))\n        ctx.save_") + RIGHT,
+    "every number printed": HEAD + "        print(x.tolist(), float(x.sum()))\n" + RIGHT,
     "a function on ctx that reads a table": "TABLE = [i / 7 for i in range(99)]\n" + HEAD.replace("ctx.save_", "ctx.f = lambda: TABLE[7]\n        ctx.save_") + RIGHT,
     "settings on ctx": HEAD.replace("ctx.save_", "ctx.how, ctx.eps, ctx.shape = 'mean', (1e-5, 1.0), x.shape\n        ctx.save_") + RIGHT,
     "a module, an enumeration and a function with attributes on ctx": "import enum, functools\nclass Kind(enum.Enum):\n    SUM = 'sum of all that there is in x'\n    MEAN = 2.5\n"

@@ -22,7 +22,7 @@ def test_a_part_of_an_array_tells_as_well(part):
     seen = Results()
     with seen, seen.arrays:
         numbers = np.exp(PARTS[part](x.numpy()))
-    assert any(np.array_equal(each, numbers) for each in seen.tensors)
+    assert any(np.array_equal(each, numbers) for each in seen.told)
 
 
 def test_real_numbers_of_a_complex_dtype_are_no_complex_step():

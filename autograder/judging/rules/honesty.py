@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import gradient_problem
-from autograder.judging.rules.registry import NOT_ASKED, Verdict, of_classes, rule, to
+from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, of_classes, rule, to
 from autograder.observation.compare import close
+from autograder.observation.observation import Answer
 from autograder.observation.source import at
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -37,10 +39,13 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
             place = ev.source.first_call(method, *_DERIVATIVES)
             return fault("uses-autograd", "own-work/autograd", pair, evidence=at(place), what="torch.autograd", method=method)  # fmt: skip
     for pair in asked:
+        if pair.answer.data.get("recorded_in_forward"):
+            place = ev.source.first_call("forward", "enable_grad", "set_grad_enabled")
+            return fault("uses-autograd", "own-work/recording", pair, evidence=at(place), method="forward", what="torch.enable_grad")  # fmt: skip
         names = pair.answer.backward_ops
         called = [n for n in names if n.startswith(_AUTOGRAD)]
         kernels = [n for n in names if n.startswith("aten.") and _op(n).endswith(_OF_BACKWARD)]
-        recorded = bool(pair.answer.data.get("grad_enabled_in_backward"))
+        recorded = bool(pair.answer.data.get("recorded_in_backward"))
         if not called and not kernels and not recorded:
             continue
         if recorded and not called:  # torch.autograd.grad hides from what notes the calls
@@ -66,8 +71,19 @@ def is_the_same_when_watched(ev: Evidence, pair: Pair) -> Verdict:
     """The gradients are the same when operations are counted."""
     if pair.answer.failure is not None:
         return NOT_ASKED
-    off = any(gradient_problem(ev, pair, position) for position in pair.question.wants)
+    off = any(gradient_problem(ev, p, i) for p in _watched(pair) for i in pair.question.wants)
     return fault("gradient-value", "own-work/watched", pair) if off else None
+
+
+def _watched(pair: Pair) -> Iterator[Pair]:
+    """An answer in which operations were counted, and those for inputs that are a little other."""
+    yield pair
+    if pair.references is None or pair.references.exercise.drawn is not None:
+        return
+    given = pair.question.more.get("moved", ())
+    for args, gradients in zip(given, pair.answer.data.get("moved", ()), strict=False):
+        asked = replace(pair.question, args=args, upstream=pair.question.upstream)
+        yield Pair(asked, Answer(gradients=tuple(gradients)), pair.references)
 
 
 @rule("uses-builtin", needs=("forward_runs", "output_value"), of=to("structure"))
@@ -84,18 +100,26 @@ def builds_it_itself(ev: Evidence, pair: Pair) -> Verdict:
     return fault("uses-builtin", "own-work/builtin", pair, evidence=at(place), what=used)
 
 
-@rule("finite-differences", needs=_RIGHT, of=_looked_into)
+@rule("finite-differences", needs=(*_RIGHT, "writes_it_by_hand"), of=_looked_into)
 def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
     """The derivative is a formula, not a difference quotient."""
     if _IMAGINARY in (*pair.answer.forward_ops, *pair.answer.backward_ops):
         return fault("finite-differences", "own-work/complex-step", pair)
-    if not pair.answer.data.get("elsewhere"):
-        return None
+    unseen = "nothing was seen" if "moved" in pair.question.more else ""
+    found = pair.answer.data.get("elsewhere", unseen)
+    if found != "quotient":
+        return Undecided(found, unknown=True) if found else None
     place = ev.source.returned("backward", pair.answer.returned_at)
     return fault("finite-differences", "own-work/difference-quotient", pair, evidence=at(place))
 
 
-@rule("finite-differences", needs=(*_RIGHT, "is_the_same_when_watched"), of=of_classes)
+def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
+    yield from of_classes(ev)
+    for pair in _looked_into(ev):
+        yield from _watched(pair)
+
+
+@rule("finite-differences", needs=(*_RIGHT, "is_the_same_when_watched"), of=_with_all_digits)
 def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:
     """The gradient has all the digits that a formula gives."""
     if ev.exercise.may_use_autograd:
