@@ -105,12 +105,13 @@ class Given:
 def given(inputs: Any) -> Given:
     """Inputs as ``evaluate`` takes them. TypeError for anything else, ValueError where nothing is differentiable."""
     sets = _input_sets(inputs)
-    flat = [pytree.tree_flatten(args) if _nested(args) else (list(args), None) for args in sets]
-    spec = flat[0][1]
+    nested = any(map(_nested, sets))
+    flat = [pytree.tree_flatten(args) if nested else (list(args), None) for args in sets]
+    specs = {len(leaves): spec for leaves, spec in flat}
     rows = [[boxed(leaf) for leaf in leaves] for leaves, _ in flat]
     boxes = any(isinstance(leaf, Unseen) for row in rows for leaf in row)
-    if any(other != spec for _, other in flat):
-        raise ValueError("all sets of inputs must be nested in the same way.")
+    if any(spec != specs[len(leaves)] for leaves, spec in flat):
+        raise ValueError("sets of inputs with as many tensors must be nested in the same way.")
     wants = [_wanted(row) for row in rows]
     for row, wanted in zip(rows, wants, strict=True):
         if not wanted:  # nothing that can be moved: what could be differentiated stays open
@@ -123,26 +124,28 @@ def given(inputs: Any) -> Given:
             )
 
     def names(of: Sequence[str]) -> list[str]:
-        if spec is None:
+        if not nested:
             return list(of)
-        paths = [path for path, _ in pytree.tree_flatten_with_path(sets[0])[0]]
+        longest = max(zip(rows, sets, strict=True), key=lambda each: len(each[0]))[1]
+        paths = [path for path, _ in pytree.tree_flatten_with_path(longest)[0]]
         first, last = len(of) - 1, of[-1].strip("*")
         starred = (
-            [*of[:-1], *(f"{last}[{k}]" for k in range(len(sets[0]) - first))]
+            [*of[:-1], *(f"{last}[{k}]" for k in range(len(longest) - first))]
             if of[-1] != last
             else [*of]
         )
-        starred += [f"argument {i + 1}" for i in range(len(starred), len(sets[0]))]
+        starred += [f"argument {i + 1}" for i in range(len(starred), len(longest))]
         return [starred[path[0].idx] + pytree.keystr(path[1:]) for path in paths]  # type: ignore[attr-defined]
 
     def restore(leaves: Sequence[Any]) -> Sequence[Any]:
         ready = [opened(leaf) for leaf in leaves]
+        spec = specs[len(ready)]
         return ready if spec is None else pytree.tree_unflatten(ready, spec)
 
     fixed = tuple(map(_fixed, rows))
     dtypes = {a.dtype for row in rows for a in row if is_differentiable(a)}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    return Given(fixed, tuple(wants), restore if boxes or spec is not None else None, names, dtype)
+    return Given(fixed, tuple(wants), restore if boxes or nested else None, names, dtype)
 
 
 def exercise_for(

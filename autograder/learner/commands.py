@@ -6,6 +6,7 @@ A notebook is read by nbformat, which whoever checks a file may do without.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import runpy
 import sys
 import traceback
@@ -38,7 +39,10 @@ def run_check(options: argparse.Namespace) -> int:
     given, form = vars(options), "json" if options.json else options.format
     if options.file.suffix == ".py":
         names, terms = ({word: given[word] for word in words} for words in (BESIDE, _TERMS))
-        reports = [t.report(**terms) for t in targets(options.file, options.function, names)]
+        with contextlib.redirect_stdout(
+            sys.stderr
+        ):  # what the file prints is no part of the report
+            reports = [t.report(**terms) for t in targets(options.file, options.function, names)]
         print(formatted(reports, form, str(options.file)))
     else:
         from autograder.learner.terminal_check import check_notebook

@@ -192,6 +192,9 @@ def _report(
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
         report.undecided += [_FOLDED.format(name=exercise.argument(i)) for i in sorted(own.folded)]
+        if seen.idle:
+            of = fault("parameters-without-gradient", "surrogate/idle", names=seen.idle)
+            notes.append(replace(of, severity="advice"))
         report.findings += map(said, notes)
         if terms.reference is None and terms.surrogate is None:
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])

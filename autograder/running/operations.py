@@ -93,6 +93,7 @@ class Operation:
     file      the file of that line
     again     it is part of the derivative of that line, and not called by it
     spans     the expressions that called it: of that line, of what called the function there, and so on
+    inside    the same expression ran another right after it: it may be a step of a function in C++
     given     the tensors as they lay before it ran (None: not followed), and the numbers of x ** 2
     """
 
@@ -102,6 +103,7 @@ class Operation:
     line: int | None
     again: bool
     spans: tuple[Span, ...] = ()
+    inside: bool = False
     given: list[Place | Number | None] = field(default_factory=list)
     made: list[Tensor] = field(default_factory=list)
     values: list[Value | None] = field(default_factory=list)
@@ -203,6 +205,8 @@ class Operations(Framed):
         if len(self.all) >= MOST:
             return func(*args, **kwargs)
         operation = Operation(len(self.all) + 1, (func, args, kwargs), *self._line())
+        if self.all and operation.spans:
+            self.all[-1].inside = self.all[-1].spans == operation.spans
         self.all.append(operation)
         self._ran[name := operation.name] += 1
         self._takes(operation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import getattr_static
@@ -179,6 +180,7 @@ class Survey:
     draws    it gives other outputs where other random numbers are drawn; unsteady: where nothing is other
     also     what else it offers: jvp, vmap, func, opcheck
     unseen   it gives tensors that nobody can look into element by element, or nests them
+    idle     parameters of modules among the arguments that its values depend on, and that backward gives nothing
     """
 
     writes: bool = False
@@ -186,6 +188,7 @@ class Survey:
     unsteady: bool = False
     also: tuple[str, ...] = ()
     unseen: bool = False
+    idle: tuple[str, ...] = ()
 
 
 def survey(submission: Any, args: Sequence[Any]) -> Survey:
@@ -204,6 +207,9 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
                 unsteady = draws and not _equal(first, _called(called, args, 1)[1])
         except Exception:
             return Survey()
+        idle: tuple[str, ...] = ()
+        with suppress(Exception), errors_only():  # a backward that stops is told of by its answers
+            idle = () if draws else _idle(called, args)
     classes = [cls for cls in classes_of(first) if not is_torchs(cls)]
     also = []
     if isinstance(submission, torch._ops.OpOverload) or operator_of(submission) is not None:
@@ -214,7 +220,28 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
         own = cls.vmap is not Function.vmap or cls.generate_vmap_rule  # type: ignore[attr-defined]
         also += ["vmap"] if own and not draws else []
         also += ["func"] if {"jvp", "vmap"} <= set(also) else []
-    return Survey(written and bool(classes), draws, unsteady, tuple(also))
+    return Survey(written and bool(classes), draws, unsteady, tuple(also), idle=idle)
+
+
+def _idle(called: Submission, args: Sequence[Any]) -> tuple[str, ...]:
+    """Parameters that are none of the arguments themselves, without a gradient though other numbers give other outputs."""
+    modules = [copy.deepcopy(a) for a in args if isinstance(a, torch.nn.Module)]
+    parameters = {n: p for m in modules for n, p in m.named_parameters() if p.requires_grad}
+    if not parameters:
+        return ()
+    left = iter(modules)
+    ready = [next(left) if isinstance(a, torch.nn.Module) else a for a in args]
+    first = _called(called, ready, 1)[1]
+    sum(o.sum() for o in first if isinstance(o, Tensor) and o.requires_grad).backward()  # type: ignore[union-attr]
+    idle = []
+    for name, parameter in parameters.items():
+        if parameter.grad is None:
+            before = parameter.data
+            parameter.data = before * 1.5 + 0.1
+            moved = not _equal(first, _called(called, ready, 1)[1])
+            parameter.data = before
+            idle += [name] if moved else []
+    return tuple(idle)
 
 
 def adapted(

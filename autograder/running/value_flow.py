@@ -172,9 +172,9 @@ Given = Mapping[str, Any]
 class Looking(Framed):
     """Looks at each result of one operation; ``ran``: how often it has run. torch copies more, or less, where it is watched."""
 
-    def __init__(self, op: str) -> None:
+    def __init__(self, value: Value) -> None:
         super().__init__()
-        self.op, self.ran = op.removesuffix("[]"), 0
+        self.value, self.op, self.ran = value, value.op.removesuffix("[]"), 0
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
@@ -187,19 +187,32 @@ class Looking(Framed):
         """What comes out in its place."""
         raise NotImplementedError
 
+    def instead_of(self, made: Tensor, numbers: Tensor, func: Any, result: Any) -> Any:
+        """A result of an operation with these numbers in the place of one tensor; what is written to keeps its place.
+
+        A function in C++ writes past its memory where a step of it has fewer dimensions: there the shape stays.
+        """
+        inside = self.value.operation is not None and self.value.operation.inside
+        if func._schema.is_mutable or (inside and numbers.shape != made.shape):
+            same = func._schema.is_mutable and made.numel() == numbers.numel()
+            return made.copy_(numbers.reshape(made.shape)) if same else result
+        new = numbers.to(made.device, made.dtype, copy=True)
+        return tree_map_only(Tensor, lambda leaf: new if leaf is made else leaf, result)
+
 
 class Replaced(Looking):
     """Puts other numbers, in their own shape, in the place of a value: what would have come of them?"""
 
     def __init__(self, value: Value, numbers: Array) -> None:
-        super().__init__(value.op)
-        self.made, self.numbers = value.made, numbers
+        super().__init__(value)
+        self.numbers = numbers
 
     def seen(self, func: Any, result: Any) -> Any:
-        if self.made is None or self.ran != self.made[0]:
+        if self.value.made is None or self.ran != self.value.made[0]:
             return result
-        made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)][self.made[1]]
-        return _instead_of(made, torch.from_numpy(self.numbers), func, result)
+        made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        new = torch.from_numpy(self.numbers)
+        return self.instead_of(made[self.value.made[1]], new, func, result)
 
 
 class Rewritten(Looking):
@@ -211,8 +224,8 @@ class Rewritten(Looking):
     """
 
     def __init__(self, value: Value, span: Span, given: Given, text: str = "") -> None:
-        super().__init__(value.op)
-        self.value, self.span, self.given, self.text = value, span, given, text
+        super().__init__(value)
+        self.span, self.given, self.text = span, given, text
         self.stops = False
 
     def seen(self, func: Any, result: Any) -> Any:
@@ -222,7 +235,7 @@ class Rewritten(Looking):
             return result
         numbers = self.computing(frame)
         self.stops = self.stops or numbers is None
-        return result if numbers is None else _instead_of(result, numbers, func, result)
+        return result if numbers is None else self.instead_of(result, numbers, func, result)
 
     def computing(self, frame: FrameType) -> Tensor | None:
         """What is put there instead, where the expression is computed; None: nothing."""
@@ -256,16 +269,6 @@ class Tried(Rewritten):
             for what, text in self.others(_known(self.given, frame)):
                 if (numbers := self.computed(text, frame)) is not None:
                     self.found.append((what, text, numbers))
-
-
-def _instead_of(made: Tensor, numbers: Tensor, func: Any, result: Any) -> Any:
-    """A result of an operation with these numbers in the place of one tensor; what is written to keeps its place."""
-    if func._schema.is_mutable:
-        return (
-            made.copy_(numbers.reshape(made.shape)) if made.numel() == numbers.numel() else result
-        )
-    new = numbers.to(made.device, made.dtype, copy=True)
-    return tree_map_only(Tensor, lambda leaf: new if leaf is made else leaf, result)
 
 
 def _known(given: Given, frame: FrameType) -> dict[str, Any]:

@@ -342,3 +342,40 @@ def test_a_person_can_interrupt_while_slopes_are_measured():
     made = op("Slow", forward, lambda ctx, g: 2 * g * ctx.saved_tensors[0])
     with pytest.raises(KeyboardInterrupt):
         evaluate(made, inputs=(normal(16),), seed=1, seconds=None)
+
+
+def test_sets_may_have_lists_of_other_lengths():
+    Total = op("Total", lambda ctx, x, more: x * 2 + sum(more), lambda ctx, g: (g * 2, None))
+    sets = [(X.clone().requires_grad_(), [X, X]), (X.clone().requires_grad_(), [])]
+    assert evaluate(Total, inputs=sets, seed=1).passed
+    Wrong = op("Wrong", lambda ctx, x, more: x * (2 + len(more)), lambda ctx, g: (g * 2, None))
+    assert errors(evaluate(Wrong, inputs=sets, seed=1)) == ["gradient-scale"]
+
+
+def test_parameters_of_a_module_among_the_arguments_are_told_where_nothing_reaches_them():
+    def backward(ctx, g):
+        return g @ ctx.module.weight, None
+
+    def forward(ctx, x, module):
+        ctx.module = module
+        return module(x)
+
+    Projected, layer = op("Projected", forward, backward), torch.nn.Linear(4, 2)
+    told = evaluate(Projected, inputs=(normal(3, 4), layer), seed=1)
+    assert [(f.rule, f.severity) for f in told.findings] == [
+        ("parameters-without-gradient", "advice")
+    ]
+    frozen = layer.requires_grad_(False)
+    assert not evaluate(Projected, inputs=(normal(3, 4), frozen), seed=1).findings
+
+
+def test_what_a_file_prints_is_no_part_of_what_machines_read(tmp_path, capsys):
+    file = tmp_path / "noisy.py"
+    file.write_text(
+        "import torch\nprint('imported')\nclass Noisy(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        print('forward')\n        return x * 2\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        return g * 2\n"
+        "inputs = (torch.ones(3),)\n"
+    )
+    assert main(["check", str(file), "--format", "json"]) == EXIT_PASSED
+    assert json.loads(capsys.readouterr().out)["passed"]

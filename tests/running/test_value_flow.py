@@ -5,7 +5,7 @@ import torch
 from autograder.observation.observation import Answer, Question
 from autograder.observation.syntax import code_at
 from autograder.running.probe import answered
-from autograder.running.value_flow import Rewritten, flow_of
+from autograder.running.value_flow import Replaced, Rewritten, flow_of
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
 QUESTION = Question("run:0", "function", "a vector", args=(X,))
@@ -34,3 +34,21 @@ def test_another_expression_takes_the_place_of_one_inside_the_answer():
     value = made()
     other = Rewritten(value, value.spans[0], {}, "x * 3")
     assert answered(doubled, QUESTION, {}, other).outputs[0].equal(3 * X)
+
+
+def test_inside_a_function_in_cpp_the_shape_stays():
+    """With fewer dimensions in the place of its first step, repeat_interleave writes past its memory."""
+
+    def repeated(x):
+        return x.repeat_interleave(2, -1) + 1
+
+    def run(answer: Answer) -> None:
+        answer.outputs = (repeated(X),)
+
+    values = flow_of(run, QUESTION, frozenset({__file__})).values
+    (step,) = (value for value in values if value.op == "unsqueeze")
+    assert step.operation.inside
+    other = answered(repeated, QUESTION, {}, Replaced(step, 5 * step.numbers))
+    assert other.outputs[0].equal(5 * X.repeat_interleave(2, -1) + 1)
+    flat = answered(repeated, QUESTION, {}, Replaced(step, 5 * step.numbers.reshape(-1)))
+    assert flat.outputs[0].equal(repeated(X))
