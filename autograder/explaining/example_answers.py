@@ -185,8 +185,9 @@ def _near(numbers: Array, rows: Array, apart: float = 1e-9) -> Array:
 class RightNumbers:
     """The numbers that right answers have on their way to one result of one question.
 
-    toward  the arguments and upstream gradients, and what leads to this result
-    values  the same as values of a run
+    toward    the arguments and upstream gradients, and what leads to this result
+    anywhere  what they have at all
+    values    the same as toward, as values of a run
     """
 
     def __init__(self, ev: Evidence, question: Question, place: Place):
@@ -198,10 +199,12 @@ class RightNumbers:
         self.values = list(dict.fromkeys(v for end in ends for v in ancestors(end)))
         tensors = [v for v in (*question.args, *question.upstream) if isinstance(v, Tensor)]
         apart = 1e-4 if any(t.dtype == torch.float32 for t in tensors) else 1e-9
-        self.toward = Numbers(apart)
+        self.toward, self.anywhere = Numbers(apart), Numbers(apart)
         given = [t.detach().double().numpy() for t in tensors if t.numel() <= LARGEST]
         for numbers in (*given, *(v.numbers for v in self.values)):
             self.toward.add(numbers)
+        for value in (v for f in flows for v in f.values):
+            self.anywhere.add(value.numbers)
 
     def has(self, value: Value) -> bool:
         """Whether right answers have it in this very order and shape."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.utils._pytree import tree_leaves
 
 from autograder.observation.syntax import Span, code_at
@@ -94,6 +95,7 @@ class Operation:
     again     it is part of the derivative of that line, and not called by it
     spans     the expressions that called it: of that line, of what called the function there, and so on
     inside    the same expression ran another right after it: it may be a step of a function in C++
+    late      it ran in a backward pass
     given     the tensors as they lay before it ran (None: not followed), and the numbers of x ** 2
     """
 
@@ -104,6 +106,7 @@ class Operation:
     again: bool
     spans: tuple[Span, ...] = ()
     inside: bool = False
+    late: bool = False
     given: list[Place | Number | None] = field(default_factory=list)
     made: list[Tensor] = field(default_factory=list)
     values: list[Value | None] = field(default_factory=list)
@@ -115,12 +118,25 @@ class Operation:
 
 
 @dataclass(frozen=True, eq=False)
+class Read:
+    """A name that stands for a tensor which no operation of the same pass made: saved, handed on, a constant.
+
+    span  where it is read first
+    uses  the operations that take it, each the how many-th of its name, and the place among their tensors
+    """
+
+    name: str
+    span: Span
+    uses: list[tuple[str, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
 class Value:
-    """What one operation gave, or a run ends with.
+    """What one operation gave, or a name stands for, or a run ends with.
 
     given  the values of other operations that it was computed from
     text   of the learner's line
-    op     the operation: "mul", "bitwise_and", "sum[]" over an empty list of dimensions; "" for what
+    op     the operation: "mul", "bitwise_and", "sum[]" over an empty list of dimensions; "read"; "" for what
            a run ends with
     made   the how many-th operation of its name made it, and which of its results it is; None: nothing made it
     view   it has the numbers of another value, in other places
@@ -133,6 +149,7 @@ class Value:
     op: str = ""
     made: tuple[int, int] | None = None
     view: bool = False
+    read: Read | None = None
 
     @property
     def numbers(self) -> Array:
@@ -141,7 +158,7 @@ class Value:
     @property
     def line(self) -> int | None:
         """The learner's line that called it, or whose derivative it is part of; None: nobody knows."""
-        return self.operation.line if self.operation else None
+        return self.read.span.line if self.read else self.operation.line if self.operation else None
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -151,7 +168,7 @@ class Value:
     @property
     def dtype(self) -> str:
         """ "float64"; "bool" for a mask; "" for what a run ends with."""
-        return str(self.place.dtype).removeprefix("torch.") if self.operation else ""
+        return str(self.place.dtype).removeprefix("torch.") if self.op else ""
 
     @property
     def mask(self) -> bool:
@@ -161,12 +178,18 @@ class Value:
     @property
     def exchangeable(self) -> bool:
         """Whether other numbers may be put in its place."""
-        return self.made is not None and (self.mask or "float" in self.dtype)
+        return bool(self.made or self.read) and (self.mask or "float" in self.dtype)
 
     @property
     def code(self) -> str:
-        """The expression that gave it; where nobody knows that, its line."""
-        return code_at(self.spans[0]) if self.spans else self.text.removeprefix("return ")
+        """The expression that gave it, or its name; where nobody knows that, its line."""
+        return (
+            self.read.name
+            if self.read
+            else code_at(self.spans[0])
+            if self.spans
+            else self.text.removeprefix("return ")
+        )
 
 
 def span_of(frame: FrameType) -> Span | None:
@@ -195,21 +218,31 @@ class Operations(Framed):
         self.error: str | None = None  # the words of the one in which the last operation ended
         self._ran: Counter[str] = Counter()
         self._in: dict[int, list[Value]] = defaultdict(list)  # by storage, in their order
+        self._read: dict[Any, Value] = {}
 
     @property
     def values(self) -> list[Value]:
-        """All that were made, in their order."""
-        return [value for each in self.all for value in each.values if value is not None]
+        """All that were made or read, in their order."""
+        found: dict[Value, None] = {}
+        for each in self.all:
+            given = (v for place in each.given if isinstance(place, Place) for v in place.held)
+            found |= dict.fromkeys(v for v in given if v.read)
+            found |= dict.fromkeys(v for v in each.values if v is not None)
+        return [*found]
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(self.all) >= MOST:
             return func(*args, **kwargs)
-        operation = Operation(len(self.all) + 1, (func, args, kwargs), *self._line())
+        own = [frame for frame in self.frames() if frame.f_code.co_filename in self.files]
+        node = torch._C._current_autograd_node()
+        operation = Operation(
+            len(self.all) + 1, (func, args, kwargs), *self._line(own, node), late=node is not None
+        )
         if self.all and operation.spans:
             self.all[-1].inside = self.all[-1].spans == operation.spans
         self.all.append(operation)
         self._ran[name := operation.name] += 1
-        self._takes(operation)
+        self._takes(operation, own[0] if own and not func._schema.is_mutable else None)
         try:
             result = func(*args, **kwargs)
         except Exception as error:
@@ -232,24 +265,45 @@ class Operations(Framed):
                 self._in[place.storage].append(value)
         return result
 
-    def _takes(self, operation: Operation) -> None:
+    def _takes(self, operation: Operation, frame: FrameType | None) -> None:
         func, args, kwargs = operation.call
+        tensors = 0
         arguments = {each.name: each for each in func._schema.arguments}
         bound = [*zip(arguments.values(), args, strict=False)]
         for argument, value in bound + [(arguments[name], v) for name, v in kwargs.items()]:
             a_number = argument.name != "alpha" and "int" not in str(argument.type)
             for leaf in tree_leaves(value):
                 if isinstance(leaf, Tensor):
-                    operation.given.append(self.placed(leaf))
+                    operation.given.append(place := self.placed(leaf))
+                    if place is not None and frame is not None and operation.spans:
+                        self._reads(operation, place, leaf, frame, tensors)
+                    tensors += 1
                 elif a_number and type(leaf) in (int, float):
                     operation.given.append(Number(float(leaf)))
 
-    def _line(self) -> tuple[str, int | None, bool, tuple[Span, ...]]:
-        own = [frame for frame in self.frames() if frame.f_code.co_filename in self.files]
+    def _reads(self, operation: Operation, place: Place, tensor: Tensor, frame: FrameType, which: int) -> None:  # fmt: skip
+        """Put a name between an operation and what it takes, where no operation of this pass made that."""
+        code = frame.f_code
+        made = [v.operation for v in place.held if v.operation is not None]
+        if made and any(each.late == operation.late for each in made):
+            return
+        known = [*frame.f_locals.items(), *((n, frame.f_globals.get(n)) for n in code.co_names)]
+        known += [(f"ctx.{n}", t) for c in frame.f_locals.values() if isinstance(c, FunctionCtx) for n, t in vars(c).items()]  # fmt: skip
+        text = code_at(operation.spans[0])
+        names = [n for n, value in known if value is tensor and re.search(rf"\b{n}\b", text)]
+        name = names[-1] if names else None
+        if name is None or name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+            return
+        read = Value(place.held, place, op="read", read=Read(name, operation.spans[0]))
+        read = self._read.setdefault((code, name, place.key), read)
+        assert read.read is not None
+        read.read.uses.append((operation.name, self._ran[operation.name], which))
+        place.held = (read,)
+
+    def _line(self, own: list[FrameType], node: Any) -> tuple[str, int | None, bool, tuple[Span, ...]]:  # fmt: skip
         if own:
             spans = tuple(filter(None, map(span_of, own)))
             return own[0].f_code.co_filename, own[0].f_lineno, False, spans
-        node: Any = torch._C._current_autograd_node()
         said = "".join((node.metadata if node is not None else {}).get("traceback_") or ())
         for file, line in reversed(re.findall(r'File "([^"]+)", line (\d+)', said)):
             if file in self.files:

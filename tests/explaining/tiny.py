@@ -68,13 +68,16 @@ ROWS = exercise(
 )  # fmt: skip
 
 
-def told(asked: Exercise, forward: str, backward: str, before: str = "", seed: int = 1) -> Finding:
-    """The first finding about a Function with these two formulas. ``before``: lines of backward before its return."""
+def told(asked: Exercise, forward: str, backward: str, before: str = "", seed: int = 1, saved: str = "") -> Finding:  # fmt: skip
+    """The first finding about a Function with these two formulas.
+
+    before  lines of backward before its return; saved: what forward saves in place of its arguments
+    """
     names = ", ".join(asked.argument_names)
     tensors = [n for n in asked.argument_names if n != "scale"]
     lines = [
         "class Tiny(Function):", "    @staticmethod", f"    def forward(ctx, {names}):",
-        f"        ctx.save_for_backward({', '.join(tensors)})",
+        f"        ctx.save_for_backward({saved or ', '.join(tensors)})",
         *(["        ctx.scale = scale"] if "scale" in names else []),
         f"        return {forward}", "    @staticmethod", "    def backward(ctx, g):",
         f"        {', '.join(tensors)}, = ctx.saved_tensors",

@@ -13,8 +13,15 @@ from torch import Tensor
 
 from autograder.contract.plan import FAR
 from autograder.contract.references import expect
+from autograder.explaining.causes.departures import ZEROS
 from autograder.explaining.causes.precision import constant
-from autograder.explaining.causes.results import Reason, Result, Seen, two_cases
+from autograder.explaining.causes.results import (
+    Reason,
+    Result,
+    Seen,
+    departure_of,
+    two_cases,
+)
 from autograder.observation.compare import close, ratio
 from autograder.running.value_flow import ancestors
 
@@ -28,7 +35,10 @@ def vanishing(result: Result) -> Reason | None:
     """0, whatever the arguments are."""
     if not result.all(_vanishes, wrong_only=True):
         return None
-    return replace(_cause(result, "zero"), symptom=True)
+    found = departure_of(result)
+    only = found is not None and found.value.op in ZEROS and found.value.line
+    facts = {"made": only, "condition": (result.ev.source.condition(only) or ("", ""))[1].rstrip(":")} if only else {}  # fmt: skip
+    return replace(_cause(result, "zero", **facts), symptom=True)
 
 
 def cancelling(result: Result) -> Reason | None:
@@ -69,7 +79,8 @@ def unsummed(result: Result) -> Reason | None:
     def summed(s: Seen) -> bool:
         return s.fits or close(s.got.sum_to_size(s.right.shape).to(s.right.dtype), s.right)  # type: ignore[union-attr]
 
-    if result.kind != "gradient" or all(s.fits for s in result.wrong) or not result.all(summed):
+    more = any(s.got.numel() > s.right.numel() for s in result.wrong if isinstance(s.got, Tensor) and s.right is not None)  # fmt: skip
+    if result.kind != "gradient" or not more or not result.all(summed):
         return None
     return _cause(result, "unsummed")
 

@@ -8,9 +8,11 @@ from torch import Tensor
 
 from autograder.explaining.causes.results import Reason, result_of
 from autograder.explaining.causes.sharing import how_asked
+from autograder.explaining.exceptions.lines import keeps_graph
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules.outputs import method_of
+from autograder.observation.compare import close
 from autograder.observation.syntax import called
 
 
@@ -45,6 +47,10 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
     returned = {p.answer.backward[-1].returned_type for p in pairs if p.answer.backward}
     if returned == {"NoneType"}:
         return Reason("gradient/nothing")
+    for j, other in enumerate(pairs[0].answer.raw or ()):
+        if isinstance(other, Tensor) and j not in pairs[0].question.wants and close(other, pairs[0].right(result.place)):  # fmt: skip
+            facts = {"place": ev.argument(j), "names": list(ev.exercise.argument_names)}
+            return Reason("returns/other-place", facts)
     first = pairs[0].question.args[0]
     if not isinstance(first, Tensor) and _needs_from_the_start(ev):
         place = ev.source.first_mention("backward", "needs_input_grad")
@@ -61,6 +67,17 @@ def through_a_function(ev: Evidence, finding: Finding) -> Reason | None:
     """What in a plain function takes the tensor out of the graph."""
     cut = ev.source.cut_in(ev.exercise.name)
     return None if cut is None else Reason("through/cut", {"cut": cut[0]}, cut[1:])
+
+
+def without_graph(ev: Evidence, finding: Finding) -> Reason | None:
+    """A pass inside a function whose gradient is used on, and has no graph."""
+    passes = [n for n in ev.source.parts(ev.exercise.name) if called(n) in ("grad", "backward")]
+    result = result_of(ev, finding)
+    zero = result is not None and all(isinstance(s.got, Tensor) and not s.got.any() for s in result.wrong)  # fmt: skip
+    if finding.rule == "value":  # the last one may have none
+        passes = passes[:-1] if zero else []
+    bare = next((n for n in passes if not keeps_graph(n)), None)
+    return None if bare is None else Reason("graph/no-create-graph", {}, ev.source.line_of(bare))
 
 
 def _needs_from_the_start(ev: Evidence) -> bool:
@@ -101,3 +118,4 @@ def cut(ev: Evidence, finding: Finding) -> Reason | None:
 
 
 CAUSES = {"graph/cut-off": (marked, cut)}
+FIRST = {"penalty/no-gradient": (without_graph,), "value": (without_graph,)}

@@ -108,6 +108,8 @@ def _way(number: Number) -> list[Origin]:
     if not found:
         return []
     first = min(found, key=lambda o: o.operation.name in _LIMITS)
+    if first.operation.name not in _DIFFERENCES | _LIMITS:
+        return [first]
     small = min(first.sources, key=lambda s: abs(s.value)) if first.operation.name in _DIFFERENCES else first.sources[0]  # fmt: skip
     made = _maker(small if small.storage else first.sources[-1])
     return [*filter(None, [made]), first]

@@ -17,24 +17,25 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from autograder.explaining.causes.definitions import defined
 from autograder.explaining.example_answers import Place, RightNumbers, like
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import shape_words
 from autograder.observation.observation import Question
-from autograder.observation.syntax import Span
 from autograder.running.containment import contained
 from autograder.running.operations import Array
-from autograder.running.value_flow import Replaced, Value, ancestors
+from autograder.running.value_flow import Replaced, Reread, Value, ancestors
 
 # What puts numbers somewhere else, and makes none.
 _MOVES = frozenset({
     "_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add",
-    "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed",
+    "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed", "read",
 })  # fmt: skip
 ERROR: Place = ("error", 0)  # that a run stops
-ZEROS = frozenset({"zeros", "zeros_like", "new_zeros"})  # room for numbers
+# Room for numbers.
+ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"})
 _MOVED = 6  # other places for the numbers of one value
 _DIMENSIONS = 5  # of a tensor that was summed
 _AGAIN = 3  # values that one expression gives in a loop
@@ -95,6 +96,8 @@ def moved(found: Departure) -> tuple[str, dict[str, Any]] | None:
         return None
     if found.value.op.startswith("sum") and len(found.value.given) == 1:
         whole = found.value.given[0].numbers
+        if not found.right.toward.have(whole) or found.right.has(found.value):
+            return None
         over, belongs = _summed(whole, got), _summed(whole, right)
         if over is not None and belongs is not None and over != belongs:
             return "departs/sum", {
@@ -103,6 +106,8 @@ def moved(found: Departure) -> tuple[str, dict[str, Any]] | None:
                 "whole": shape_words(whole.shape),
             }
     shapes = {"mine": shape_words(got.shape), "right": shape_words(right.shape)}
+    if got.size != right.size and found.right.has(found.value):
+        return None  # a right step, and not the last
     if got.size != right.size or (got.shape != right.shape and like(got, right)):
         return "departs/shape", {**shapes, "same": got.size == right.size}
     moved = not found.value.mask and like(np.sort(got, None), np.sort(right, None))
@@ -135,14 +140,20 @@ def _departure(ev: Evidence, question: Question, place: Place) -> Departure | No
         else [*_new(mine, right), *(v for v in reversed(mine) if v.text)]
     )
     for value in values[:1] if place != ERROR or mended else ():
-        return Departure(value.line or 0, value.text, value, tuple(mine), right, question, mended)
+        place_of = defined(ev.source, value.read) if value.read else None
+        line, text = place_of or (value.line or 0, value.text)
+        return Departure(line, text, value, tuple(mine), right, question, mended)
     return None
 
 
 def _new(mine: Iterable[Value], right: RightNumbers) -> list[Value]:
     """The values on the way that no right answer has, of each expression the first."""
-    new = {v.spans: v for v in reversed([*mine]) if v.spans and not v.view and right.values}
-    return [v for v in reversed(new.values()) if not right.toward.have(v.numbers)]
+    new = [
+        v
+        for v in mine
+        if v.spans and not v.view and right.values and not right.toward.have(v.numbers)
+    ]
+    return [*{v.spans: v for v in reversed(new)}.values()][::-1]
 
 
 def _mended(
@@ -161,19 +172,25 @@ def _mended(
     if place == ERROR and pair.answer.failure and pair.answer.failure.stage in ("forward", "call"):
         wrong |= {part for part in known if part[0] != "output"}  # nobody has seen them yet
     fine = {v for at, end in run.results.items() if at not in wrong for v in ancestors(end)}
+    fine |= {v for v in mine if v.read and defined(ev.source, v.read) is None}
     either = set[Value]()  # of several masks nobody knows which it is
     left = min(MOST_TRIED, MOST_RUN // (1 + len(run.values)), MOST_NUMBERS // (1 + size_of(pair)))
 
     def mends(value: Value, numbers: Array) -> bool:
         nonlocal left
         left -= 1
-        if ev.answered is None or value.made is None:
+        if ev.answered is None or not (value.made or value.read):
             return False
-        answer = ev.answered(question, Replaced(value, numbers))
+        other = Reread(value.read, numbers) if value.read else Replaced(value, numbers)
+        answer = ev.answered(question, other)
         still = wrong_parts(Pair(question, answer, pair.references), known)
         if place[0] == "output":  # whatever backward makes of it
             return bool(answer.outputs) and not {p for p in still - (wrong - {place}) if p[0] == "output"}  # fmt: skip
         return answer.failure is None and place not in still and still <= wrong
+
+    def right_here(value: Value) -> bool:
+        """Whether it is known to be right: what a name stands for need not be what is meant by it."""
+        return value.read is None and right.toward.have(value.numbers)
 
     def mending(value: Value, numbers: Iterable[Array]) -> list[_Mended]:
         tried = takewhile(lambda _: left > 0, numbers)
@@ -188,6 +205,8 @@ def _mended(
             return []  # a copy
         if question.role != "main" and right.has(value):
             return []  # it may be by chance
+        if not all(g.view or right.toward.have(g.numbers) for g in value.given):
+            return []  # what it is made of is wrong already
         found = mending(value, islice(right.moved(value), _MOVED))[:1]
         views = (v for v in made if v.view and v.given == (value,)) if found else ()
         return next(filter(None, map(moved, views)), found)
@@ -200,9 +219,7 @@ def _mended(
         if held and held[0] not in fine:  # it cannot hold them
             return [*back(held[0], numbers), (held[0], numbers)]
         parts = [p for p in value.given if p.exchangeable and p not in fine and p.op not in ZEROS]
-        new = [
-            p for p in parts if _moves(value, p) or doubtful(p) or not right.toward.have(p.numbers)
-        ]
+        new = [p for p in parts if _moves(value, p) or doubtful(p) or not right_here(p)]
         ways = list[list[_Mended]]()
         for part in parts:
             solved = [*_solved(value, numbers, part)]
@@ -225,7 +242,7 @@ def _mended(
         return [each for found in ways for each in found]
 
     with contained():
-        made = [v for v in mine if v.line is not None and v.made is not None and v not in fine]
+        made = [v for v in mine if v.line is not None and (v.made or v.read) and v not in fine]
         inner = {g for v in made if not v.view for g in v.given if g.view and g.spans == v.spans}
         made = [v for v in made if v not in inner]
         all_left, left = left, left // 2
@@ -235,21 +252,27 @@ def _mended(
         way = mending(mine[-1].given[0], [known[place].double().numpy()]) if place in known and len(mine[-1].given) == 1 else []  # fmt: skip
         way = [*back(*way[0]), *way] if way else []
         before = ancestors(way[0][0])[:-1] if way else mine
-        seldom = Counter[tuple[Span, ...]]()
+        seldom = Counter[Any]()
         for value in before:
-            seldom[value.spans] += 1
-            new = value in made and value.exchangeable and not value.view and seldom[value.spans] <= _AGAIN  # fmt: skip
-            new = new and place != ERROR and not right.toward.have(value.numbers)
+            seldom[value.read or value.spans] += 1
+            new = value in made and value.exchangeable and not value.view and seldom[value.read or value.spans] <= _AGAIN  # fmt: skip
+            new = new and place != ERROR and not right_here(value)
             if new and (found := mending(value, right.instead_of(value))):
                 way = [*back(*found[0]), *found, *way]
                 break
         way = [each for each in way if each[0].line is not None]
-        sure = (
+        sure = [
             i
             for i, (v, numbers) in enumerate(way)
             if v not in either and (v.mask or right.toward.have(numbers))
+        ]
+        # A right step is not wrong: one that follows it is, or is missing.
+        ones = (
+            i
+            for i in sure
+            if way[i][0].mask or way[i][0].read or not right.anywhere.have(way[i][0].numbers)
         )
-        told = next(sure, 0)
+        told = next(ones, sure[-1] if sure else 0)
     return tuple(way), told
 
 
@@ -294,21 +317,29 @@ def _solved(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
         ways = {
             "mul": (mine * factor,), "div": (mine * factor, mine / factor), "neg": (-wanted,),
             "add": (mine + wanted - made,), "sub": (mine + wanted - made, mine - wanted + made),
-            "rsub": (mine - wanted + made,),
+            "rsub": (mine - wanted + made,), "exp": (np.log(wanted),), "log": (np.exp(wanted),),
+            "sqrt": (wanted**2,), "reciprocal": (1 / wanted,), "tanh": (np.arctanh(wanted),),
+            "sigmoid": (np.log(wanted / (1 - wanted)),),
         }.get(value.op, ())  # fmt: skip
         if part.mask:
             ways = (np.where(np.isclose(made, wanted), mine, 1 - mine),)
+    infinite = value.op not in ("mul", "div")  # there it comes of a 0
     for way in (wanted,) if _moves(value, part) else ways:
-        once = way.reshape(part.numbers.shape) if part.numbers.size == made.size else _once(way, part.numbers.shape)  # fmt: skip
-        back = _beside(value, once)
-        if back is not None and np.isfinite(once).all() and np.allclose(back, way):
-            yield once
+        fits = (way.reshape(part.numbers.shape),) if part.numbers.size == made.size else _once(way, part.numbers.shape)  # fmt: skip
+        for once in fits if infinite or np.isfinite(way).all() else ():
+            back = _beside(value, once)
+            if back is not None and not np.isnan(once).any() and np.allclose(back, way):
+                yield once
+                break
 
 
-def _once(numbers: Array, shape: tuple[int, ...]) -> Array:
-    """One row of what was broadcast from this shape."""
-    numbers = numbers[(0,) * (numbers.ndim - len(shape))]
-    return numbers[tuple(slice(0, size) for size in shape)]
+def _once(numbers: Array, shape: tuple[int, ...]) -> Iterator[Array]:
+    """One row of what was broadcast from this shape, or from another: along dimensions in which it is the same everywhere."""
+    yield numbers[(0,) * (numbers.ndim - len(shape))][tuple(slice(0, size) for size in shape)]
+    for axis in range(numbers.ndim):
+        if np.allclose(first := numbers.take([0], axis), numbers):
+            numbers = first
+    yield numbers
 
 
 def doubtful(value: Value) -> int:

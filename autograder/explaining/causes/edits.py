@@ -47,7 +47,9 @@ def edit(result: Result, found: Departure) -> tuple[Edit, Span] | None:
     with contained():
         # Of what runs several times one wrong value does not mend all: then any right number will do.
         known = {span for value, _ in found.mended for span in value.spans}
-        places: list[tuple[Value, Array | None, Span]] = [(v, i, span) for v, i in found.mended for span in v.spans]  # fmt: skip
+        first = next((i for i, (v, _) in enumerate(found.mended) if v is found.value), 0)
+        mended = (*found.mended[first:], *found.mended[:first])
+        places: list[tuple[Value, Array | None, Span]] = [(v, i, span) for v, i in mended for span in v.spans]  # fmt: skip
         new = [(v, None, v.spans[0]) for v in found.new if v.spans[0] not in known]
         places = [*places[:_PLACES], *new[:_NEW]]
         for value, instead, span in places:
@@ -105,9 +107,8 @@ def _of_expression(
     if roles & {"special", "extreme"}:  # there many names are one number
         names = {*_NAMES.findall(code)}
         fitting = [each for each in fitting if each[0].code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
-    fitting.sort(
-        key=lambda each: each[0].code == "function"
-    )  # one that is one too many comes before
+    # Another part comes before a function that is one too many, and before two factors at once.
+    fitting.sort(key=lambda each: each[0].code == "function" or "·" in each[0].facts.get("factor", ""))  # fmt: skip
     for told, text in fitting[:_PUT]:
         if all(comes_right(result, pair, (value, span), text) for pair in _asked(result)):
             return told

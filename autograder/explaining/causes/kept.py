@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from autograder.explaining.causes.definitions import saved_expression
 from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
@@ -127,23 +128,6 @@ def name_of(source: Source, holder: str) -> str:
     given = saved_expression(source, holder)
     text = ast.unparse(given[1]) if given else holder
     return "a tensor outside ctx" if holder == "hidden" else text if len(text) <= 40 else holder
-
-
-def saved_expression(source: Source, holder: str) -> tuple[ast.FunctionDef, ast.expr] | None:
-    """(method, expression) of what was put in this place, where the source shows one place alone."""
-    place, attribute = re.fullmatch(r"saved\[(\d+)\]", holder), re.fullmatch(r"ctx\.(\w+)", holder)
-    found: list[tuple[ast.FunctionDef, ast.expr]] = []
-    for method in ("forward", "setup_context"):
-        node = source.methods.get(method)
-        for part in ast.walk(node) if node is not None else ():
-            if place and isinstance(part, ast.Call) and call_name(part) == "save_for_backward":
-                starred = any(isinstance(a, ast.Starred) for a in part.args)
-                i = len(part.args) if starred else int(place[1])
-                found.append((node, part.args[i] if i < len(part.args) else part))  # type: ignore[arg-type]
-            elif attribute and isinstance(part, ast.Assign):
-                names = [t.attr for t in part.targets if isinstance(t, ast.Attribute)]
-                found += [(node, part.value)] * (attribute[1] in names)  # type: ignore[list-item]
-    return found[0] if len(found) == 1 and call_name(found[0][1]) != "save_for_backward" else None
 
 
 def saved_at(source: Source, kept: Kept) -> tuple[int, str] | None:

@@ -8,14 +8,23 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
 from autograder.explaining.causes.edits import edit
 from autograder.explaining.causes.numbers import number_at_fault
 from autograder.explaining.causes.precision import made_in
-from autograder.explaining.causes.results import Reason, Result, departure_of
+from autograder.explaining.causes.results import (
+    Reason,
+    Result,
+    departure_of,
+    line_of_result,
+    result_of,
+)
 from autograder.explaining.example_answers import like
+from autograder.judging.evidence import Evidence
+from autograder.judging.finding import Finding
 from autograder.observation.compare import nearly, show
 from autograder.observation.syntax import code_at, product_around
 from autograder.running.value_flow import Value, ancestors
@@ -26,6 +35,16 @@ _ROUNDED = 1e-6  # of the largest difference: less is what rounding leaves
 _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum", "relu", "square", "abs", "exp", "sigmoid"}  # fmt: skip
 
 
+def with_line(ev: Evidence, finding: Finding) -> Reason:
+    """The line that made the value, or the number that is at fault, where the finding has none."""
+    result = result_of(ev, finding)
+    if finding.evidence.get("line") or result is None or not result.wrong:
+        return Reason("")
+    ordinary = result.wrong[0].pair.question.role == "main"  # at a special point many numbers do
+    number = numbered(result) if ordinary else None
+    return Reason("", line=number.line if number else line_of_result(result))
+
+
 def edited(result: Result) -> Reason | None:
     """The one change at the first wrong step with which every wrong case comes out right."""
     found = departure_of(result)
@@ -33,6 +52,8 @@ def edited(result: Result) -> Reason | None:
         return None
     if found.value.view and (shaped := moved(found)) is not None:
         return _reason(shaped, found, result)
+    if found.value.read and (read := _read(found, result)) is not None and not read.symptom:
+        return read
     if (known := edit(result, found)) is None:
         return None
     told, span = known
@@ -67,23 +88,24 @@ def departed(result: Result) -> Reason | None:
     if found is None or found.value.op in ZEROS:
         return None
     if not found.mended:
-        told = "departs/first", dict[str, Any]()
-        return (
-            _symptom(_reason(told, found, result))
-            if found.value in found.new and result.wrong[0].fits
-            else None
-        )
+        return None
     if (shaped := moved(found)) is not None:
         return _reason(shaped, found, result)
     if found.value.mask:
         return _reason(_of_mask(found), found, result)
+    if found.value.read:
+        return _read(found, result)
+    if found.right.anywhere.have(found.value.numbers):
+        return _symptom(_reason(("departs/not-yet", {}), found, result))
     if found.instead is None:
         return _symptom(_reason(("departs/somehow", {}), found, result))
     got, right = (
         torch.from_numpy(found.value.numbers),
         torch.from_numpy(found.instead.reshape(found.value.numbers.shape)),
     )
-    rounded = made_in(ancestors(found.value), "float32", "x") if nearly(got, right) else None
+    rounded = (
+        made_in(result.ev, ancestors(found.value), "float32", "x") if nearly(got, right) else None
+    )
     if rounded is not None:
         return Reason("precision/single", rounded)
     apart = (got - right).abs().nan_to_num(nan=torch.inf).nan_to_num().reshape(-1)
@@ -94,6 +116,36 @@ def departed(result: Result) -> Reason | None:
         both = {"mine": f"{a:.9g}", "right": f"{b:.9g}"}
     whole = like(found.value.numbers, found.mine[-1].numbers)
     return _symptom(_reason(("departs/mended", both | {"whole": whole}), found, result))
+
+
+def _read(found: Departure, result: Result) -> Reason | None:
+    """A name that stands for another tensor than the formula means: saved, handed on, a constant."""
+    assert found.value.read is not None
+    facts: dict[str, Any] = {
+        "name": found.value.read.name,
+        "made": found.line,
+        "right": _named(result, found),
+    }
+    reason = _reason(("departs/read", facts), found, result)
+    reason = reason and replace(reason, facts={**reason.facts, "line": found.value.line})
+    return reason if facts["right"] else _symptom(reason)
+
+
+def _named(result: Result, found: Departure) -> str:
+    """What has the numbers that belong in the place of a value: an argument, the output, an expression; "" for none."""
+    pair, known = result.ev.pair(found.question.id), dict[str, Any]()
+    for i, argument in enumerate(pair.question.args):
+        known[f"forward's {result.ev.argument(i)}"] = argument
+    known["the output"] = next(iter(pair.answer.outputs or ()), None)
+    numbers = {
+        name: t.detach().double().numpy() for name, t in known.items() if isinstance(t, Tensor)
+    }
+    run = result.ev.flow(pair.question) if result.ev.flow is not None else None
+    made = (v for v in run.values if v.spans and v.exchangeable) if run is not None else ()
+    numbers |= {f"`{v.code}` of line {v.line}": v.numbers for v in made if v.numbers.size > 1}
+    belong = [n for value, n in found.mended if value is found.value]
+    same = (name for name, mine in numbers.items() if any(like(mine, n) for n in belong))
+    return next(same, "")
 
 
 def _reason(
@@ -124,10 +176,10 @@ def _of_mask(found: Departure) -> tuple[str, dict[str, Any]] | None:
     """A mask beside the one that mends it; of one that is the same everywhere, how it came about."""
     mask = found.value.numbers.astype(bool)
     right = next((n for v, n in found.mended if v is found.value), mask).astype(bool)
-    if mask.any() and not mask.all():
+    bounded = _bounded(found.value) if mask.all() else None
+    if bounded is None and any(m.any() and not m.all() for m in (mask, right)):
         more, less = int((mask & ~right).sum()), int((~mask & right).sum())
         return ("mask/differs", {"more": more, "less": less}) if more or less else None
-    bounded = _bounded(found.value) if mask.all() else None
     if bounded is not None:
         return "mask/bounded", {"made": bounded.line}
     return f"mask/{'everywhere' if mask.all() else 'nowhere'}", {}

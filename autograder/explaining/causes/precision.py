@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.explaining.causes.definitions import defined
 from autograder.explaining.causes.results import Reason, Result
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding
@@ -50,7 +51,7 @@ def few_digits(result: Result) -> Reason | None:
 
 def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     """The facts of the first float32 tensor of a run in float64, wherever it is made."""
-    return made_in(ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip
+    return made_in(ev, ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip
 
 
 def inexact(ev: Evidence, finding: Finding) -> Reason | None:
@@ -69,14 +70,19 @@ def _given(ev: Evidence, question: Question) -> str:
     return ev.argument(next((i for i, a in enumerate(question.args) if isinstance(a, Tensor)), 0))
 
 
-def made_in(values: Iterable[Value], dtype: str, x: str) -> dict[str, Any] | None:
+def made_in(ev: Evidence, values: Iterable[Value], dtype: str, x: str) -> dict[str, Any] | None:
     """The facts ``made`` and ``instead`` (clauses), ``line`` and ``source`` of what first made a dtype."""
     for value in values:
         if value.dtype == dtype and value.line is not None and all(g.dtype != dtype for g in value.given):  # fmt: skip
+            read = value.read and defined(ev.source, value.read, numbers=False)
+            if value.read and read is None:
+                continue
+            line, text = read or (value.line, value.text)
             how = "cast" if value.op == "_to_copy" else "other" if value.given else "factory"
-            facts = {"line": value.line, "dtype": dtype, "x": x, "code": value.code}
-            clauses = {"made": Clause("makes/line", facts), "instead": Clause(f"instead/{how}", facts)}  # fmt: skip
-            return {**clauses, "line": value.line, "source": value.text}
+            facts = {"line": line, "dtype": dtype, "x": ev.argument(0) if read else x, "code": value.code}  # fmt: skip
+            made = "makes/name" if read else "makes/line"
+            clauses = {"made": Clause(made, facts), "instead": Clause(f"instead/{how}", facts)}
+            return {**clauses, "line": line, "source": text}
     return None
 
 
@@ -94,7 +100,7 @@ def of_result(ev: Evidence, finding: Finding) -> Reason | None:
     x = _given(ev, finding.pair.question) if output else "grad_output"
     # What comes from NumPy is on no way: then whatever has the dtype first.
     ways = ([] if end is None else ancestors(end)), run.values
-    made = next(filter(None, (made_in(way, str(facts.get("mine")), x) for way in ways)), None)
+    made = next(filter(None, (made_in(ev, way, str(facts.get("mine")), x) for way in ways)), None)
     return None if made is None else Reason(finding.cause, made)
 
 
@@ -108,6 +114,9 @@ def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:
     given = [str(a.dtype)[6:] for a in question.args if isinstance(a, Tensor) and a.is_floating_point()]  # fmt: skip
     values = ev.flow(question).values
     for odd in _FLOATS if given else ():
-        if odd not in given and (facts := made_in(values, odd, _given(ev, question))) is not None:
+        if (
+            odd not in given
+            and (facts := made_in(ev, values, odd, _given(ev, question))) is not None
+        ):
             return Reason("stops/two-dtypes", facts | {"odd_dtype": odd, "wanted": given[0]})
     return None

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.explaining.causes.departures import Departure, departure
+from autograder.explaining.causes.departures import ZEROS, Departure, departure
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules.gradient import usable_pairs, wrong_gradient
@@ -170,13 +170,6 @@ def _in_case(ev: Evidence, finding: Finding, pair: Pair) -> Finding:
     return replace(other, rule=finding.rule, evidence={**other.evidence, **known})
 
 
-def with_line(ev: Evidence, finding: Finding) -> Reason:
-    """The line that made the value, where the finding has none."""
-    result = result_of(ev, finding)
-    known = finding.evidence.get("line") or result is None or not result.wrong
-    return Reason("", line=None if known or result is None else line_of_result(result))
-
-
 def departure_of(result: Result) -> Departure | None:
     """Where the way of the result leaves those of right answers: in the smallest wrong case with enough numbers."""
     seen = [s for s in result.wrong if isinstance(s.got, Tensor) and s.got.numel() <= LARGEST]
@@ -195,12 +188,16 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
     """Where the wrong value was made: measured in a run, or else as far as the source tells."""
     source, seen = result.ev.source, result.wrong[0]
     if measured := departure_of(result):
-        return measured.line, measured.text
+        operation = measured.value.operation
+        outside = operation is not None and operation.call[0].namespace != "aten"
+        # Nobody sees what fills a tensor from inside an operator.
+        return None if outside or measured.value.op in ZEROS else (measured.line, measured.text)
     ended = seen.pair.answer.returned_at
     made = source.returned_expression(result.method, result.place, ended)
     of_function = result.kind == "output" and result.ev.exercise.is_function
-    handed_on = made is not None and made[1].removeprefix("return ").isidentifier()
-    return None if of_function and handed_on else made
+    handed_on = made is not None and of_function and made[1].removeprefix("return ").isidentifier()
+    room = made is not None and any(f"{name}(" in made[1] for name in ZEROS)
+    return None if handed_on or room else made
 
 
 # ---- which cases ---------------------------------------------------------------------------------

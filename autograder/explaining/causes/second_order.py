@@ -8,7 +8,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autograder.explaining.causes.kept import MASKS, name_of, saved_at, saved_expression
+from autograder.explaining.causes.definitions import saved_expression
+from autograder.explaining.causes.kept import MASKS, name_of, saved_at
 from autograder.explaining.causes.results import Reason
 from autograder.explaining.exceptions.messages import why_it_stopped
 from autograder.judging.evidence import Evidence, Pair

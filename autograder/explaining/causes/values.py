@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from os.path import commonprefix
 
 from autograder.explaining.causes import alterations, on_the_way, results
 from autograder.explaining.causes.arguments import (
@@ -24,7 +25,6 @@ from autograder.explaining.causes.results import (
     departure_of,
     line_of_result,
     result_of,
-    with_line,
 )
 from autograder.explaining.causes.truth import taken_for_nothing
 from autograder.judging.evidence import Evidence
@@ -69,8 +69,8 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
 
 def _named_in_order(line: str, *arguments: str) -> bool:
     """Whether what is returned is named after these arguments, in their order: then it is not exchanged there."""
-    words = re.findall(r"\w+", line)
-    places = [[k for k, word in enumerate(words) if word.endswith(name)] for name in arguments]
+    words, same = re.findall(r"\w+", line), len(commonprefix(arguments))  # noqa: RUF071
+    places = [[k for k, word in enumerate(words) if word.endswith(name[same:] or name)] for name in arguments]  # fmt: skip
     return all(places) and [max(p) for p in places] == sorted(max(p) for p in places)
 
 
@@ -83,7 +83,7 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     if result.kind == "second" and not found.value.spans:
         return None  # of the derivative of a line: nobody knows whether its history is missing
     step = next(filter(None, (ask(result) for ask in STEPS)), None)
-    if step is None or step.code == "departs/first":
+    if step is None:
         return None
     problem = finding.facts.get("problem")
     facts = problem.facts if isinstance(problem, Clause) else finding.facts
@@ -109,14 +109,14 @@ VALUES: Sequence[_Reason] = (
 # Asked before the known mistakes: what the source proves, or the numbers beyond doubt.
 _zero = asking(taken_for_nothing)
 EARLY = {
-    "forward": (_zero, with_line, other_order),
+    "forward": (_zero, on_the_way.with_line, other_order),
     "forward/wrong": (asking(few_digits),),
-    "gradient": (_zero, with_line, _swapped),
+    "gradient": (_zero, on_the_way.with_line, _swapped),
     "gradient/wrong": (asking(few_digits),),
     "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(
-        ("unstable", "special", "batch", "strides", "expanded", "empty", "grown", "float32", "bfloat16"), (_zero, with_line)
+        ("unstable", "special", "batch", "strides", "expanded", "empty", "grown", "float32", "bfloat16"), (_zero, on_the_way.with_line)
     ),
 }  # fmt: skip
 CAUSES = {

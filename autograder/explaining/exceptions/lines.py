@@ -146,13 +146,13 @@ def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Tol
     passes = [n for n in source.nodes if called(n) in ("grad", "backward")]
     line = (failure.line or 0) - source.offset
     before = [n for n in passes if (n.end_lineno or 0) < line]  # type: ignore[attr-defined]
-    if before and not any(_keeps_graph(n) for n in before):
+    if before and not any(keeps_graph(n) for n in before):
         return "stops/no-create-graph", {"place": source.line_of(before[-1])}
     sets = any(getattr(n, "attr", getattr(n, "arg", "")) in ("requires_grad_", "requires_grad") for n in source.nodes)  # fmt: skip
     return None if sets else ("stops/nothing-requires-grad", {"name": ev.argument(1) if len(ev.exercise.argument_names) > 1 else ev.argument(0)})  # fmt: skip
 
 
-def _keeps_graph(call: ast.AST) -> bool:
+def keeps_graph(call: ast.AST) -> bool:
     keywords = call.keywords if isinstance(call, ast.Call) else []
     return any(k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False") for k in keywords)  # fmt: skip
 
@@ -163,9 +163,15 @@ def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         return None
     case = finding.pair.where if finding.pair is not None else ""
     said, advice = failure.words[:80].strip().rstrip("."), ev.advice(case)
+    place = ev.source.condition(failure.line) if failure.line else None
     if failure.kind in ("TypeError", "ValueError") or (failure.kind == "AssertionError" and advice):
-        return "stops/refuses-allowed", {"said": said, "at_case": case, "advice": advice}
-    return "stops/own-raise", {"said": said}
+        return "stops/refuses-allowed", {
+            "said": said,
+            "at_case": case,
+            "advice": advice,
+            "place": place,
+        }
+    return "stops/own-raise", {"said": said, "place": place}
 
 
 # ---- names and attributes that do not exist: what was probably meant, and where it is to be had --
