@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ MORE = 1  # what a hidden check adds to every size above 1
 TIMES = 4  # as many rows as a case has, in a question that has more
 LARGE = 1024  # elements of a large case: what grows with it shows
 WAYS, STEP = 6, 1e-6  # in which inputs are moved a little, and how far
+_TINY = 1e-6  # outputs below it have upstream gradients in their own unit
 _LEFT_OUT = "left out"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _LAYOUTS = ("transposed", "consumer", "expanded")
@@ -144,11 +146,12 @@ class Asking:
     ) -> Tensor | None:
         if not isinstance(output, Tensor) or not output.requires_grad:
             return None
+        unit = self._unit(output)
         if layout == "expanded" and not output.is_complex():
-            return draw.uniform(low=0.5, high=1.5).to(dtype)
-        drawn = draw.normal(*output.shape)
+            return (draw.uniform(low=0.5, high=1.5) / unit).to(dtype)
+        drawn = draw.normal(*output.shape) / unit
         if output.is_complex():
-            drawn = torch.complex(drawn, draw.normal(*output.shape))
+            drawn = torch.complex(drawn, draw.normal(*output.shape) / unit)
         return cast([drawn], dtype)[0]
 
     def moved(self, at: Numbered, q: Question) -> list[tuple[Any, ...]]:
@@ -161,6 +164,13 @@ class Asking:
             tuple(a + STEP * way[i].to(a.dtype) if i in way else a for i, a in enumerate(q.args))
             for way in by_place
         ]
+
+    def _unit(self, output: Tensor) -> float:
+        """What an output is in, where slopes are measured, and how exactly: all may be tiny, and so would its gradients be."""
+        sizes = output.detach().abs().nan_to_num(posinf=0.0)
+        measured = getattr(self.exercise.reference, "own", False)
+        largest = float(sizes.max()) if sizes.numel() and measured else 0.0
+        return 2.0 ** math.floor(math.log2(largest)) if 0 < largest < _TINY else 1.0
 
     # ---- second derivatives -----------------------------------------------------------------
     def second_order(self, at: Numbered, pure: bool = False) -> list[Question]:

@@ -19,7 +19,9 @@ from autograder.contract.handed_on import Gradients, Handed, handed_on
 from autograder.contract.measured import Measured, Run, is_differentiable
 from autograder.contract.steps import TINY, Line, far_slope, line_through, reaches
 
-STEPS = "steps"
+STEPS, NOISE = "steps", "noise"
+_DRAWS = 64  # times that a backward which draws random numbers is asked
+_FAR = 5.0  # standard errors that a right one is off by on average, at most
 _ASKED = 4  # upstream gradients of each output
 _AS_FAR = (
     0.25  # what a factor of the derivative may be apart from what jumps add, as a share of that
@@ -40,6 +42,7 @@ class Nature:
         self.measured, self.own, self.args = measured.repeated(), own.repeated(), args
         self._found: dict[int, frozenset[int]] = {}
         self._lines: dict[int, list[Line]] = {}
+        self.noisy = False  # backward gives another gradient for other random numbers
 
     def excuses(
         self, upstream: Sequence[Tensor | None], off: Mapping[int, Gradients]
@@ -49,6 +52,9 @@ class Nature:
         off  the gradients that are no derivatives
         """
         try:
+            on_average = [p for p in off if self._on_average(p, upstream, off[p][1])]
+            if len(on_average) == len(off):
+                return NOISE, dict.fromkeys(off, frozenset(range(len(upstream))))
             if (handed := self._handed) is not None:
                 return handed.excuses(upstream, off)
             led = {p: of for p in off if (of := self._led(p))}
@@ -57,6 +63,22 @@ class Nature:
             return STEPS, led | dict.fromkeys(shaping, frozenset[int]().union(*led.values()))
         except Exception:  # a forward that stops elsewhere is not known there
             return "", {}
+
+    def _on_average(self, p: int, upstream: Sequence[Tensor | None], right: Tensor) -> bool:
+        """Whether backward draws random numbers, and gives the derivative on average."""
+
+        def drawn(times: int) -> Tensor:
+            assert self.own.draws is not None
+            self.own.draws.again()
+            return flat_of(self.own.gradients(self.args, [p], upstream, times)[0])
+
+        few = torch.stack([drawn(times) for times in range(1, 5)])
+        if bool((few == few[0]).all()):
+            return False
+        self.noisy = True
+        some = torch.stack([*few, *map(drawn, range(5, _DRAWS + 1))])
+        error = torch.maximum(some.std(0), some.std(0).mean()) / _DRAWS**0.5
+        return bool(((some.mean(0) - flat_of(right)).abs() <= _FAR * error).all())
 
     @cached_property
     def _handed(self) -> Handed | None:

@@ -121,14 +121,20 @@ class Measured:
 
     @errors_only()
     def gradients(
-        self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None]
-    ) -> tuple[Tensor, ...]:
-        """What the submission's own backward gives; zeros for None."""
+        self, args: Sequence[Any], wants: Sequence[int], upstream: Sequence[Tensor | None],
+        drawn: int = 1,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
+        """What the submission's own backward gives; zeros for None.
+
+        drawn  random numbers that are drawn before it: one where a submission is asked, too
+        """
         copies, upstream = list(map(leaf, args)), list(map(_copied, upstream))
         for i in wants:
             copies[i].requires_grad_(True)
         with torch.enable_grad():
             made = as_tuple(self.call(*copies))
+        for _ in range(drawn):
+            torch.rand(())
         leaves = [copies[i] for i in wants]
         found = gradients_of(made, upstream, leaves)
         return tuple(

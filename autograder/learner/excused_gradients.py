@@ -16,7 +16,7 @@ from autograder.contract.differences import flat_of, through, unflat
 from autograder.contract.differentiation import as_tuple, same_draws
 from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import BOUNDS, IDENTITY
-from autograder.contract.meant_gradients import STEPS, Nature, OwnGradient
+from autograder.contract.meant_gradients import NOISE, STEPS, Nature, OwnGradient
 from autograder.contract.measured import Measured, is_differentiable
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
@@ -37,12 +37,14 @@ _CLOSE = 1e-9  # places between which forward stops a step later
 class Meant:
     """Which gradients are no derivatives, and may be meant so.
 
-    kind     STEPS, IDENTITY, or "" for none
+    kind     STEPS, BOUNDS, IDENTITY, NOISE, or "" for none
+    noisy    backward gives another gradient for other random numbers
     excused  by position, of gradients that are wrong, the outputs of which they may be no derivatives
     """
 
     kind: str = ""
     excused: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    noisy: bool = False
 
     @property
     def along(self) -> list[int]:
@@ -90,11 +92,11 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> 
         kinds |= {kind} if found else set()
         left |= off.keys() - found.keys()
         excused |= {p: excused.get(p, none) | found.get(p, none) for p in off}
-    kind = next((kind for kind in (STEPS, BOUNDS, IDENTITY) if kind in kinds), "")
+    kind = next((kind for kind in (STEPS, BOUNDS, IDENTITY, NOISE) if kind in kinds), "")
     # Who is strict, or says which gradient is right, has a mask that is missing for one.
     said = terms.strict or terms.reference is not None
     none_is = {"": True, BOUNDS: said, IDENTITY: bool(left)}.get(kind, False)
-    return Meant() if none_is else Meant(kind, excused)
+    return Meant() if none_is else Meant(kind, excused, any(n.noisy for n in natures.values()))
 
 
 def left_off(wrong: Wrong, terms: Terms, own: Measured, args: Sequence[Any]) -> float | None:
@@ -202,10 +204,12 @@ def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -
 
 
 def judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:
-    linear = meant.kind != IDENTITY
+    linear = meant.kind != IDENTITY and not meant.noisy
     reference = OwnGradient(own, meant.excused, terms.reference, linear)
     exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
     questions = asked.questions
+    if meant.noisy:  # two calls draw different numbers, and neither is wrong
+        questions = tuple(q for q in questions if q.kind == "run")
     if not terms.second_order:  # what a surrogate's derivative is, nobody has said
         exercise = replace(exercise, second_order="not-judged")
         questions = tuple(q for q in questions if q.kind != "second")

@@ -303,3 +303,11 @@ def test_a_first_wrong_step_is_none_of_the_zeros_that_are_written_to_and_says_wh
     assert report.outcome == "failed"
     assert "zeros" not in report.headline, str(report)
     assert "known right answer" not in str(report)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+@pytest.mark.parametrize("unit", [1e-12, 1e-20])
+def test_tiny_outputs_are_judged_in_their_own_unit(unit, factor):
+    made = op("Tiny", lambda ctx, x: keep(ctx, unit * x.sin(), x), lambda ctx, g: factor * unit * g * ctx.saved_tensors[0].cos())  # fmt: skip
+    report = evaluate(made, inputs=(normal(4),), seed=1, seconds=None)
+    assert report.passed == (factor == 1.0), str(report)
