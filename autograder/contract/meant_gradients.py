@@ -99,22 +99,19 @@ class Nature:
         """The outputs that jump along an argument, where backward's gradient of one of them leads as its jumps do."""
         lines = self._through(position)
         places = list(filter(self._differentiable, range(len(self._run.outputs))))
-        stepping = {
-            k: line for line in reversed(lines) for k in places if line.steps[k] is not None
-        }
+        stepping = {k: line for line in reversed(lines) for k in places if line.steps[k] is not None}  # fmt: skip
         leads, jumping = False, set()
         for place in places if stepping else ():
             weights, added, slopes = self._added(position, place)
-            line = stepping.get(place)
-            needed = line.steps[place] if line is not None else None
-            # A factor of the derivative leads nowhere else, but as far as jumps do; of a single number any number is one.
-            factor = max(len(added), len(weights)) > 1 and _is_multiple(added, slopes)
             if not bool(added.any()):
                 continue
-            alike, apart = 0.0, 1.0
-            if line is not None and needed is not None:
+            alike, apart, needed = 0.0, 1.0, None
+            if (line := stepping.get(place)) is not None:
+                needed = line.steps[place]
                 alike, apart = _likeness(line, place, weights, added, slopes)
-            if factor and needed != 0 and apart > _AS_FAR:
+            # A factor of the derivative leads nowhere else, but as far as jumps do; of a single number any number is one.
+            factor = max(len(added), len(weights)) > 1 and _is_multiple(added, slopes)
+            if factor and apart > _AS_FAR:
                 continue
             leads |= needed is not None and alike >= needed
             if needed is not None or any(line.jumps(place) for line in lines):

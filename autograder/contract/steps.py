@@ -111,7 +111,7 @@ class Line:
 
     @cached_property
     def steps(self) -> tuple[float | None, ...]:
-        """How alike backward's gradient and the jumps of each output have to be; None: there are none to speak of."""
+        """How alike backward's gradient and the steps of each output have to be; None: it moves in none."""
         return tuple(map(self._steps, range(len(self.places))))
 
     def _steps(self, place: int) -> float | None:
@@ -127,20 +127,16 @@ class Line:
         return slice(first, first + self.places[place])
 
     def jumps(self, place: int) -> bool:
-        """Whether an output jumps, where it moves farthest from its slopes."""
+        """Whether an output jumps where it moves farthest from its slopes: halved to nothing, a stretch keeps that."""
         _, slopes, off = self._moves
         mine = self._numbers(place)
-        most_off = off[:, mine].abs().amax(0).topk(min(4, self.places[place])).indices + mine.start
-        least = max(_LEAST_JUMP, 100 * self._exact) * float(self.rows.nan_to_num(posinf=0.0).abs().max())  # fmt: skip
-        apart = self.nodes[1] - self.nodes[0]
-        found = (self._jumps(e, off[:, e], slopes[:, e] / apart, least) for e in most_off.tolist())
-        return any(found)
-
-    def _jumps(self, element: int, off: Tensor, slopes: Tensor, least: float) -> bool:
-        """Whether an output jumps: halved to nothing, a stretch keeps what its slope does not explain."""
-        row = int(off.abs().argmax())
-        left, right, slope = self.nodes[row], self.nodes[row + 1], float(slopes[row])
-        low, high = (float(self.rows[r, element]) for r in (row, row + 1))
+        row, element = divmod(int(off[:, mine].abs().argmax()), self.places[place])
+        element += mine.start
+        slope = float(slopes[row, element]) / (self.nodes[1] - self.nodes[0])
+        (left, right), (low, high) = (
+            self.nodes[row : row + 2],
+            self.rows[row : row + 2, element].tolist(),
+        )
         kept = 0.0
         while right - left > TINY:
             middle = (left + right) / 2
@@ -150,4 +146,5 @@ class Line:
                 right, high = middle, value
             else:
                 left, low = middle, value
+        least = max(_LEAST_JUMP, 100 * self._exact) * float(self.rows.nan_to_num(posinf=0.0).abs().max())  # fmt: skip
         return abs(high - low) > max(0.75 * kept, least)

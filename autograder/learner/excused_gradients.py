@@ -99,52 +99,37 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> 
     return Meant() if none_is else Meant(kind, excused, any(n.noisy for n in natures.values()))
 
 
-def left_off(wrong: Wrong, terms: Terms, own: Measured, args: Sequence[Any]) -> float | None:
+def left_off(wrong: Wrong, own: Measured, args: Sequence[Any]) -> float | None:
     """What gradients may be off by where all are a little, nearly everywhere; as a share of the largest number.
 
     A mistake is larger, one factor, or in one place. None where there is one, and where forward does nothing again
     and again, as a solver that stops when it is exact enough, or in time steps.
     """
-    if terms.exact:
-        return None
     off_at_all, most = [torch.ones(1)], [0.0]
-    for pair, off in wrong:
-        for i, (got, right) in off.items():
-            error = pair.expected.errors and pair.expected.errors[pair.question.wants.index(i)]
-            alike = got.shape == right.shape and not right.is_complex()
-            if (
-                not isinstance(error, Tensor)
-                or not alike
-                or not bool(right.any())
-                or not bool(got.isfinite().all())
-            ):
-                return None
-            apart, size = (got - right).abs(), right.abs()
-            low, high = ((got - right) / right)[size > 0].aminmax()
-            if high - low < _ALIKE * max(high, -low):
-                return None  # one factor
-            off_at_all.append((apart > error).flatten().float())
-            most.append(float((apart - _RTOL * size).max() / size.max()))
+    for got, right in (each for _, off in wrong for each in off.values()):
+        if got.shape != right.shape or right.is_complex() or not bool(right.any()):
+            return None
+        apart, size = (got - right).abs(), right.abs()
+        low, high = ((got - right) / right)[size > 0].aminmax()
+        if not bool(got.isfinite().all()) or high - low < _ALIKE * max(high, -low):
+            return None  # one factor
+        off_at_all.append(
+            (apart > 0).flatten().float()
+        )  # within what was measured both are the same
+        most.append(float((apart - _RTOL * size).max() / size.max()))
     if max(most) > _MOST or float(torch.cat(off_at_all).mean()) < 0.5:
         return None
     atol = _left_off(own, args, bool(wrong))
     return 2 * atol if atol is not None and max(most) <= atol else None
 
 
-def how_far(evidence: Evidence) -> str:
-    """What gradients are off by in plain cases, at most, as a share of the largest number; "" where none is."""
-    most = 0.0
-    for pair in evidence.plain:
-        for i in pair.question.wants:
-            got, right = pair.reached(i), pair.right(i)
-            if (
-                isinstance(got, Tensor)
-                and right is not None
-                and got.shape == right.shape
-                and bool(right.any())
-            ):
-                most = max(most, float((got - right).abs().max() / right.abs().max()))
-    return f"{most:.0e}" if most else ""
+def how_far(wrong: Wrong) -> str:
+    """What gradients are off by, at most, as a share of the largest number; "" where none is."""
+    shares = [
+        float((got - right).abs().max() / right.abs().max())
+        for _, off in wrong for got, right in off.values() if got.shape == right.shape and bool(right.any())
+    ]  # fmt: skip
+    return f"{max(shares):.0e}" if shares else ""
 
 
 def _left_off(own: Measured, args: Sequence[Any], more: bool) -> float | None:

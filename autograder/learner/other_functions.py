@@ -167,8 +167,10 @@ def _report(
         broken, many, notes = judge(loose), False, []
         if broken.findings:
             wrong = () if terms.surrogate else wrong_gradients(loose)
-            off = () if terms.exact else wrong_gradients(exact)
-            if not clock.over() and (most := left_off(off, terms, own, arguments.sets[0])):
+            off = wrong_gradients(exact)
+            if not (clock.over() or terms.exact) and (
+                most := left_off(off, own, arguments.sets[0])
+            ):
                 many, rough = True, allowing(asked, terms, most)
             elif (meant := gradients_meant(wrong, asked, own, terms)).kind:
                 asked = judged_as_surrogate(asked, own, terms, meant)
@@ -208,7 +210,7 @@ def _approximately(found: Finding, evidence: Evidence, many: bool) -> Finding:
     """The finding of an exact comparison, told as what it is: too small for anybody to mend."""
     from autograder.explaining.explanation import explained
 
-    found, share = explained(found, evidence), how_far(evidence)
+    found, share = explained(found, evidence), how_far(wrong_gradients(evidence))
     told = Clause(found.cause, found.facts)
     return fault("loses-precision", "range/approximate", found.pair, found.position, many=many, said=told, share=share)  # fmt: skip
 
