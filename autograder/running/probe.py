@@ -29,7 +29,7 @@ from autograder.running.meta_tensors import QuickMeta
 from autograder.running.questioning import Asking
 from autograder.running.structure import saved_of
 from autograder.running.submission import Submission
-from autograder.running.value_flow import Flow, Looking, flow_of
+from autograder.running.value_flow import Flow, Other, flow_of
 from autograder.running.watching import last_returns
 
 
@@ -93,7 +93,7 @@ def _ask(ask: Asking) -> Answer:
 
 
 def answered(
-    value: Any, question: Question, scenarios: dict[str, Any], instead: Looking | None = None
+    value: Any, question: Question, scenarios: dict[str, Any], instead: Other | None = None
 ) -> Answer:
     """What is answered to one question, and nothing of how: a tenth of the time. Inside ``contained``.
 

@@ -22,6 +22,7 @@ from autograder.observation.observation import Answer, Question
 from autograder.observation.syntax import Span
 from autograder.running.operations import (
     LARGEST,
+    MOST,
     Array,
     Number,
     Operation,
@@ -33,7 +34,7 @@ from autograder.running.operations import (
     recorded,
     span_of,
 )
-from autograder.running.watching import Framed, PlainMode
+from autograder.running.watching import Framed
 
 
 def ancestors(end: Value) -> list[Value]:
@@ -172,14 +173,30 @@ def origin(number: Number) -> Origin | None:
 Given = Mapping[str, Any]
 
 
-class Looking(Framed):
+class Other(Framed):
+    """A mode for a run that goes another way; ``count``: its operations so far. A loop that no longer ends is stopped."""
+
+    count = 0
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.count += 1
+        if self.count > 2 * MOST:
+            raise RecursionError(f"more than {2 * MOST} operations")
+        return self.ran_as(func, args, kwargs)
+
+    def ran_as(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the operation gives here."""
+        raise NotImplementedError
+
+
+class Looking(Other):
     """Looks at each result of one operation; ``ran``: how often it has run. torch copies more, or less, where it is watched."""
 
     def __init__(self, value: Value) -> None:
         super().__init__()
         self.value, self.op, self.ran = value, value.op.removesuffix("[]"), 0
 
-    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def ran_as(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
         if name_of(func) == self.op:
             self.ran += 1
@@ -218,14 +235,14 @@ class Replaced(Looking):
         return self.instead_of(made[self.value.made[1]], new, func, result)
 
 
-class Reread(PlainMode):
+class Reread(Other):
     """Puts other numbers where a name is read: of one that stands for a tensor which no operation of that pass made."""
 
     def __init__(self, read: Read, numbers: Array) -> None:
         super().__init__()
         self.uses, self.numbers, self.ran = {*read.uses}, numbers, Counter[str]()
 
-    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def ran_as(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name, which = name_of(func), itertools.count()
         self.ran[name] += 1
 
