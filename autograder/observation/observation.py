@@ -8,6 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
+KERNEL = re.compile(
+    r"^aten\.\w*_(backward|jvp)"
+)  # an operation that is a derivative of torch's own
+
 
 @dataclass(frozen=True)
 class Named:

@@ -17,7 +17,9 @@ from torch import Tensor
 from torch.autograd import Function, forward_ad
 from torch.autograd.function import once_differentiable
 
+from autograder.observation.observation import KERNEL
 from autograder.observation.syntax import codes_of, registered
+from autograder.running.watching import PlainMode
 
 METHODS = ("forward", "backward", "vjp", "setup_context")
 MOST_NODES = 2000  # of a graph that are looked at
@@ -100,15 +102,28 @@ def passes_inside(
 
 @contextlib.contextmanager
 def derivatives_taken() -> Iterator[list[str]]:
-    """Gives a word for each time that torch is asked in the block for a derivative, by either mode."""
+    """Gives a word for each time that torch is asked in the block for a derivative: by either mode, a node, a kernel."""
     found: list[str] = []
 
     def run(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         found.append(original.__name__)
         return original(*args, **kwargs)
 
-    with instead_of_derivatives(run):
+    with instead_of_derivatives(run), _Nodes(found):
         yield found
+
+
+class _Nodes(PlainMode):
+    """Notes the operations that a node of a graph runs, whoever called it, and torch's own derivatives."""
+
+    def __init__(self, found: list[str]):
+        super().__init__()
+        self._found = found
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if torch._C._current_autograd_node() is not None or KERNEL.search(str(func)):
+            self._found.append(str(func))
+        return func(*args, **kwargs)
 
 
 def functions(root: type = Function) -> Iterator[type]:

@@ -190,4 +190,12 @@ AROUND: dict[str, str] = {
     "longer numbers in a table": "np.zeros(3, 'f8,2g')",
     "bytes that change": "torch.asarray(b'a', dtype=torch.uint8).fill_(0)",
     "bytes that change by a buffer": "torch.frombuffer(b'a', dtype=torch.uint8).fill_(0)",
+    # ---- what Python and torch hand over by themselves
+    "a module by an error": "class A:\n    obj = 1\ntry:\n    F.nothing\nexcept AttributeError as e:\n    e.obj.relu = None",
+    "what an error was made of": "class A:\n    obj = 1\nX = AttributeError(obj=len).obj",
+    "a risky name as the answer's own": "class A:\n    os = system = 1\ndef f(x):\n    x.os.system('id')",
+    "a hook in front of backward": "class A(Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx.register_prehook(print)\n        return x",
+    "a hook behind backward": "class A(Function):\n    @staticmethod\n    def forward(ctx, x):\n        ctx._register_hook(print)\n        return x",
+    "a hook of a node": "def f(x):\n    x.grad_fn.register_prehook(print)",
+    "a hook of a leaf": "def f(x):\n    x.register_post_accumulate_grad_hook(print)",
 }  # fmt: skip

@@ -133,6 +133,11 @@ ANSWERS = {
         + "        return g * x\n",
         "own-work/recording",
     ),
+    "torch's own kernel in forward": (
+        HEAD.replace("ctx.save_for_backward(x)", "ctx.save_for_backward(torch.ops.aten.sigmoid_backward(torch.ones_like(x), torch.sigmoid(x)))")
+        + "        return g * x\n",
+        "own-work/derivative-kernel",
+    ),
     "a complex step": (
         HEAD + "        z = torch.complex(x.double(), torch.full_like(x.double(), 1e-20))\n"
         "        return (g * torch.sigmoid(z).imag / 1e-20).to(x.dtype)\n",
@@ -302,8 +307,21 @@ def test_derivatives_are_seen_by_either_mode():
         torch.sigmoid(at)
         assert not taken
         torch.func.jvp(torch.sigmoid, (torch.ones(2),), (torch.ones(2),))
-        assert len(taken) == 1
+        before = len(taken)
+        assert before
         torch.sigmoid(at).sum().backward()
-        assert len(taken) == 2
+        assert len(taken) > before
+    before = len(taken)
     torch.autograd.grad(torch.sigmoid(at).sum(), at)
-    assert len(taken) == 2
+    assert len(taken) == before
+
+
+@pytest.mark.parametrize(
+    "source", ["y.grad_fn(torch.ones(2))", "torch.ops.aten.tanh_backward(at, at)", "torch.tanh(at)"]
+)
+def test_a_node_that_is_called_is_a_derivative_too(source: str):
+    at = torch.ones(2, requires_grad=True)
+    y = torch.tanh(at)
+    with derivatives_taken() as taken:
+        eval(source, {"torch": torch, "at": at, "y": y})
+    assert bool(taken) == (source != "torch.tanh(at)")

@@ -7,6 +7,7 @@ callable that takes code, a file, a module's name or a table of what is to be ca
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import logging
 import re
@@ -92,11 +93,12 @@ MODULES: dict[str, str] = {
 }  # fmt: skip
 ATEN = "torch.ops.aten"  # every operation there, but for these; the same names in torch are not admitted
 NOT_OPERATIONS = frozenset({"from_file", "save"})
-# Nor any whose name has one of these: what takes memory as it is, or places in it that nobody checks.
+# Nor any whose name has one of these: what takes memory as it is, or places in it that nobody checks; what gives a
+# node hooks, which change what backward is given where no check looks.
 UNCHECKED = re.compile(
     r"sparse|unsafe|compressed|cs[rc]|bs[rc]|embedding_bag|nested|jagged|quantized|mkldnn|resize|cudnn|miopen|fbgemm|"
     r"segment|ctc|ldl_|fractional|frombuffer|^asarray|(nll|margin)_loss\w*_(back|for)ward|embedding_renorm|"
-    r"(pool|select|gather|embedding|reduction|cummaxmin)\w*_backward"
+    r"(pool|select|gather|embedding|reduction|cummaxmin)\w*_backward|^register_(?!hook$)"
 )
 # What torch keeps to itself trusts whoever calls it; of that only these.
 PRIVATE = _words("""
@@ -129,18 +131,19 @@ READ_TOO = _words("""
 __enter__ __exit__ __init__ __name__ __qualname__ __version__ _asdict _base _fields _make _replace _cdata _is_view _saved_other _saved_result
 _saved_self _version args astype bias cdf children close debug enter_context error eval eps gumbel
 icdf indices info log_prob max min name named_parameters nbytes next_functions parameters rsample
-sample setLevel smallest_normal tiny train training transpose untyped_storage values variable warning weight
+sample setLevel msg path smallest_normal tiny train training transpose untyped_storage values variable warning weight
 write flush zero_grad appendleft popleft most_common float_info kind names value
 """)
 NOT_READ = _words("""
 _module apply_ as_subclass format format_map from_bytes fromhex map2_ map_ module_load mro reinforce set_
 share_memory_ storage to_dense_legacy translate maketrans
 """)
-INSIDE = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.CodeType, types.FrameType,
+INSIDE: tuple[type, ...] = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.CodeType, types.FrameType,
           types.GeneratorType, types.CoroutineType, types.TracebackType, types.ModuleType, type, object,
           BaseException, torch.Tensor, torch.nn.Module, FunctionCtx, torch.autograd.Function,
           torch.autograd.graph.Node, torch.UntypedStorage, np.ndarray, np.generic, np.dtype,
-          logging.Logger, contextlib.ExitStack)  # fmt: skip
+          logging.Logger, contextlib.ExitStack,
+          *(one for one in map(vars(builtins).get, BUILTINS) if isinstance(one, type)))  # fmt: skip
 SET = frozenset({"data", "grad", "requires_grad"})  # what may be assigned of a tensor
 
 # Methods with two underscores that a class may have.

@@ -180,11 +180,15 @@ class Uses(Meanings):
         around = self._scopes[-1].function
         if (name == "__enter__" != around) or (name == "enter_context" and around is None):
             self._remark(node, "stays switched on after the code that needs it: use with")
-        elif name not in readable() and name not in self._attributes:
+        elif name not in readable() and not self._is_own_name(name, base):
             hidden = name.startswith("_") or name in inside()
             known = self._wide or self._is_self(base) or self._is_of_package(base)
             if hidden or name in NOT_READ | RISKY or not known:
                 self._remark(node, REACHES_IN if hidden else f".{name} {NOT_HERE}")
+
+    def _is_own_name(self, name: str, base: ast.expr) -> bool:
+        """Whether the answer gives this name to things of its own, and what it is read of may be one of them."""
+        return name in self._attributes and (name not in RISKY or self._is_self(base))
 
     def _sets(self, base: ast.expr, name: str, node: ast.AST) -> None:
         """Remark on an attribute that may not be assigned or deleted."""

@@ -12,13 +12,12 @@ from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import gradient_problem
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, of_classes, rule, to
 from autograder.observation.compare import close
-from autograder.observation.observation import Answer
+from autograder.observation.observation import KERNEL, Answer
 from autograder.observation.source import at
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
 # torch.autograd and torch.func entry points, as the function mode names them.
-_OF_BACKWARD = ("_backward", "_backward_data")
 _AUTOGRAD = (
     "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
     "torch.Tensor.backward", "torch.func.", "torch._functorch",
@@ -42,22 +41,23 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         if pair.answer.data.get("recorded_in_forward"):
             place = ev.source.first_call("forward", "enable_grad", "set_grad_enabled")
             return fault("uses-autograd", "own-work/recording", pair, evidence=at(place), method="forward", what="torch.enable_grad")  # fmt: skip
-        names = pair.answer.backward_ops
-        called = [n for n in names if n.startswith(_AUTOGRAD)]
-        kernels = [n for n in names if n.startswith("aten.") and _op(n).endswith(_OF_BACKWARD)]
+        called = [n for n in pair.answer.backward_ops if n.startswith(_AUTOGRAD)]
+        ran = {"backward": pair.answer.backward_ops, "forward": pair.answer.forward_ops}
+        kernels = {n: m for m, names in reversed(ran.items()) for n in names if KERNEL.search(n)}
         recorded = bool(pair.answer.data.get("recorded_in_backward"))
         if not called and not kernels and not recorded:
             continue
         if recorded and not called:  # torch.autograd.grad hides from what notes the calls
             names = ("grad", "backward", "vjp")
             called = [f"torch.autograd.{n}" for n in names if ev.source.first_call("backward", n)]
-        what = (called or ([] if recorded else kernels) or ["torch.enable_grad"])[0]
-        place = ev.source.first_call("backward", what.rsplit(".", 1)[-1])
-        place = place or ev.source.returned("backward", {})
+        what = (called or ([] if recorded else [*kernels]) or ["torch.enable_grad"])[0]
+        method = kernels.get(what, "backward")
+        place = ev.source.first_call(method, what.rsplit(".", 1)[-1])
+        place = place or ev.source.returned(method, {})
         cause = "own-work/derivative-kernel" if what in kernels else "own-work/autograd"
         if what == "torch.enable_grad":  # and no pass is made, as far as can be seen
             cause = "own-work/recording"
-        return fault("uses-autograd", cause, pair, evidence=at(place), what=what, method="backward")
+        return fault("uses-autograd", cause, pair, evidence=at(place), what=what, method=method)
     return None
 
 
@@ -129,10 +129,6 @@ def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:
 
 
 _IMAGINARY = "imaginary"  # as running counts a result with an imaginary part; no exercise has any
-
-
-def _op(name: str) -> str:
-    return name.removeprefix("aten.").split(".")[0]
 
 
 def _is_inexact(got: object, right: Tensor | None) -> bool:
