@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,9 +26,25 @@ _SMOOTH, _ROUGH = (
     0.05,
     1e-11,
 )  # what the sum of all ways may be off by: of a way, and beside that of a number
-_ALIKE, _PARALLEL = 0.999, 0.99999  # cosines of angles between ways
 _FEW = 3  # more points than move alike by chance
-_AS_FAR = 1.3  # how much further than another a number moves that moves alike
+
+
+class _Near(NamedTuple):
+    """When two points move alike.
+
+    alike, parallel  cosines of the angles between their ways
+    as_far           how much further one may move than the other
+    """
+
+    alike: float
+    parallel: float
+    as_far: float
+
+
+_LAST, _EARLY = (
+    _Near(0.999, 0.99999, 1.3),
+    _Near(0.99, 0.9999, 1.4),
+)  # by few ways nobody is cleared who is not
 
 QUOTIENT = "quotient"
 UNLIKE = (
@@ -39,11 +56,13 @@ BY_PYTHON = (
 TOO_MUCH = "backward runs operations on more numbers than anybody looks at"
 
 
-def followed(results: Sequence[Results]) -> str:
+def followed(results: Sequence[Results], last: bool) -> str:
     """QUOTIENT where operations ran at several points of the same thing, a reason where nobody can tell; else "".
 
     results  of a run, of runs with inputs that are a little other in several ways, and of one in all those ways at once
+    last     whether these are all; of fewer, QUOTIENT says that there may be one
     """
+    near = _LAST if last else _EARLY
     if any(each.full for each in results):
         return TOO_MUCH
     if len({_form(each) for each in results}) > 1:
@@ -56,9 +75,9 @@ def followed(results: Sequence[Results]) -> str:
     for name, (points, moves) in _points(results).items():
         if len(points) > _POINTS:
             return TOO_MUCH
-        ways = moves[..., :-1]
+        ways = moves[..., :-1] if last else moves
         off = (ways.sum(-1) / ways.shape[-1] ** 0.5 - moves[..., -1]).abs()
-        if bool((off > _SMOOTH * ways.norm(dim=-1) + _ROUGH * (1 + points.abs())).any()):
+        if last and bool((off > _SMOOTH * ways.norm(dim=-1) + _ROUGH * (1 + points.abs())).any()):
             return UNLIKE
         if _is_product(name):
             alike, parallel = 2, _POINTS
@@ -67,11 +86,11 @@ def followed(results: Sequence[Results]) -> str:
         else:
             alike, parallel = 1, 3
             every += [(points, ways)] if points.shape[1] == 1 else []
-        if _meet(points, ways, alike, parallel, apart=torch.all if alike == 2 else torch.any):
+        if _meet(points, ways, near, alike, parallel, torch.all if alike == 2 else torch.any):
             return QUOTIENT
     if every:
         points, ways = (torch.cat(each) for each in zip(*every, strict=True))
-        return QUOTIENT if _meet(points, ways, 3, 8) else ""
+        return QUOTIENT if _meet(points, ways, near, 3, 8) else ""
     return ""
 
 
@@ -162,6 +181,7 @@ def _unlike(points: Tensor) -> Tensor:
 def _meet(
     points: Tensor,
     ways: Tensor,
+    near: _Near,
     alike: int,
     parallel: int,
     apart: Callable[..., Tensor] = torch.any,
@@ -179,10 +199,10 @@ def _meet(
         other = apart((points[some, None] - points).abs() > _SAME * points.abs(), dim=-1)
         cosine = torch.einsum("skw,nkw->snk", ways[some], ways) / (far[some, None] * far)
         further = far[some, None] / far
-        near = (cosine > _ALIKE) & (further < _AS_FAR) & (further > 1 / _AS_FAR)
+        close = (cosine > near.alike) & (further < near.as_far) & (further > 1 / near.as_far)
         both = still[some, None] & still
-        alikes += int((((near | both).all(-1) & other).sum(1) >= alike).sum())
-        lines = ((cosine.abs() > _PARALLEL) | both).all(-1) & other
+        alikes += int((((close | both).all(-1) & other).sum(1) >= alike).sum())
+        lines = ((cosine.abs() > near.parallel) | both).all(-1) & other
         if alikes >= _FEW or bool((lines.sum(1) >= parallel).any()):
             return True
     return False

@@ -30,7 +30,7 @@ from autograder.running.function_classes import (
     patched,
     without_once_differentiable,
 )
-from autograder.running.moving_points import UNLIKE, followed
+from autograder.running.moving_points import QUOTIENT, UNLIKE, followed
 from autograder.running.operation_runs import Results
 from autograder.running.structure import kept_of_many, look_inside, on_ctx
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
@@ -219,9 +219,12 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 def _followed(ask: Asking, classes: Sequence[type], seen: Results) -> str:
-    """What is to be said of backward's operations, as they run with inputs that are a little other too."""
-    results = [seen]
-    for args in ask.question.more["moved"]:
+    """What is to be said of backward's operations, as they run with inputs that are a little other too.
+
+    After a few of these it is looked whether there may be a quotient at all.
+    """
+    results, found, moved = [seen], "", ask.question.more["moved"]
+    for number, args in enumerate(moved, 1):
         results.append(Results())
         draws_of(ask.question.case).again()
         given = fresh_arguments(ask.question, args)
@@ -231,7 +234,14 @@ def _followed(ask: Asking, classes: Sequence[type], seen: Results) -> str:
                 ask.answer.data["moved"].append(list(ask.gradients(given, outputs)))
         except Exception:  # it ran with the inputs beside these
             return UNLIKE
-    return followed(results)
+        if number in (*_LOOKS, len(moved)):
+            found = followed(results, number == len(moved))
+            if found != QUOTIENT:
+                break
+    return found
+
+
+_LOOKS = 1, 3  # how many runs with other inputs come before a look
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:

@@ -1,0 +1,50 @@
+"""How often an answer is run with inputs that are a little other, before it is known to be no quotient."""
+
+import pytest
+import torch
+from torch.autograd import Function
+
+from autograder import evaluate
+from autograder.contract.drawing import WAYS
+from autograder.running import questioning
+from autograder.running.operation_runs import Results
+
+
+def square(of: str) -> type[Function]:
+    source = f"""
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * ({of})
+"""
+    space = {"torch": torch, "Function": Function, "__name__": "__main__"}
+    exec(source, space)
+    return space["Square"]
+
+
+@pytest.mark.parametrize(
+    ("of", "runs"),
+    [
+        ("2 * x", 1),  # nothing but a product with what does not move
+        ("2 * x + 0 * x.sigmoid()", 3),  # numbers each of which moves by itself
+        ("((x + 0.5) ** 2 - (x - 0.5) ** 2)", WAYS + 1),
+    ],
+)
+def test_who_runs_nothing_twice_is_run_a_few_times(
+    of: str, runs: int, monkeypatch: pytest.MonkeyPatch
+):
+    looks, followed = [], questioning.followed
+
+    def noted(results: list[Results], last: bool) -> str:
+        looks.append(len(results) - 1)
+        return followed(results, last)
+
+    monkeypatch.setattr(questioning, "followed", noted)
+    report = evaluate(square(of), seed=4, hidden=False)
+    assert max(looks) == runs
+    assert report.passed == (runs <= WAYS)
