@@ -1,10 +1,10 @@
 """Runs evaluate on Functions that public packages ship, where they lie: python benchmarks/real_functions.py
 
-The packages (an extra in pyproject.toml: `bank`, `second-bank`, `third-bank` or `fourth-bank`) are installed without what they depend on into a cache
+The packages (an extra in pyproject.toml: `bank`, `second-bank`, `third-bank`, `fourth-bank` or `fifth-bank`) are installed without what they depend on into a cache
 of their own, --cache (build/real_functions, …), and imported from there: no code is copied, and
 torch stays as it is.
 
---bank NAME   ours (the default); blind, second, third or fourth: the entries of people who had no part in the checker, with evaluate's
+--bank NAME   ours (the default); blind, second, third, fourth or fifth: the entries of people who had no part in the checker, with evaluate's
               defaults (ten seconds, a fresh seed)
 --verify      also shows again, without the checker, that what each entry says is true
 --only WORD   entries whose place contains the word
@@ -36,6 +36,7 @@ from benchmarks.measure import write_counted  # noqa: E402
 from benchmarks.real_world import (  # noqa: E402, F401
     blind_wrong,
     derivatives,
+    fifth_wrong,
     fourth_wrong,
     second_wrong,
     surrogates,
@@ -43,6 +44,8 @@ from benchmarks.real_world import (  # noqa: E402, F401
 )
 from benchmarks.real_world.blind import BLIND  # noqa: E402
 from benchmarks.real_world.entry import ENTRIES, Bank, Entry, verified  # noqa: E402
+from benchmarks.real_world.fifth_showing import FIFTH  # noqa: E402
+from benchmarks.real_world.fifth_showing import stand_in as beside_fifth  # noqa: E402
 from benchmarks.real_world.fourth_showing import FOURTH  # noqa: E402
 from benchmarks.real_world.fourth_showing import stand_in as beside_fourth  # noqa: E402
 from benchmarks.real_world.second_showing import SECOND  # noqa: E402
@@ -71,6 +74,7 @@ BANKS = {
     "second": Choice(SECOND, "second-bank", "second_real_functions", {}, beside_second),
     "third": Choice(THIRD, "third-bank", "third_real_functions", {}, beside_third),
     "fourth": Choice(FOURTH, "fourth-bank", "fourth_real_functions", {}, beside_fourth),
+    "fifth": Choice(FIFTH, "fifth-bank", "fifth_real_functions", {}, beside_fifth),
 }
 
 
