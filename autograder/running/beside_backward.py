@@ -28,11 +28,11 @@ Operator = CustomOpDef | torch._ops.OpOverload
 def _jvp(ask: Asking, q: Question, answer: Answer) -> None:
     """The outputs' tangents, for the directions of the question as the arguments' tangents: of all, and of each alone."""
     ask.stage = "jvp"
-    answer.data["tangents"] = _tangents(ask, q, q.wants)
-    answer.data["of_each"] = [_tangents(ask, q, (place,)) for place in q.wants]
+    answer.data["tangents"] = tangents(ask, q, q.wants)
+    answer.data["of_each"] = [tangents(ask, q, (place,)) for place in q.wants]
 
 
-def _tangents(ask: Asking, q: Question, places: Sequence[int]) -> list[Tensor | None]:
+def tangents(ask: Asking, q: Question, places: Sequence[int]) -> list[Tensor | None]:
     args = [a.detach() if isinstance(a, Tensor) else a for a in fresh_arguments(q)]
     with forward_ad.dual_level():
         for place, direction in zip(q.wants, q.directions, strict=True):

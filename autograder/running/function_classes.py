@@ -21,7 +21,7 @@ from autograder.observation.observation import KERNEL
 from autograder.observation.syntax import codes_of, registered
 from autograder.running.watching import PlainMode
 
-METHODS = ("forward", "backward", "vjp", "setup_context")
+METHODS = ("forward", "backward", "vjp", "setup_context", "jvp")
 MOST_NODES = 2000  # of a graph that are looked at
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # autograder/
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
@@ -184,13 +184,13 @@ def classes_of(outputs: Iterable[Any]) -> tuple[type, ...]:
 
 
 def backwards_of(classes: Iterable[type]) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
-    """(what holds it, its name there, function) of each backward, or vjp, that somebody wrote."""
+    """(what holds it, its name there, function) of each backward, vjp and jvp that somebody wrote."""
     for cls in classes:
         formula = getattr(cls, "backward", None)
         if of_operator(cls) and (info := _registered_in(formula)) is not None:
             yield info, "_backward_fn", info._backward_fn
             continue
-        for name in ("backward", "vjp"):
+        for name in ("backward", "vjp", "jvp"):
             if (written := getattr(cls, name, None)) not in (None, getattr(Function, name)):
                 yield cls, name, written
 

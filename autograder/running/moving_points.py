@@ -47,13 +47,11 @@ _LAST, _EARLY = (
 )  # by few ways nobody is cleared who is not
 
 QUOTIENT = "quotient"
-UNLIKE = (
-    "backward runs other operations, or runs them at quite other points, where x is a millionth off"
-)
+UNLIKE = "runs other operations, or runs them at quite other points, where x is a millionth off"
 BY_PYTHON = (
-    "backward computes with numbers of Python, outside of torch, where nobody can follow them"
+    "computes with numbers of x that no operation of torch made there, where nobody can follow them"
 )
-TOO_MUCH = "backward runs operations on more numbers than anybody looks at"
+TOO_MUCH = "runs operations on more numbers than anybody looks at"
 
 
 def followed(results: Sequence[Results], last: bool) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_map
 
+from autograder.observation.snapshot import storage_of
 from autograder.running.function_classes import patched
 from autograder.running.watching import Watching, note_imaginary
 
@@ -34,8 +37,8 @@ class Run(NamedTuple):
 class Results(Watching):
     """Remembers what operations were given.
 
-    entered  numbers that came from Python, in their order
-    told     what NumPy computed of tensors' numbers
+    entered  numbers that no operation made here: of Python, and of tensors that came from elsewhere
+    told     those among which they may be: what a method was given, what torch handed to Python, what NumPy computed of that
     full     more ran than is remembered
     """
 
@@ -47,19 +50,49 @@ class Results(Watching):
         self.full = False
         self.arrays = _Arrays(self)
         self._left = _MOST
+        self._made: dict[int, StorageWeakRef] = {}  # a key that is referred to does not come back
+        # By storage: what NumPy may write to, and its numbers.
+        self._handed: dict[int, tuple[Tensor, Tensor]] = {}
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = func.__name__.partition(".")[0].strip("_")
         given = [*_leaves((*args, *kwargs.values()))]
-        floats = [each for each in given if isinstance(each, float)]
-        if floats:
-            self.entered.append(torch.tensor(floats, dtype=torch.float64))
-        if name == "lift_fresh":
-            self.entered += self._copies(given)
+        numbers = [each for each in given if type(each) in (int, float)]
+        if numbers:
+            self.entered.append(torch.tensor(numbers, dtype=torch.float64))
+        self._enter(given)
         taken = () if name in _AFFINE else self._copies(given)  # before it may write to them
         result = super().run(func, args, kwargs)
         self._ran(name, taken, result)
+        if not isinstance(result, Tensor | list | tuple | None):
+            self.told.append(torch.tensor([result], dtype=torch.float64))  # x.item()
+        self._handed = {key: (each, _copy(each)) for key, (each, _) in self._handed.items()}
         return result
+
+    def _enter(self, given: Iterable[Any]) -> None:
+        """Take in the numbers of tensors that nothing made here, and of those that somebody wrote to without torch."""
+        wrote = [t for t, was in self._handed.values() if not _copy(t).equal(was)]
+        new = [t for t in given if isinstance(t, Tensor) and not t.is_meta]
+        for each in wrote + [t for t in new if storage_of(t)[0] not in self._made]:
+            self._know(each)
+            if each.dtype != torch.bool:
+                self.entered.append(_copy(each))
+
+    def _know(self, tensor: Tensor) -> None:
+        key = storage_of(tensor)[0]
+        if key not in self._made:
+            self._made[key] = StorageWeakRef(tensor.untyped_storage())
+
+    def told_by(self, tensors: Iterable[Tensor]) -> None:
+        """Take in tensors whose numbers are known."""
+        with torch.utils._python_dispatch._disable_current_modes():
+            self.told += map(_copy, tensors)
+
+    def handed(self, tensor: Tensor) -> None:
+        """Take in a tensor whose memory is an array's from now on."""
+        self.told_by([tensor])
+        with torch.utils._python_dispatch._disable_current_modes():
+            self._handed[storage_of(tensor)[0]] = tensor, _copy(tensor)
 
     def _ran(self, name: str, taken: tuple[Tensor, ...], result: Any) -> None:
         first = next((each for each in _leaves([result]) if isinstance(each, Tensor)), None)
@@ -75,6 +108,7 @@ class Results(Watching):
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
         for each in tensors:
             note_imaginary(self, each)
+            self._know(each)
 
     def computed(self, name: str, given: Iterable[Any], made: numpy.ndarray) -> None:
         """Take in what NumPy computed. No operation of torch runs here, in which the results would see their own work."""
@@ -101,23 +135,34 @@ def _has_numbers(value: Any) -> bool:
 
 
 def _copy(tensor: Tensor) -> Tensor:
-    return (tensor.real if tensor.is_complex() else tensor).to(torch.float64, copy=True)
+    number = tensor.detach()
+    return (number.real if number.is_complex() else number).to(torch.float64, copy=True)
 
 
 class _Arrays:
     """In it ``x.numpy()`` is an array that tells what NumPy and SciPy compute from it."""
 
     def __init__(self, results: Results):
-        plain = Tensor.numpy
+        plain, listed, arrays = Tensor.numpy, Tensor.tolist, (numpy.asarray, numpy.array)
 
         def numpy_(tensor: Tensor, *args: Any, **kwargs: Any) -> _Array:
+            results.handed(tensor)
             return _told(plain(tensor, *args, **kwargs), results)
 
+        def tolist(tensor: Tensor) -> Any:
+            results.told_by([tensor])
+            return listed(tensor)
+
+        def array(made: Callable[..., Any], of: Any, *args: Any, **kwargs: Any) -> Any:
+            found = made(of, *args, **kwargs)
+            return _told(found, results) if isinstance(of, Tensor | _Array) else found
+
         self._stack: list[Any] = []
-        self._new = numpy_
+        self._new: list[Any] = [(Tensor, "numpy", numpy_), (Tensor, "tolist", tolist)]
+        self._new += [(numpy, each.__name__, functools.partial(array, each)) for each in arrays]
 
     def __enter__(self) -> None:
-        self._stack.append(patched([(Tensor, "numpy", self._new)]))
+        self._stack.append(patched(self._new))
         self._stack[-1].__enter__()
 
     def __exit__(self, *error: Any) -> None:

@@ -23,6 +23,7 @@ from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
 from autograder.running import beside_backward
 from autograder.running.function_classes import (
+    backwards_of,
     classes_of,
     custom_nodes,
     functions,
@@ -30,9 +31,7 @@ from autograder.running.function_classes import (
     patched,
     without_once_differentiable,
 )
-from autograder.running.moving_points import QUOTIENT, UNLIKE, followed
-from autograder.running.operation_runs import Results
-from autograder.running.structure import kept_of_many, look_inside, on_ctx
+from autograder.running.structure import kept_of_many, look_around, look_inside, on_ctx
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of
 
@@ -214,34 +213,25 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
     classes = ask.submission.classes or tuple(functions())
     seen = look_inside(answer, args, classes, forward, backward, ask.submission.is_class)
     if "moved" in q.more:
-        answer.data["moved"] = []
-        answer.data["elsewhere"] = _followed(ask, classes, seen)
+        answer.data["moved"] = found = []
 
+        def gradients(args: Sequence[Any]) -> None:
+            draws_of(q.case).again()
+            given = fresh_arguments(q, args)
+            found.append(list(ask.gradients(given, as_tuple(ask.submission(*given)))))
 
-def _followed(ask: Asking, classes: Sequence[type], seen: Results) -> str:
-    """What is to be said of backward's operations, as they run with inputs that are a little other too.
+        def tangents(args: Sequence[Any]) -> None:
+            draws_of(q.case).again()
+            ones = tuple(torch.ones_like(args[i]) for i in q.wants)
+            beside_backward.tangents(ask, replace(q, args=tuple(args), directions=ones), q.wants)
 
-    After a few of these it is looked whether there may be a quotient at all.
-    """
-    results, found, moved = [seen], "", ask.question.more["moved"]
-    for number, args in enumerate(moved, 1):
-        results.append(Results())
-        draws_of(ask.question.case).again()
-        given = fresh_arguments(ask.question, args)
-        try:
-            outputs = as_tuple(ask.submission(*given))
-            with in_backward(classes, results[-1], results[-1].arrays):
-                ask.answer.data["moved"].append(list(ask.gradients(given, outputs)))
-        except Exception:  # it ran with the inputs beside these
-            return UNLIKE
-        if number in (*_LOOKS, len(moved)):
-            found = followed(results, number == len(moved))
-            if found != QUOTIENT:
-                break
-    return found
-
-
-_LOOKS = 1, 3  # how many runs with other inputs come before a look
+        answer.data["elsewhere"] = (
+            "backward",
+            look_around(classes, gradients, q.more["moved"], seen),
+        )
+        if any(name == "jvp" for _, name, _ in backwards_of(ask.submission.classes)):
+            said = look_around(classes, tangents, [q.args, *q.more["moved"]])
+            answer.data["elsewhere"] = ("jvp", said) if said else answer.data["elsewhere"]
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import functools
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -21,7 +22,13 @@ from autograder.contract.differentiation import as_tuple
 from autograder.observation.observation import Answer, Kept
 from autograder.observation.snapshot import storage_of, tensors_within, who_is
 from autograder.running.elsewhere import SOME_BYTES, SOME_NUMBERS, growth, held, numbers_in
-from autograder.running.function_classes import custom_nodes, in_backward, is_torchs
+from autograder.running.function_classes import (
+    custom_nodes,
+    in_backward,
+    instead_of_backwards,
+    is_torchs,
+)
+from autograder.running.moving_points import QUOTIENT, UNLIKE, followed
 from autograder.running.operation_runs import Results
 from autograder.running.watching import Storages, work_of
 
@@ -92,7 +99,7 @@ def look_inside(
     answer.kept = tuple(_kept(args, outputs, storages))
     called, ran = _Calls(), Results()
     try:
-        with in_backward(classes, called, ran, ran.arrays):
+        with watched(classes, ran, called):
             backward(outputs)
     finally:
         answer.data["operations"] = work_of(ran.operations)
@@ -101,6 +108,51 @@ def look_inside(
         )
         answer.data["recorded_in_backward"] = ran.recorded
     return ran
+
+
+def look_around(
+    classes: Iterable[type],
+    run: Callable[[Sequence[Any]], None],
+    inputs: Sequence[Sequence[Any]],
+    *seen: Results,
+) -> str:
+    """What is to be said of the operations of a derivative, as they run with inputs that are a little other too.
+
+    After a few of these it is looked whether there may be a quotient at all.
+
+    seen  what ran with the question's own inputs, where that is not the first of the inputs
+    """
+    results, found, all_of_them = [*seen], "", len(seen) + len(inputs)
+    for args in inputs:
+        results.append(Results())
+        try:
+            with watched(classes, results[-1]):
+                run(args)
+        except Exception:  # it ran with the inputs beside these
+            return UNLIKE
+        if len(results) in (*_LOOKS, all_of_them):
+            found = followed(results, len(results) == all_of_them)
+            if found != QUOTIENT:
+                break
+    return found
+
+
+_LOOKS = 2, 4  # how many runs come before a look
+
+
+@contextlib.contextmanager
+def watched(
+    classes: Iterable[type], ran: Results, *modes: AbstractContextManager[Any]
+) -> Iterator[None]:
+    """Remember what runs in every backward of ``classes``, with what it is given."""
+
+    def told(user: Callable[..., Any], ctx: Any, *given: Any) -> Any:
+        held = [*given, *saved_of(ctx), *(v for _, v in _attributes_of(ctx))]
+        ran.told_by(tensor for _, tensor in tensors_within(held, ""))
+        return user(ctx, *given)
+
+    with in_backward(classes, *modes, ran, ran.arrays), instead_of_backwards(classes, told):
+        yield
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import torch
 from torch.autograd import Function
 
 from autograder import evaluate
+from autograder.reporting.report import Report
 from autograder.running.function_classes import derivatives_taken
 
 HEAD = """
@@ -170,11 +171,7 @@ ANSWERS = {
 @pytest.mark.parametrize("hidden", [False, True])
 def test_it_is_seen_in_both_checks(name: str, hidden: bool):
     source, cause = ANSWERS[name]
-    file = f"<own work: {name}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    space = {"torch": torch, "Function": Function, "__name__": "__main__"}
-    exec(compile(source, file, "exec"), space)
-    report = evaluate(space["MySigmoid"], hidden=hidden, seed=4)
+    report = made(source, "MySigmoid", hidden)
     assert not report.passed
     assert report.findings[0].cause in cause.split(), str(report)
 
@@ -273,12 +270,17 @@ HONEST = {
 }  # fmt: skip
 
 
-def findings_of(source: str) -> set[str]:
+def made(source: str, name: str, hidden: bool = False) -> Report:
+    """What is said of the class of this name."""
     file = f"<own work: {hash(source)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space = {"torch": torch, "Function": Function, "__name__": "__main__"}
     exec(compile(source, file, "exec"), space)
-    return {finding.rule for finding in evaluate(space["MySigmoid"], seed=4).findings}
+    return evaluate(space[name], hidden=hidden, seed=4)
+
+
+def findings_of(source: str) -> set[str]:
+    return {finding.rule for finding in made(source, "MySigmoid", hidden=True).findings}
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -325,3 +327,99 @@ def test_a_node_that_is_called_is_a_derivative_too(source: str):
     with derivatives_taken() as taken:
         eval(source, {"torch": torch, "at": at, "y": y})
     assert bool(taken) == (source != "torch.tanh(at)")
+
+
+OUTSIDE = """
+import math
+import numpy as np
+import scipy.special
+class FirstOrderOnly(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        y = scipy.special.erf(x.detach().cpu().numpy())
+        return torch.as_tensor(y, dtype=x.dtype, device=x.device)
+    @staticmethod
+    def backward(ctx, g):
+        if torch.is_grad_enabled():
+            raise RuntimeError("FirstOrderOnly has no second derivative")
+        (x,) = ctx.saved_tensors
+        %s
+        return g * s.reshape(x.shape).to(x)
+"""
+SLOPES = "[2 / math.sqrt(math.pi) * math.exp(-v * v) for v in x.double().flatten().tolist()]"
+BY_PYTHON = {
+    "a tensor of a list": f"s = torch.tensor({SLOPES}, dtype=torch.float64)",
+    "a list as a tensor": f"s = torch.as_tensor({SLOPES}, dtype=torch.float64)",
+    "an array of a list": f"s = torch.from_numpy(np.array({SLOPES}))",
+    "whole numbers": f"s = torch.tensor([int(v * 2**55) for v in {SLOPES}], dtype=torch.int64).double() / 2**55",
+    "written to a tensor's memory": f"s = torch.zeros(x.numel(), dtype=torch.float64)\n        s.numpy()[:] = {SLOPES}",
+}
+BY_NUMPY = {
+    "numpy()": "n = x.cpu().numpy()\n        s = torch.as_tensor(2 / np.sqrt(np.pi) * np.exp(-n * n))",
+    "asarray": "n = np.asarray(x.cpu())\n        s = torch.as_tensor(2 / np.sqrt(np.pi) * np.exp(-n * n))",
+    "written to a tensor's memory": "s, n = torch.zeros_like(x), x.numpy()\n        s.numpy()[...] = 2 / np.sqrt(np.pi) * np.exp(-n**2)",
+    "a number of torch's": "s = 2 / math.sqrt(math.pi) * torch.exp(-x * x) + 0.0 * min(1.0, x.detach().sum().item())",
+}
+
+
+@pytest.mark.parametrize("back", BY_PYTHON.values(), ids=BY_PYTHON)
+def test_numbers_that_nobody_can_follow_are_not_judged(back: str):
+    said = made(OUTSIDE % back, "FirstOrderOnly").undecided
+    assert any("no operation of torch made" in each for each in said)
+
+
+@pytest.mark.parametrize("back", BY_NUMPY.values(), ids=BY_NUMPY)
+def test_numbers_that_torch_handed_over_and_numpy_computed_are(back: str):
+    report = made(OUTSIDE % back, "FirstOrderOnly")
+    assert not report.undecided
+    assert not any(f.rule == "finite-differences" for f in report.findings)
+
+
+def test_a_difference_quotient_in_numpy_is_seen():
+    steps = "zip((-4, -3, -2, -1, 1, 2, 3, 4), (1 / 280, -4 / 105, 1 / 5, -4 / 5, 4 / 5, -1 / 5, 4 / 105, -1 / 280))"
+    back = f"n = np.asarray(x.double())\n        s = torch.as_tensor(sum(64 * w * scipy.special.erf(n + k / 64) for k, w in {steps}))"
+    findings = made(OUTSIDE % back, "FirstOrderOnly").findings
+    assert findings[0].cause == "own-work/difference-quotient"
+
+
+FORWARD_MODE = """
+class DualSwish(Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x, beta):
+        return x * torch.sigmoid(beta * x)
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+    @staticmethod
+    def backward(ctx, g):
+        x, beta = ctx.saved_tensors
+        s = torch.sigmoid(beta * x)
+        of_x, of_beta = ctx.needs_input_grad
+        return (
+            g * (s + beta * x * s * (1 - s)) if of_x else None,
+            (g * x * x * s * (1 - s)).sum_to_size(beta.shape) if of_beta else None,
+        )
+    @staticmethod
+    def jvp(ctx, tx, tb):
+        x, beta = ctx.saved_tensors
+        %s
+"""
+BY_QUOTIENT = (
+    "move = lambda a, t, h: a if t is None else a + h * t\n"
+    "        f = lambda h: move(x, tx, h) * torch.sigmoid(move(beta, tb, h) * move(x, tx, h))\n"
+    "        steps = zip((-4, -3, -2, -1, 1, 2, 3, 4), (1 / 280, -4 / 105, 1 / 5, -4 / 5, 4 / 5, -1 / 5, 4 / 105, -1 / 280))\n"
+    "        return sum(64 * w * f(k / 64) for k, w in steps)"
+)
+BY_HAND = (
+    "s = torch.sigmoid(beta * x)\n"
+    "        return (0 if tx is None else tx * (s + beta * x * s * (1 - s))) + (0 if tb is None else tb * x * x * s * (1 - s))"
+)
+
+
+def test_jvp_is_looked_into_as_backward_is():
+    assert made(FORWARD_MODE % BY_HAND, "DualSwish").passed
+    (first, *_) = made(FORWARD_MODE % BY_QUOTIENT, "DualSwish").findings
+    assert (first.cause, first.facts["method"]) == ("own-work/difference-quotient", "jvp")

@@ -6,7 +6,7 @@ from torch.autograd import Function
 
 from autograder import evaluate
 from autograder.contract.drawing import WAYS
-from autograder.running import questioning
+from autograder.running import structure
 from autograder.running.operation_runs import Results
 
 
@@ -38,13 +38,13 @@ class Square(Function):
 def test_who_runs_nothing_twice_is_run_a_few_times(
     of: str, runs: int, monkeypatch: pytest.MonkeyPatch
 ):
-    looks, followed = [], questioning.followed
+    looks, followed = [], structure.followed
 
     def noted(results: list[Results], last: bool) -> str:
         looks.append(len(results) - 1)
         return followed(results, last)
 
-    monkeypatch.setattr(questioning, "followed", noted)
+    monkeypatch.setattr(structure, "followed", noted)
     report = evaluate(square(of), seed=4, hidden=False)
     assert max(looks) == runs
     assert report.passed == (runs <= WAYS)

@@ -105,12 +105,18 @@ def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
     """The derivative is a formula, not a difference quotient."""
     if _IMAGINARY in (*pair.answer.forward_ops, *pair.answer.backward_ops):
         return fault("finite-differences", "own-work/complex-step", pair)
-    unseen = "nothing was seen" if "moved" in pair.question.more else ""
-    found = pair.answer.data.get("elsewhere", unseen)
+    unseen = "backward", "was not seen" if "moved" in pair.question.more else ""
+    method, found = pair.answer.data.get("elsewhere", unseen)
     if found != "quotient":
-        return Undecided(found, unknown=True) if found else None
-    place = ev.source.returned("backward", pair.answer.returned_at)
-    return fault("finite-differences", "own-work/difference-quotient", pair, evidence=at(place))
+        return Undecided(f"{method} {found}", unknown=True) if found else None
+    place = ev.source.returned(method, pair.answer.returned_at)
+    return fault(
+        "finite-differences",
+        "own-work/difference-quotient",
+        pair,
+        evidence=at(place),
+        method=method,
+    )
 
 
 def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
