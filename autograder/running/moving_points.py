@@ -88,7 +88,8 @@ def followed(results: Sequence[Results], last: bool) -> str:
             return QUOTIENT
     if every:
         points, ways = (torch.cat(each) for each in zip(*every, strict=True))
-        return QUOTIENT if _meet(points, ways, near, 3, 8) else ""
+        unlike = _unlike(points)  # one point may be given to many operations
+        return QUOTIENT if _meet(points[unlike], ways[unlike], near, 3, 8) else ""
     return ""
 
 

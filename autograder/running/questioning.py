@@ -172,6 +172,7 @@ def _needs(ask: Asking, q: Question, answer: Answer) -> None:
 
 def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
     """Several forwards, then two backwards: nothing may be shared between the calls, or between two passes of one."""
+    ask.submission(*fresh_arguments(q, q.more["args"]))  # as to evaluate: nobody asks its gradient
     other = fresh_arguments(q, q.more["args"])
     mine, outputs = ask.forward()
     held = list(map(moment, outputs))
