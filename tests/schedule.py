@@ -12,12 +12,37 @@ from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 SHARED_LAB = "the shared JupyterLab"
 
 
 class BySharedFixtures(LoadScopeScheduling):
-    """Hands out groups of tests, the largest first."""
+    """Hands out groups of tests, the largest first; where a worker dies, what it had not run is another's.
+
+    pytest-xdist 3.8 would give its test to the next worker to die of, and to one that has not collected any yet.
+    """
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        work = self.assigned_work[node]
+        left = {
+            scope: {t: done for t, done in unit.items() if not done} for scope, unit in work.items()
+        }
+        died_in = next((test for unit in left.values() for test in unit), None)
+        for unit in left.values():
+            unit.pop(died_in, None)
+        self.assigned_work[node] = {scope: unit for scope, unit in left.items() if unit}
+        super().remove_node(node)
+        return died_in
+
+    def _reschedule(self, node: WorkerController) -> None:
+        """More for a worker that has collected its tests; it starts none before it knows the next one, or that it is the last."""
+        for _ in range(2):
+            if (
+                node in self.registered_collections
+                and self._pending_of(self.assigned_work[node]) < 2
+            ):
+                super()._reschedule(node)
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid, self.config.rootpath)

@@ -48,13 +48,26 @@ def test_groups():
 def test_a_file_with_a_fixture_of_the_module_stays_on_one_worker(tmp_path, scope, workers):
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(TESTS.replace("SCOPE", scope))
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, f"--rootdir={tmp_path}", str(tmp_path)],
-        cwd=tmp_path,
+    done = run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("test_it.py.gw*"))) == workers
+
+
+@pytest.mark.parametrize("at", [0, 3, 7])
+def test_a_worker_that_dies_takes_no_other_test_along_and_nobody_waits_for_it(tmp_path, at):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    dies = f"    import os\n    if number == {at}: os._exit(1)\n"
+    (tmp_path / "test_it.py").write_text(TESTS.replace("SCOPE", "function") + dies)
+    done = run(tmp_path)
+    assert "1 failed, 7 passed" in done.stdout, done.stdout + done.stderr
+
+
+def run(folder):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", f"--rootdir={folder}", str(folder)],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(list(tmp_path.glob("test_it.py.gw*"))) == workers
+        timeout=600,
+    )  # fmt: skip
