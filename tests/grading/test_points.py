@@ -76,7 +76,8 @@ def first(exercise: str, rule: str) -> Observation:
         ("hvp", "temporary-too-large", 0.7, 0.99),
         ("hvp", "uses-builtin", 0, 0),
         ("ScaledDotProductAttention", "shared-state", 0.5, 0.9),
-        ("Softmax", "shared-state", 0, 0),  # from where backward takes its numbers, a person has to see
+        # From where backward takes its numbers there, a person has to see.
+        ("Softmax", "shared-state", 0, 0),
     ],
 )
 def test_what_is_kept_earns_where_values_and_gradients_are_right(
