@@ -7,6 +7,7 @@ import torch
 from torch.autograd import Function
 
 from autograder import evaluate
+from autograder.judging.rules import ORDER
 from autograder.reporting.report import Report
 from autograder.running.function_classes import derivatives_taken
 
@@ -423,3 +424,10 @@ def test_jvp_is_looked_into_as_backward_is():
     assert made(FORWARD_MODE % BY_HAND, "DualSwish").passed
     (first, *_) = made(FORWARD_MODE % BY_QUOTIENT, "DualSwish").findings
     assert (first.cause, first.facts["method"]) == ("own-work/difference-quotient", "jvp")
+
+
+def test_what_a_rule_needs_is_judged_before_it():
+    keys = [rule.key for rule in ORDER]
+    needed = [(need, rule.key) for rule in ORDER for need in rule.needs]
+    assert needed
+    assert all(keys.index(need) < keys.index(key) for need, key in needed)

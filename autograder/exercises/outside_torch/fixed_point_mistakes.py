@@ -479,7 +479,7 @@ class FixedPoint(Function):
         return grad_z0, grad_x, grad_weight, None
 
 
-# %% wrong[uses-autograd|finite-differences]: the loop again, by autograd
+# %% wrong[uses-autograd]: the loop again, by autograd
 class FixedPoint(Function):
     @staticmethod
     def forward(ctx, z0, x, weight, steps):
