@@ -41,10 +41,8 @@ class _Near(NamedTuple):
     as_far: float
 
 
-_LAST, _EARLY = (
-    _Near(0.999, 0.99999, 1.3),
-    _Near(0.99, 0.9999, 1.4),
-)  # by few ways nobody is cleared who is not
+_LAST = _Near(0.999, 0.99999, 1.3)
+_EARLY = _Near(0.99, 0.9999, 1.4)  # by few ways nobody is cleared who is not
 
 QUOTIENT = "quotient"
 UNLIKE = "runs other operations, or runs them at quite other points, where x is a millionth off"
@@ -73,10 +71,12 @@ def followed(results: Sequence[Results], last: bool) -> str:
     for name, (points, moves) in _points(results).items():
         if len(points) > _POINTS:
             return TOO_MUCH
-        ways = moves[..., :-1] if last else moves
-        off = (ways.sum(-1) / ways.shape[-1] ** 0.5 - moves[..., -1]).abs()
-        if last and bool((off > _SMOOTH * ways.norm(dim=-1) + _ROUGH * (1 + points.abs())).any()):
-            return UNLIKE
+        ways = moves
+        if last:
+            ways, together = moves[..., :-1], moves[..., -1]
+            off = (ways.sum(-1) / ways.shape[-1] ** 0.5 - together).abs()
+            if bool((off > _SMOOTH * ways.norm(dim=-1) + _ROUGH * (1 + points.abs())).any()):
+                return UNLIKE
         if _is_product(name):
             alike, parallel = 2, _POINTS
         elif "@" in name:
@@ -140,6 +140,8 @@ def _points(results: Sequence[Results]) -> dict[str, tuple[Tensor, Tensor]]:
 def _laid_out(run: Run, given: Sequence[Sequence[Tensor]]) -> Iterator[tuple[str, Tensor]]:
     """What an operation was given in all runs: run, point, number. With its name, or that and the place of one tensor."""
     name, numbers = run.operation, len(run.given)
+    if name == "mul" and numbers == 2 and all(a.equal(b) for a, b in given):  # x * x is x ** 2
+        name, numbers, given = "pow", 1, [each[:1] for each in given]
     if name in ("mul", "div") and numbers == 1:  # by a number of Python
         return
     if name in _OF_MATRICES and numbers == 2:  # a number of the first, and what it is multiplied by

@@ -33,6 +33,7 @@ class Square(Function):
         ("2 * x", 1),  # nothing but a product with what does not move
         ("2 * x + 0 * x.sigmoid()", 3),  # numbers each of which moves by itself
         ("((x + 0.5) ** 2 - (x - 0.5) ** 2)", WAYS + 1),
+        ("((x + 0.5) * (x + 0.5) - (x - 0.5) * (x - 0.5))", WAYS + 1),
     ],
 )
 def test_who_runs_nothing_twice_is_run_a_few_times(

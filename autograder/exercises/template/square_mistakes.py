@@ -619,7 +619,7 @@ class Square(Function):
         return torch.autograd.grad(y, inside, grad_output)[0]
 
 
-# %% wrong[finite-differences|gradient-unstable]: a difference quotient in backward
+# %% wrong[finite-differences]: a difference quotient in backward
 class Square(Function):
     @staticmethod
     def forward(ctx, x):
