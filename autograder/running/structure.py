@@ -144,10 +144,12 @@ _LOOKS = 2, 4  # how many runs come before a look
 def watched(
     classes: Iterable[type], ran: Results, *modes: AbstractContextManager[Any]
 ) -> Iterator[None]:
-    """Remember what runs in every backward of ``classes``, with what it is given."""
+    """Remember what runs in every backward of ``classes``, with what it is given, on ctx or by the classes."""
+    classes = tuple(classes)
 
     def told(user: Callable[..., Any], ctx: Any, *given: Any) -> Any:
         held = [*given, *saved_of(ctx), *(v for _, v in _attributes_of(ctx))]
+        held += [v for cls in classes for v in vars(cls).values() if isinstance(v, Tensor)]
         ran.told_by(tensor for _, tensor in tensors_within(held, ""))
         return user(ctx, *given)
 
