@@ -8,9 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-KERNEL = re.compile(
-    r"^aten\.\w*_(backward|jvp)"
-)  # an operation that is a derivative of torch's own
+# An operation that is a derivative of torch's own.
+KERNEL = re.compile(r"^aten\.\w*_(backward|jvp)")
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy
 import torch
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_map
 
 from autograder.observation.snapshot import storage_of
 from autograder.running.function_classes import patched
-from autograder.running.watching import Watching, note_imaginary
+from autograder.running.watching import Storages, note_imaginary
 
 _MOST = 2**21  # numbers of a run that are remembered
 
@@ -34,7 +33,7 @@ class Run(NamedTuple):
     shape: torch.Size
 
 
-class Results(Watching):
+class Results(Storages):
     """Remembers what operations were given.
 
     entered  numbers that no operation made here: of Python, and of tensors that came from elsewhere
@@ -50,7 +49,6 @@ class Results(Watching):
         self.full = False
         self.arrays = _Arrays(self)
         self._left = _MOST
-        self._made: dict[int, StorageWeakRef] = {}  # a key that is referred to does not come back
         # By storage: what NumPy may write to, and its numbers.
         self._handed: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -72,16 +70,11 @@ class Results(Watching):
     def _enter(self, given: Iterable[Any]) -> None:
         """Take in the numbers of tensors that nothing made here, and of those that somebody wrote to without torch."""
         wrote = [t for t, was in self._handed.values() if not _copy(t).equal(was)]
-        new = [t for t in given if isinstance(t, Tensor) and not t.is_meta]
-        for each in wrote + [t for t in new if storage_of(t)[0] not in self._made]:
-            self._know(each)
+        new = [t for t in given if isinstance(t, Tensor) and not t.is_meta and not self.known(t)]
+        for each in wrote + new:
+            self.know(each)
             if each.dtype != torch.bool:
                 self.entered.append(_copy(each))
-
-    def _know(self, tensor: Tensor) -> None:
-        key = storage_of(tensor)[0]
-        if key not in self._made:
-            self._made[key] = StorageWeakRef(tensor.untyped_storage())
 
     def told_by(self, tensors: Iterable[Tensor]) -> None:
         """Take in tensors whose numbers are known."""
@@ -104,11 +97,6 @@ class Results(Watching):
         self._left -= sum(each.numel() for each in found)
         self.full = self.full or self._left < 0
         return () if self.full else tuple(map(_copy, found))
-
-    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        for each in tensors:
-            note_imaginary(self, each)
-            self._know(each)
 
     def computed(self, name: str, given: Iterable[Any], made: numpy.ndarray) -> None:
         """Take in what NumPy computed. No operation of torch runs here, in which the results would see their own work."""

@@ -226,13 +226,11 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
             ones = tuple(torch.ones_like(args[i]) for i in q.wants)
             beside_backward.tangents(ask, replace(q, args=tuple(args), directions=ones), q.wants)
 
-        answer.data["elsewhere"] = (
-            "backward",
-            look_around(classes, gradients, q.more["moved"], seen),
-        )
-        if any(name == "jvp" for _, name, _ in backwards_of(ask.submission.classes)):
-            said = look_around(classes, tangents, [q.args, *q.more["moved"]])
-            answer.data["elsewhere"] = ("jvp", said) if said else answer.data["elsewhere"]
+        said = look_around(classes, gradients, q.more["moved"], seen)
+        answer.data["elsewhere"] = "backward", said
+        has_jvp = any(name == "jvp" for _, name, _ in backwards_of(ask.submission.classes))
+        if has_jvp and (said := look_around(classes, tangents, [q.args, *q.more["moved"]])):
+            answer.data["elsewhere"] = "jvp", said
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:

@@ -149,10 +149,18 @@ class Storages(Watching):
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
         for tensor in tensors:
             note_imaginary(self, tensor)
-            key, size = storage_of(tensor)
-            if size and key not in self._made:  # a key that is referred to does not come back
-                reference = StorageWeakRef(tensor.untyped_storage())
-                self._made[key] = Made(key, reference, size, tuple(tensor.shape), tensor.dtype)
+            self.know(tensor)
+
+    def know(self, tensor: Tensor) -> None:
+        """Take in a tensor's storage."""
+        key, size = storage_of(tensor)
+        if size and key not in self._made:  # a key that is referred to does not come back
+            reference = StorageWeakRef(tensor.untyped_storage())
+            self._made[key] = Made(key, reference, size, tuple(tensor.shape), tensor.dtype)
+
+    def known(self, tensor: Tensor) -> bool:
+        """Whether a tensor lies in one of these storages."""
+        return storage_of(tensor)[0] in self._made
 
     def left(self, known: Container[int]) -> list[Made]:
         """Those that are still alive, but for ``known`` ones."""

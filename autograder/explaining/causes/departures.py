@@ -178,12 +178,12 @@ def _mended(
 
     def mends(value: Value, numbers: Array) -> bool:
         nonlocal left
+        left -= 1
         if ev.answered is None or not (value.made or value.read):
-            left -= 1
             return False
         other = Reread(value.read, numbers) if value.read else Replaced(value, numbers)
         answer = ev.answered(question, other)
-        left -= 1 + other.count // (1 + len(run.operations.all))  # it may go round more often
+        left -= other.count // (1 + len(run.operations.all))  # it may go round more often
         still = wrong_parts(Pair(question, answer, pair.references), known)
         if place[0] == "output":  # whatever backward makes of it
             return bool(answer.outputs) and not {p for p in still - (wrong - {place}) if p[0] == "output"}  # fmt: skip

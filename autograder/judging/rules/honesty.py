@@ -110,13 +110,7 @@ def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
     if found != "quotient":
         return Undecided(f"{method} {found}", unknown=True) if found else None
     place = ev.source.returned(method, pair.answer.returned_at)
-    return fault(
-        "finite-differences",
-        "own-work/difference-quotient",
-        pair,
-        evidence=at(place),
-        method=method,
-    )
+    return fault("finite-differences", "own-work/difference-quotient", pair, evidence=at(place), method=method)  # fmt: skip
 
 
 def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
