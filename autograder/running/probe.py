@@ -23,11 +23,11 @@ from autograder.observation.observation import (
     Question,
 )
 from autograder.observation.snapshot import Moment, changed, moment
+from autograder.running.carried import saved_of
 from autograder.running.containment import contained, failure_from
 from autograder.running.function_classes import functions, instead_of_backwards, passes_inside
 from autograder.running.meta_tensors import QuickMeta
 from autograder.running.questioning import Asking
-from autograder.running.structure import saved_of
 from autograder.running.submission import Submission
 from autograder.running.value_flow import Flow, Other, flow_of
 from autograder.running.watching import last_returns

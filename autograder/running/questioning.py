@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from autograder.contract.exercise import Sampler
 from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
 from autograder.running import beside_backward
+from autograder.running.carried import World
 from autograder.running.function_classes import (
     backwards_of,
     classes_of,
@@ -234,11 +236,36 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
 
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:
-    """What stays alive between forward and backward, for few rows and for many; the answers to the latter."""
-    few, many = fresh_arguments(q, q.more["args"]), fresh_arguments(q)
-    answer.kept = kept_of_many(ask.submission.classes, ask.submission, few, many)
-    args, outputs = ask.forward()
+    """What stays alive between forward and backward of many rows, and the gradients by what ctx holds alone."""
+    args, others = fresh_arguments(q), fresh_arguments(q, list(map(_turned, q.args)))
+    for before in (fresh_arguments(q, q.more["args"]), others):
+        ask.submission(*before)  # fills what somebody keeps for a shape, or of the last call
+    world, answer.data["carried"] = None, None
+    try:
+        world = World(*ask.submission.classes) if ask.submission.classes else None
+    except Exception as error:  # what cannot be written, each library says in its own way
+        answer.data["carried"] = _told(error)
+    draws_of(q.case).again()
+    held = world.holds(as_tuple(ask.submission(*others))) if world else {}
+    draws_of(q.case).again()
+    output, answer.kept = kept_of_many(partial(ask.submission, *args), held, world, args)
+    outputs = ask.take(output)
+    if world:
+        try:
+            carried = world.backward(outputs, others, partial(ask.gradients, others))
+            answer.data["carried"] = list(carried)
+        except Exception as error:  # whatever backward lacks
+            answer.data["carried"] = _told(error)
     answer.gradients = ask.gradients(args, outputs)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:300]
+
+
+def _turned(value: Any) -> Any:
+    """The same numbers in other places, so that what holds for them all still holds."""
+    return value.flip(tuple(range(value.dim()))) if isinstance(value, Tensor) else value
 
 
 def _grown(ask: Asking, q: Question, answer: Answer) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from autograder.contract.differentiation import as_tuple
 from autograder.observation.observation import Answer, Kept
 from autograder.observation.snapshot import storage_of, tensors_within, who_is
-from autograder.running.elsewhere import SOME_BYTES, SOME_NUMBERS, growth, held, numbers_in
+from autograder.running.carried import World, Written, attributes_of, saved_of
 from autograder.running.function_classes import (
     custom_nodes,
     in_backward,
@@ -137,6 +137,7 @@ def look_around(
     return found
 
 
+SOME_BYTES = 256  # of what ctx holds outside of tensors; fewer are settings
 _LOOKS = 2, 4  # how many runs come before a look
 
 
@@ -148,7 +149,7 @@ def watched(
     classes = tuple(classes)
 
     def told(user: Callable[..., Any], ctx: Any, *given: Any) -> Any:
-        held = [*given, *saved_of(ctx), *(v for _, v in _attributes_of(ctx))]
+        held = [*given, *saved_of(ctx), *(v for _, v in attributes_of(ctx))]
         held += [v for cls in classes for v in vars(cls).values() if isinstance(v, Tensor)]
         ran.told_by(tensor for _, tensor in tensors_within(held, ""))
         return user(ctx, *given)
@@ -170,34 +171,21 @@ def _young() -> Iterator[None]:
 
 
 def kept_of_many(
-    classes: Iterable[type], call: Callable[..., Any], few: Sequence[Any], many: Sequence[Any]
-) -> tuple[Kept, ...]:
-    """What stays alive for backward of many rows; outside of tensors, what that is more than for few, whatever its type.
+    call: Callable[[], Any], others: Mapping[str, Written], world: World | None, args: Sequence[Any]
+) -> tuple[Any, tuple[Kept, ...]]:
+    """What a call gives, and what stays alive for its backward; of what ctx holds outside of tensors, what depends on numbers.
 
-    The calls before, with other arguments of both sizes, fill what somebody keeps for a shape, and what keeps the last call.
+    others  what ctx holds where the numbers are others, by name
     """
-    beside: list[dict[str, int]] = []
-    for args, others in ((few, many), (many, few)):
-        for before in (args, others):
-            call(*(a.detach() * 0.9 if _is_float(a) else a for a in before))
-        with _young(), Storages() as storages:
-            output, more = growth(classes, functools.partial(call, *args))
-        outputs = as_tuple(output)
-        beside.append({"hidden": more})
-        for node in custom_nodes(outputs):
-            of_node = {**vars(node), "saved": saved_of(node), "metadata": node.metadata}
-            beside[-1] |= {f"ctx.{name}": held(value).bytes for name, value in of_node.items()}
-        given = [vars(a) for a in (*args, *outputs) if isinstance(a, Tensor)]
-        beside[-1]["an attribute of a tensor"] = held(given).bytes
-    kept = [each for each in _kept(list(many), outputs, storages) if each.who != "numbers"]
-    for holder, size in beside[1].items():
-        if (grown := size - beside[0].get(holder, 0)) > SOME_BYTES:
-            kept.append(Kept(holder, "numbers", (grown // 8,), "float64", grown, 0))
-    return tuple(kept)
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
+    with _young(), Storages() as storages:
+        output = call()
+    outputs = as_tuple(output)
+    kept = _kept(list(args), outputs, storages)
+    for name, held in (world.holds(outputs) if world else {}).items():
+        if held.unlike(others.get(name)) > SOME_BYTES:
+            size = len(held.bytes)
+            kept.append(Kept(name, "numbers", (size // 8,), "float64", size, 0))
+    return output, tuple(kept)
 
 
 def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
@@ -222,12 +210,9 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
         for i, tensor in enumerate(saved_of(node)):
             if isinstance(tensor, Tensor):
                 note(f"saved[{i}]", tensor)
-        for name, value in _attributes_of(node):
+        for name, value in attributes_of(node):
             for path, tensor in tensors_within(value, f"ctx.{name}"):
                 note(path, tensor)
-            count = numbers_in(value)
-            if count >= SOME_NUMBERS:
-                kept.append(Kept(f"ctx.{name}", "numbers", (count,), "float64", 8 * count, 0))
     return kept
 
 
@@ -236,15 +221,9 @@ def on_ctx(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[list[str]]:
     return [
         [path, who_is(tensor, tuple(args), outputs)]
         for node in custom_nodes(outputs) if not is_torchs(node._forward_cls)
-        for name, value in _attributes_of(node)
+        for name, value in attributes_of(node)
         for path, tensor in tensors_within(value, f"ctx.{name}")
     ]  # fmt: skip
-
-
-def _attributes_of(node: Any) -> Iterator[tuple[str, Any]]:
-    """What somebody put on ctx, by name."""
-    made = ("to_save", "dirty_tensors", "non_differentiable", "_materialize_non_diff_grads")
-    return ((n, v) for n, v in vars(node).items() if n not in made and not n.startswith("_pt_"))
 
 
 def _kept(args: list[Any], outputs: tuple[Any, ...], storages: Storages) -> list[Kept]:
@@ -285,11 +264,3 @@ def _name(tensor: Tensor, args: Sequence[Any], outputs: tuple[Any, ...]) -> str:
         if whole.shape == tensor.shape and whole.stride() == tensor.stride():
             return who.removeprefix("view of ")
     return who
-
-
-def saved_of(node: Any) -> tuple[Any, ...]:
-    """The tensors that a node has saved; none where they are not to be had."""
-    try:
-        return tuple(node.saved_tensors)
-    except Exception:  # one was written to, or somebody's hook stops: other questions judge that
-        return ()

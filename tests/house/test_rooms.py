@@ -25,7 +25,7 @@ FORBIDDEN = {("judging", "exercises"), ("explaining", "exercises")}
 # Names that something else calls by convention: nbgrader, traitlets, argparse, torch, IPython, pickle.
 CALLED = re.compile(
     r"__\w+__|_?visit_\w+|init_\w+|create_module|exec_module|inline_math|latex_environment"
-    r"|_can_be_allowed|_should_skip_dynamo|showsyntaxerror"
+    r"|_can_be_allowed|_should_skip_dynamo|showsyntaxerror|persistent_id|reducer_override"
 )
 
 

@@ -228,8 +228,17 @@ NUMBERS = {
     "the end of one range": keeping("ctx.t = range(int.from_bytes(y.double().numpy().tobytes() + b'1', 'little'))",
         "torch.frombuffer(bytearray(ctx.t.stop.to_bytes(8 * ctx.s.numel() + 1, 'little')[:-1] or b'0' * 8), dtype=torch.float64)[: ctx.s.numel()].tolist()").replace(
         "y = torch.sigmoid(x)", "ctx.save_for_backward(x)\n        y = torch.sigmoid(x)"),
-    "an attribute of the output": HEAD.replace("ctx.save_for_backward(x)", "y = torch.sigmoid(x)\n        ctx.save_for_backward(y)\n        y.t = y.tolist()").replace(
-        IN_FORWARD, "        return y\n").replace("(x,) =", "(y,) =") + "        return g * y * (1 - y)\n",
+    "an attribute of the input": HEAD.replace("ctx.save_for_backward(x)", "ctx.save_for_backward(x)\n        x.t = torch.sigmoid(x).tolist()")
+    + "        y = torch.tensor(x.t, dtype=x.dtype)\n        return g * y * (1 - y)\n",
+    "one text, as long for few as for many": keeping("ctx.t = repr(y.flatten().tolist()).ljust(2**16)", "[float(w) for w in ctx.t.strip()[1:-1].split(',') if w]"),
+    "a list of always the same length": keeping("KEPT[:] = (y.flatten().tolist() + [0.0] * 9999)[:9999]", "KEPT[: ctx.s.numel()]", "KEPT = [0.0] * 9999\n"),
+    "a tensor that was there before": keeping("KEPT[: y.numel()] = y.flatten()", "KEPT[: ctx.s.numel()].tolist()", "KEPT = torch.zeros(9999, dtype=torch.float64)\n"),
+    "the closure of a decorator": keeping("keep(y)", "keep.it()", "import functools\nKEPT = []\ndef made():\n    held = []\n    @functools.wraps(made)\n"
+        "    def keep(y):\n        held[:] = y.flatten().tolist()\n    keep.it = lambda: held\n    return keep\nkeep = made()\n"),
+    "a cache that is asked for nothing": keeping("kept(0)[:] = y.flatten().tolist()", "kept(0)", "import functools\nKEPT = []\n@functools.lru_cache\ndef kept(n):\n    return []\n"),
+    "an inherited attribute": keeping("Kept.kept[:] = y.flatten().tolist()", "MySigmoid.kept").replace("class MySigmoid(Function)", "class Kept(Function):\n    kept = []\nclass MySigmoid(Kept)"),
+    "whole numbers in a table by a number on ctx": keeping("KEPT[ctx.k] = [int(v * 2**52) for v in y.flatten().tolist()]", "[v / 2**52 for v in KEPT[ctx.k]]", top="KEPT = {}\n"),
+    "an array of the standard library": keeping("ctx.t = array.array('d', y.flatten().tolist())", "ctx.t.tolist()", "import array\nKEPT = []\n"),
     "the last call alone": keeping("Box.last = ctx, y.flatten().tolist()", "Box.last[1] if Box.last[0] is ctx else torch.sigmoid(ctx.saved_tensors[0]).flatten().tolist()",
         "KEPT = []\nclass Box:\n    last = None\n").replace("y = torch.sigmoid(x)", "ctx.save_for_backward(x)\n        y = torch.sigmoid(x)"),
     "what a method of a list is bound to": keeping("ctx.n, ctx.t = y.numel(), y.flatten().tolist().__getitem__", "[ctx.t(i) for i in range(ctx.n)]"),
@@ -244,6 +253,8 @@ NUMBERS = {
     "an attribute of a tensor on ctx": keeping("ctx.t = x.detach()[:0] if x.dim() else x.detach()\n        ctx.t.v = y.flatten().tolist()", "ctx.t.v"),
     "the output, of many numbers only": HEAD.replace("ctx.save_for_backward(x)", "ctx.save_for_backward(x, *([torch.sigmoid(x)] if x.numel() > 500 else []))").replace(
         "(x,) =", "x, *_ =") + "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n",
+    "what lies beside one number in memory": HEAD.replace("ctx.save_for_backward(x)", "x = x.contiguous()\n        ctx.s = x.shape, x.stride()\n        ctx.save_for_backward(x.reshape(-1)[:1])")
+    + "        x = x.as_strided(*ctx.s) if x.numel() else x.reshape(ctx.s[0])\n        y = torch.sigmoid(x)\n        return g * y * (1 - y)\n",
     "a helper's list": keeping("keep(y)", top="KEPT = []\ndef keep(y):\n    KEPT.append(y.flatten().tolist())\n"),
 }  # fmt: skip
 RIGHT = "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n"

@@ -19,11 +19,12 @@ from tests.setup.conftest import ROOT
 BROUGHT = (
     "torch",
     "numpy",
+    "cloudpickle",
     "platformdirs",
     "filelock",
     "pytest",
 )  # pytest for its plugin; the wheel does not ask for it
-NOT_THERE = ("IPython", "nbformat", "nbgrader", "ipywidgets", "matplotlib", "scipy", "cloudpickle")
+NOT_THERE = ("IPython", "nbformat", "nbgrader", "ipywidgets", "matplotlib", "scipy")
 OPS = """
 import torch
 
@@ -103,7 +104,7 @@ def test_what_the_wheel_asks_for(python: Path, tmp_path: Path) -> None:
     question = "import importlib.metadata as m; print(*m.requires('backward-by-hand'), sep='\\n')"
     lines = run(python, "-c", question, cwd=tmp_path).stdout.splitlines()
     always = {re.split(r"[<>=]", line)[0] for line in lines if "extra ==" not in line}
-    assert always == {"torch", "numpy", "platformdirs", "filelock"}
+    assert always == {"torch", "numpy", "cloudpickle", "platformdirs", "filelock"}
 
 
 def test_the_page_for_any_function_runs_from_top_to_bottom(python: Path, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
         return NOT_ASKED
     kept, allowed = sum(k.bytes for k in pair.answer.kept), allowed_bytes(ev, pair)
     half = pair.question.variant == "bfloat16"
+    if (lack := _left_elsewhere(ev, pair)) is not None:
+        return fault("saves-too-much", "memory/elsewhere", pair, lack=lack, evidence=at(ev.source.saves()))  # fmt: skip
     # More is kept where the dtype is wrong, which is the cause.
     if kept <= allowed or (half and finds(ev, single_precision, half_precision)):
         return None
@@ -36,6 +38,19 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
         evidence={"kept": kept, "allowed": allowed, **at(ev.source.saves())},
         kept=kept, allowed=allowed, enough=ev.exercise.budget_words, lead=" in bfloat16" if half else "",
     )  # fmt: skip
+
+
+def _left_elsewhere(ev: Evidence, pair: Pair) -> str | None:
+    """How backward ends that gets what ctx holds alone, if that is not as it should; "" for another gradient."""
+    carried, wants = pair.answer.data.get("carried"), pair.question.wants
+    if carried is None or not pair.all_agree:
+        return None
+    if not isinstance(carried, list) or len(carried) != len(wants):
+        return str(carried)
+    alone = Pair(
+        pair.question, Answer(pair.answer.outputs, gradients=tuple(carried)), ev.references
+    )
+    return None if alone.all_agree else ""
 
 
 def allowed_bytes(ev: Evidence, pair: Pair) -> int:

@@ -1,0 +1,133 @@
+"""What backward knows of forward: what ctx holds, carried over to a copy of the class that never saw forward's arguments.
+
+The class is copied with all that its code reaches, before forward runs; then the copy's backward gets what forward left
+on ctx, and that alone. So nobody has to look for what is kept in a list, a global or a closure: it does not come along.
+What does come along is counted as the bytes that it takes, of which those count that depend on forward's numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import pickle
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import zip_longest
+from typing import Any
+
+import cloudpickle.cloudpickle as cloud
+from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
+
+from autograder.contract.differentiation import as_tuple
+from autograder.running.function_classes import custom_nodes, patched
+
+# What torch itself has put on ctx once forward is over.
+_TORCHS = ("to_save", "dirty_tensors", "non_differentiable", "_materialize_non_diff_grads")
+
+
+def attributes_of(node: Any) -> Iterator[tuple[str, Any]]:
+    """What somebody put on ctx, by name."""
+    return ((n, v) for n, v in vars(node).items() if n not in _TORCHS and not n.startswith("_pt_"))
+
+
+def saved_of(node: Any) -> tuple[Any, ...]:
+    """The tensors that a node has saved; none where they are not to be had."""
+    try:
+        return tuple(node.saved_tensors)
+    except Exception:  # one was written to, or somebody's hook stops: other questions judge that
+        return ()
+
+
+def _bare(tensor: Tensor) -> Tensor:
+    """Its numbers alone: not what somebody set on it, nor what lies beside them in memory."""
+    return tensor.detach().clone()
+
+
+class _Writer(cloud.Pickler):
+    """Writes functions and classes of the learner's as what they are made of, and tensors as their sizes."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file)
+        self.tensors: list[Tensor] = []
+
+    def persistent_id(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return None
+        self.tensors.append(_bare(value))
+        return len(self.tensors), tuple(value.shape), value.stride(), value.storage_offset()
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, functools._lru_cache_wrapper):
+            return _cached, (value.__wrapped__, value.cache_parameters())
+        return super().reducer_override(value)
+
+
+def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    """A cache that knows nothing yet."""
+    return functools.lru_cache(**parameters)(function)
+
+
+class Written:
+    """Something as bytes, with the tensors in it beside them. Raises what pickle does for what cannot be written."""
+
+    def __init__(self, value: Any) -> None:
+        file = io.BytesIO()
+        writer = _Writer(file)
+        writer.dump(value)
+        self.bytes = file.getvalue()
+        self._tensors = writer.tensors
+
+    def read(self) -> Any:
+        """Another one of the same, that shares nothing with the first but what libraries hold."""
+        reader = pickle.Unpickler(io.BytesIO(self.bytes))
+        reader.persistent_load = lambda known: self._tensors[known[0] - 1]  # type: ignore[method-assign]
+        # cloudpickle would find the class that was written, since it is still here.
+        with patched([(cloud, "_DYNAMIC_CLASS_TRACKER_BY_ID", weakref.WeakValueDictionary())]):
+            return reader.load()
+
+    def unlike(self, other: Written | None) -> int:
+        """How many bytes differ; all of them where there is no other."""
+        return sum(a != b for a, b in zip_longest(self.bytes, other.bytes if other else b""))
+
+
+class World:
+    """A class as it is before forward runs, to be asked later what it makes of what ctx holds then."""
+
+    def __init__(self, cls: type) -> None:
+        self._cls, self._written = cls, Written(cls)
+
+    def holds(self, outputs: Sequence[Any]) -> dict[str, Written]:
+        """What ctx holds beside what it saved, by name."""
+        held = {}
+        for name, value in attributes_of(self._node(self._cls, outputs)):
+            with suppress(Exception):  # what cannot be written cannot be carried over either
+                held[f"ctx.{name}"] = Written(value)
+        return held
+
+    def backward(
+        self, outputs: Sequence[Any], others: Sequence[Any], ask: Callable[[tuple[Any, ...]], Any]
+    ) -> Any:
+        """What ``ask`` finds of the copy's outputs for ``others``, where ctx holds what it holds for these outputs."""
+        node, packed = self._node(self._cls, outputs), list[int]()
+        saved = [_bare(t) for t in saved_of(node) if t is not None]
+        held = Written(dict(attributes_of(node))).read()
+
+        def pack(tensor: Tensor) -> int:
+            packed.append(len(packed))
+            return packed[-1]
+
+        copy = self._written.read()
+        with saved_tensors_hooks(pack, lambda k: saved[k - len(packed)]):
+            made = as_tuple(copy.apply(*others))
+        ctx = self._node(copy, made)
+        for name in dict(attributes_of(ctx)):
+            delattr(ctx, name)
+        for name, value in held.items():
+            setattr(ctx, name, value)
+        return ask(made)
+
+    @staticmethod
+    def _node(cls: type, outputs: Sequence[Any]) -> Any:
+        return next(node for node in custom_nodes(outputs) if node._forward_cls is cls)
