@@ -134,7 +134,7 @@ class Sine(Function):
 # * **nothing else is touched**: no input, no `grad_output`, no saved tensor is written to, and two calls know nothing of each other
 # * **your own work**: backward is arithmetic of yours, without autograd in it. It works on whole tensors, as forward does: no Python loop goes over rows or elements
 #
-# The last three are the same for every Function of this course. So are three more: every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`; where there are two tensors, they may be one and the same; and where an input is infinite but torch's own answer is not, yours is right there too. `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
+# The last three are the same for every Function of this course. So is what follows: every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`; where there are two tensors, they may be one and the same; and where an input is infinite but torch's own answer is not, yours is right there too. A special point, and infinity too, is about value and gradient: about second derivatives only where the contract says so. And a dimension that a Function works along is never empty, unless the contract says what comes out. `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
 #
 # **To do.** Fill in both methods. What is $dy/dx$? What must backward know to compute it? And where does `grad_output` come in?
 

@@ -608,7 +608,8 @@ outcome("one-entry")
 # * **second derivatives** right
 # * **special points**: right for inputs of ±1000
 # * **memory**: no tensor is kept at all: what backward needs to know is a shape and two plain values
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
+# * **shapes, strides, dtypes**: as for every Function, and a dimension that is summed over may be empty: a sum over nothing is 0
+# * **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "sum", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -826,7 +826,7 @@ print("the product H v:     ", (torch.stack(rows) @ v).tolist())
 # * **special points**: for a linear `f` the result is zeros, also where the gradient itself requires grad (as in `f(x) = (weight * x).sum()` with a trainable weight)
 # * **memory**: the Hessian is never formed
 # * **shapes, strides, dtypes**: `x` and `v` have the same shape, any shape
-# * **nothing else is touched**: no `.grad` is left behind, neither in `x` nor in a parameter that `f` uses
+# * **nothing else is touched**: `x` stays as it is, its `requires_grad` too, and no `.grad` is left behind, neither in `x` nor in a parameter that `f` uses
 # * **your own work**: two backward passes, no ready-made product from torch, no difference quotient
 #
 # `torch.autograd.grad` has two arguments that help with the special points: `allow_unused` and `materialize_grads`.
@@ -1023,7 +1023,7 @@ outcome("flat-critic")
 # * **gradients** of the critic's parameters (what would reach `x` itself is not asked)
 # * **special points**: everything is finite where a gradient is zero
 # * **shapes, strides, dtypes**: `x` has shape `(N, …)`, and the norm runs over all dimensions of a sample; `critic(x)` has shape `(N,)` or `(N, 1)`
-# * **nothing else is touched**: no `.grad` is left behind
+# * **nothing else is touched**: `x` stays as it is, its `requires_grad` too, and no `.grad` is left behind
 
 
 # %% nbgrader={"grade": false, "grade_id": "gradient-penalty", "locked": false, "schema_version": 3, "solution": true, "task": false}

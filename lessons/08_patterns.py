@@ -74,7 +74,8 @@ outcome("zero-factor")
 # * **second derivatives** right
 # * **special points**: value, gradient and second derivative right in rows with one zero, two zeros or three; right at ±1000
 # * **memory**: `x` and the output, not more
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
+# * **shapes, strides, dtypes**: as for every Function, and a row may have no factor at all: the product of nothing is 1
+# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
 #
 # Two lines in words: `left` is 1, x₁, x₁x₂, …; `right` is the same from the other end.
 
@@ -603,7 +604,8 @@ outcome("kept-pairs")
 # * **second derivatives** right
 # * **special points**: ties, and rows of a single number, whose rank is 1; finite and right at ±1000. (∞ minus itself is NaN, and so may a row with an infinite number be.)
 # * **memory**: `x`; no tensor of n × n is kept
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
+# * **shapes, strides, dtypes**: as for every Function, and a row may have no number at all
+# * **nothing else is touched** · **your own work**: as for every Function
 
 
 # %% nbgrader={"grade": false, "grade_id": "soft-rank", "locked": false, "schema_version": 3, "solution": true, "task": false}

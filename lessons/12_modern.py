@@ -677,7 +677,7 @@ outcome("strides")
 # * **second derivatives** right, or refused with a RuntimeError
 # * **special points**: rows with −inf, rows of one element, ±1000 in float32
 # * **memory**: the output
-# * **shapes, strides, dtypes**: float64 and float32, any number of dimensions, any strides, empty tensors; the fake tells the truth, and opcheck finds nothing
+# * **shapes, strides, dtypes**: float64 and float32, one or more dimensions, any strides, empty tensors; the fake tells the truth, and opcheck finds nothing
 # * **nothing else is touched**: no kernel writes to x
 # * **your own work**: a kernel of Triton's does it
 
