@@ -18,11 +18,13 @@ from torch.utils import _pytree as pytree
 
 from autograder.contract.drawing import is_small
 from autograder.contract.exercise import Case, Exercise, Strictness
-from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.measured import Measured
+from autograder.contract.real_numbers import is_differentiable
 from autograder.contract.references import cast
+from autograder.contract.ties import Tie, ties_of
 from autograder.observation.snapshot import Unseen, boxed, opened
 
-# Rules (by function name) that say nothing where forward is its own reference.
+# Rules that say nothing where forward is its own reference.
 VALUES = frozenset({"output_has_value", "output_shape", "output_dtype", "output_value"})
 # What is worth saying, and makes no number wrong: rules, and causes of rules.
 ADVICE = frozenset({
@@ -81,8 +83,9 @@ class Given:
 
     sets      the arguments, flat, of each set; wants: positions of those that are differentiated
     restore   puts flat arguments together again, as they were given; None where they are that already
-    names     of the flat arguments, from the names of the given ones
+    names     of the flat arguments
     dtype     the one floating-point dtype that all were given in; None where there are several
+    ties      parameters among them of modules that read them
     """
 
     sets: tuple[tuple[Any, ...], ...]
@@ -90,6 +93,7 @@ class Given:
     restore: Callable[[Sequence[Any]], Sequence[Any]] | None
     names: Callable[[Sequence[str]], list[str]]
     dtype: torch.dtype | None = None
+    ties: tuple[Tie, ...] = ()
 
     @property
     def left_out(self) -> set[int]:
@@ -116,7 +120,10 @@ def given(inputs: Any) -> Given:
     for row, wanted in zip(rows, wants, strict=True):
         if not wanted:  # nothing that can be moved: what could be differentiated stays open
             row[:] = [
-                replace(a, wanted=_has_slopes(a)) if isinstance(a, Unseen) else a for a in row
+                replace(a, wanted=is_differentiable(a.tensor) and not a.tensor.is_meta)
+                if isinstance(a, Unseen)
+                else a
+                for a in row
             ]
         if not wanted and not any(isinstance(a, Unseen) and a.wanted for a in row):
             raise ValueError(
@@ -145,7 +152,9 @@ def given(inputs: Any) -> Given:
     fixed = tuple(map(_fixed, rows))
     dtypes = {a.dtype for row in rows for a in row if is_differentiable(a)}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    return Given(fixed, tuple(wants), restore if boxes or nested else None, names, dtype)
+    return Given(
+        fixed, tuple(wants), restore if boxes or nested else None, names, dtype, ties_of(flat[0][0])
+    )
 
 
 def exercise_for(
@@ -177,7 +186,6 @@ def exercise_for(
     plain = all(
         isinstance(a, Tensor | int | float | str | None) for args in inputs.sets for a in args
     )
-    signature = f"({', '.join(inputs.names(_names(submission, terms.reference)))})"
     return Exercise(
         name=name
         or getattr(submission, "__name__", None)
@@ -187,7 +195,7 @@ def exercise_for(
         summary="The reference's values and gradients."
         if compared
         else "Its own forward's gradients.",
-        signature=signature,
+        signature=f"({', '.join(inputs.names(_names(submission, terms.reference)))})",
         reference=reference,
         cases=cases,
         hints=(_HINT, _HINT, _HINT),
@@ -225,10 +233,6 @@ def _wanted(leaves: Sequence[Any]) -> tuple[int, ...]:
     """Those that require grad, as gradcheck reads it; where none does, all that could."""
     chosen = [i for i, a in enumerate(leaves) if isinstance(a, Tensor) and a.requires_grad]
     return tuple(chosen or [i for i, a in enumerate(leaves) if is_differentiable(a)])
-
-
-def _has_slopes(unseen: Unseen) -> bool:
-    return is_differentiable(unseen.tensor) and not unseen.tensor.is_meta
 
 
 def _fixed(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -283,8 +287,7 @@ def _names(submission: Any, reference: Callable[..., Any] | None) -> list[str]:
     of_class = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
     # torch's apply takes *args; one of its own may have names.
     applied = owner.apply if of_class else None
-    functions: Sequence[Any] = (applied, getattr(owner, "forward", None), reference, submission)
-    for function in filter(None, functions):
+    for function in filter(None, (applied, getattr(owner, "forward", None), reference, submission)):
         try:
             parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):

@@ -9,14 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import (
-    Precision,
-    Slopes,
-    Values,
-    slopes_at,
-    spread,
-    through,
-)
+from autograder.contract.differences import Precision, Slopes, Values, slopes_at, spread, through
+from autograder.contract.ending import slow
 
 MOST = 1000  # elements that are moved, each with four calls of the function
 MOST_NUMBERS = 2_000_000  # slopes that are kept
@@ -40,28 +34,29 @@ class Around:
     ):  # fmt: skip
         self.values, self.at, self.made, self.precision = values, at, made, precision
         self.eps = eps
-        self.room = max(4, min(most, MOST_NUMBERS // max(1, len(made))))
+        self.room = max(2, min(most, MOST_NUMBERS // max(1, len(made))))
         self.known: dict[Any, Slopes] = {}
 
     def gradient(
-        self, weights: Tensor, given: Tensor | None, share: float
+        self, weights: Tensor, given: Tensor | None, share: float, few: int = FEW
     ) -> tuple[Tensor, Tensor, Tensor]:
         """(the slopes of the weighted outputs, their errors, what they add up), each (n,): errors are infinite of what was not moved.
 
         given  what backward says they are, where it says something: believed, or a multiple of it, where random
                lines bear it out
         share  what the function rounds to
+        few    elements that are moved one by one in any case
         """
         count = len(self.at)
         slopes, errors = torch.zeros_like(self.at), torch.full_like(self.at, math.inf)
-        if given is not None and count > FEW:
+        if given is not None and count > few:
             for factor in (1.0, self._block(0, count).factor(given, weights)):
-                borne_out = self._borne_out(factor * given, weights, share, 1)
+                borne_out = self.borne_out(factor * given, weights, share)
                 if not bool(borne_out.isinf().any()):
                     return factor * given, borne_out, given.abs()
-            if count > self.room:
+            if count > self.room and not slow():
                 slopes = given.clone()
-                errors = self._borne_out(given, weights, share, MOST_BLOCKS)
+                errors = self.borne_out(given, weights, share, MOST_BLOCKS)
         left = errors.isinf().nonzero().reshape(-1)
         places = left[spread(len(left), self.room)]
         along = torch.zeros(len(places), count, dtype=torch.float64)
@@ -72,7 +67,7 @@ class Around:
         sizes[places] = moved.added(weights)
         return slopes, errors, sizes
 
-    def _borne_out(self, told: Tensor, weights: Tensor, share: float, most: int) -> Tensor:
+    def borne_out(self, told: Tensor, weights: Tensor, share: float, most: int = 1) -> Tensor:
         """What the elements of a gradient may be off by; infinite where it is wrong, or nobody can tell.
 
         most  blocks that are asked: halves of what is wrong, down to single elements
@@ -90,7 +85,7 @@ class Around:
 
     def _block(self, first: int, last: int) -> Slopes:
         """Lines along which some elements move, all others stay."""
-        lines = _LINES if last - first == len(self.at) else 1
+        lines = _LINES if last - first == len(self.at) and not slow() else 1
         along = torch.zeros(lines, len(self.at), dtype=torch.float64)
         for seed, line in enumerate(along):
             line[first:last] = through(self.at, 1 + seed)[first:last]
@@ -98,7 +93,9 @@ class Around:
 
     def _slopes(self, key: Any, along: Tensor) -> Slopes:
         if key not in self.known:
-            self.known[key] = slopes_at(self.values, self.at, along, self.precision, self.eps)
+            self.known[key] = slopes_at(
+                self.values, self.at, along, self.precision, self.eps, self.made
+            )
         return self.known[key]
 
 

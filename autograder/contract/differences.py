@@ -119,31 +119,55 @@ class Precision:
         return min(_LONGEST, max(self.share, _ROUNDING) ** (1 / 3))
 
 
-def precision_of(values: Values, at: Tensor, known: torch.dtype | None = None) -> Precision:
-    """How exactly a function computes around a point; ``known``: the dtype that it computes in, if that is known."""
-    line, dtype = through(at), known or computes_in(values, at)
+def precision_of(
+    values: Values, at: Tensor, known: torch.dtype | None = None, few: bool = False,
+    seen: frozenset[torch.dtype] | None = None,
+) -> Precision:  # fmt: skip
+    """How exactly a function computes around a point.
+
+    known  the dtype that it computes in, if that is known
+    seen   dtypes that it makes tensors in: what rounds to fewer digits than these have is a quantiser; None: nobody looked
+    few    one look at what scatters is all: calls take long
+    """
+    line = through(at)
 
     def beside(apart: float) -> Tensor:
         # Beside the point: an output that jumps there alone (where x == 0) is as exact as all others.
         return torch.stack([values(at + place * apart / 8 * line) for place in range(1, 9)])
 
-    rows = beside(dict(_COARSE).get(dtype, _FINE))
-    size = torch.maximum(rows[0].abs(), values(at).abs())
+    if few:
+        rows = beside(_WALKED)
+        dtype = known or (torch.float32 if _fits(rows, torch.float32)[1] else torch.float64)
+    else:
+        dtype = known or computes_in(values, at)
+        rows = beside(dict(_COARSE).get(dtype, _FINE))
+    size = torch.maximum(rows[0].abs(), rows[-1].abs() if few else values(at).abs())
     noise, inside, still = _scatter(rows), dtype, (rows[1:] == rows[:-1]).any(0)
-    if dtype == torch.float64 and bool((found := _jumps(beside(_WALKED))).any()):
+    if few:
+        still[:] = False
+    elif (
+        dtype == torch.float64
+        and (seen is None or torch.float32 in seen)
+        and bool((found := _jumps(beside(_WALKED))).any())
+    ):
         # A sum in float32 among numbers in float64 jumps now and then; a kink does so on one side alone.
         found = torch.minimum(found, _jumps(beside(-_WALKED)))
         noise = torch.where(found > _ALIKE * noise, found, noise)
     # What stands still over a short way, and follows over a longer one, is rounded inside.
-    for _, apart in reversed(_COARSE if dtype == torch.float64 and bool(still.any()) else ()):
+    half = seen is None or bool({torch.float16, torch.bfloat16} & seen)
+    rounded = 8 * _ROUNDED if seen and torch.bfloat16 in seen else _ROUNDED
+    ways = [*reversed(_COARSE), (torch.bfloat16, 2 * _COARSE[0][1])]
+    for coarse, apart in ways if dtype == torch.float64 and bool(still.any()) else ():
+        if not (seen is None or torch.float32 in seen if coarse == torch.float32 else half):
+            continue
         rows = beside(apart)
         found, moves = _scatter(rows), still & (rows[0] != rows[-1])
         follows = moves & (rows[1:] != rows[:-1]).all(0)
         if 2 * int(follows.sum()) > int(moves.sum()):
-            if bool((found <= _ROUNDED * size)[follows].double().mean() >= 0.5):
+            if bool((found <= rounded * size)[follows].double().mean() >= 0.5):
                 # Of what does not follow yet, a small number in steps, no more is known than of the others.
                 noise = torch.where(still, torch.where(follows, found, found[follows].max()), noise)
-                inside = torch.float32 if apart == _COARSE[-1][1] else torch.float16
+                inside = torch.float32 if coarse == torch.float32 else torch.float16
             break
     shares = torch.nan_to_num(noise / size.clamp(min=1e-300), nan=0.0, posinf=0.0)[size > 0]
     usual = float(shares.median()) if shares.numel() else 0.0
@@ -190,15 +214,20 @@ def computes_in(values: Values, at: Tensor) -> torch.dtype:
     line, found = through(at), torch.float64
     for coarse, apart in reversed(_COARSE):
         near = torch.stack([values(at + place * apart / 3 * line) for place in range(4)])
-        distinct = torch.stack([near[i] != near[j] for i in range(4) for j in range(i)])
-        moving = near[:, distinct.all(0) & near.isfinite().all(0)]
-        fits = torch.equal(moving.to(coarse).double(), moving)
+        fits, told = _fits(near, coarse)
         if not fits and coarse == torch.float32:
             break  # nor does it fit in what is coarser
-        # What has few digits of itself, a grid of whole numbers, is in every dtype.
-        if fits and _largest_odd(moving) >= 1 / torch.finfo(coarse).eps:
-            found = coarse
+        found = coarse if told else found
     return found
+
+
+def _fits(rows: Tensor, coarse: torch.dtype) -> tuple[bool, bool]:
+    """Whether a dtype has all outputs that follow their argument, and whether that tells anything."""
+    distinct = (rows.sort(0).values.diff(dim=0) != 0).all(0)
+    moving = rows[:, distinct & rows.isfinite().all(0)]
+    fits = torch.equal(moving.to(coarse).double(), moving)
+    # What has few digits of itself, a grid of whole numbers, is in every dtype.
+    return fits, fits and _largest_odd(moving) >= 1 / torch.finfo(coarse).eps
 
 
 def _largest_odd(numbers: Tensor) -> float:
@@ -208,21 +237,24 @@ def _largest_odd(numbers: Tensor) -> float:
 
 
 def slopes_at(
-    values: Values, at: Tensor, along: Tensor, precision: Precision, eps: float | None = None
-) -> Slopes:
+    values: Values, at: Tensor, along: Tensor, precision: Precision, eps: float | None = None,
+    middle: Tensor | None = None,
+) -> Slopes:  # fmt: skip
     """The slopes of a function at a point (n,) along directions (k, n); nan where the function is.
 
+    middle  what the function is at the point, where that is known
     eps   the step; None: what noise and curvature balance at, and where that is too long for the place
           (log near 0), a shorter one
     """
     size = (along * at).abs().amax(1) if len(along) else torch.ones(0, dtype=torch.float64)
+    middle = values(at) if middle is None else middle
     if eps is not None:
-        return _walked(values, at, along, torch.full_like(size, eps), precision)
-    found = _walked(values, at, along, precision.step * size.clamp(min=1.0), precision)
+        return _walked(values, at, middle, along, torch.full_like(size, eps), precision)
+    found = _walked(values, at, middle, along, precision.step * size.clamp(min=1.0), precision)
     # An input of 1e-5 has a neighbourhood of its own.
     short = (found.doubt > _LOST) & (size > 0) & (size < 1.0)
     if bool(short.any()):
-        again = _walked(values, at, along[short], precision.step * size[short], precision)
+        again = _walked(values, at, middle, along[short], precision.step * size[short], precision)
         better = again.doubt < found.doubt[short]
         places = short.nonzero().reshape(-1)[better]
         for mine, its in zip(found, again, strict=True):
@@ -231,9 +263,8 @@ def slopes_at(
 
 
 def _walked(
-    values: Values, at: Tensor, along: Tensor, steps: Tensor, precision: Precision
+    values: Values, at: Tensor, middle: Tensor, along: Tensor, steps: Tensor, precision: Precision
 ) -> Slopes:
-    middle = values(at)
     rows = torch.zeros(4, len(along), len(middle), dtype=torch.float64)
     for row, direction, h in zip(rows.unbind(1), along, steps.tolist(), strict=True):
         left2, left, right, right2 = (values(at + t * h * direction) for t in (-2, -1, 1, 2))
@@ -251,23 +282,3 @@ def spread(n: int, most: int) -> Tensor:
     """Which of n elements are moved, in their order: all of them, or ``most`` spread over them."""
     order = torch.randperm(n, generator=torch.Generator().manual_seed(n))
     return order[:most].sort().values
-
-
-def flat_of(tensor: Tensor) -> Tensor:
-    """The real numbers of a tensor in a row, float64: those of a complex one are its parts."""
-    plain = tensor.detach().resolve_conj()
-    plain = torch.view_as_real(plain) if plain.is_complex() else plain
-    return plain.reshape(-1).to(torch.float64)
-
-
-def unflat(flat: Tensor, like: Tensor) -> Tensor:
-    if like.is_complex():
-        return torch.view_as_complex(flat.reshape(*like.shape, 2).contiguous()).to(like.dtype)
-    return flat.reshape(like.shape).to(like.dtype)
-
-
-def errors_like(errors: Tensor, like: Tensor) -> Tensor:
-    """Errors of real numbers in the shape of a tensor: of a complex one the larger of both parts."""
-    return (
-        errors.reshape(*like.shape, 2).amax(-1) if like.is_complex() else errors.reshape(like.shape)
-    )

@@ -25,6 +25,12 @@ class Draws:
     def __init__(self) -> None:
         self.states = torch.get_rng_state(), numpy.random.get_state(), random.getstate()
 
+    @property
+    def unused(self) -> bool:
+        """Whether nothing was drawn since."""
+        now = Draws().states
+        return torch.equal(now[0], self.states[0]) and repr(now[1:]) == repr(self.states[1:])
+
     def again(self) -> None:
         torch.set_rng_state(self.states[0])
         numpy.random.set_state(self.states[1])

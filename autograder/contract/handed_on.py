@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import flat_of
 from autograder.contract.differentiation import as_tuple
-from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.measured import Measured, leaf
+from autograder.contract.real_numbers import flat_of, is_differentiable
 from autograder.observation.compare import close
 
 IDENTITY, BOUNDS = "identity", "bounds"
@@ -29,11 +29,13 @@ class Handed:
     places  which output an argument is
     beyond  which of its numbers are held at a bound
     bounds  the numbers that are given in their place
+    keeps   forward keeps something for backward
     """
 
     places: Mapping[int, int]
     beyond: Mapping[int, Tensor]
     bounds: frozenset[float]
+    keeps: bool
 
     def excuses(
         self, upstream: Sequence[Tensor | None], off: Mapping[int, Gradients]
@@ -45,9 +47,9 @@ class Handed:
             return IDENTITY, {}
         if not self.bounds:
             return IDENTITY, dict.fromkeys(off, every)
-        if self.bounds == {
-            0.0
-        }:  # a relu's mask is forgotten more often than it is meant to be left out
+        if (
+            self.bounds == {0.0} and self.keeps
+        ):  # a relu's mask was to be made of that, and was forgotten
             return BOUNDS, {}
         return BOUNDS, {p: every for p in off if p in self.places and self._beyond(p, *off[p])}
 
@@ -79,7 +81,16 @@ def handed_on(measured: Measured, args: Sequence[Any]) -> Handed | None:
             if found is None or not bool((output == argument).any()):
                 return None
             bounds |= found
-    return Handed(places, beyond, frozenset(bounds)) if places else None
+    return Handed(places, beyond, frozenset(bounds), _keeps(measured, args)) if places else None
+
+
+def _keeps(measured: Measured, args: Sequence[Any]) -> bool:
+    """Whether forward keeps something for backward; True where nobody can tell."""
+    with torch.enable_grad():
+        made = as_tuple(measured.call(*map(leaf, args)))
+    nodes = [o.grad_fn for o in made if isinstance(o, Tensor) and o.grad_fn is not None]
+    own = all(isinstance(node, torch.autograd.function.BackwardCFunction) for node in nodes)
+    return not own or any(node.saved_tensors or vars(node) for node in nodes)  # type: ignore[attr-defined]
 
 
 def _seen(

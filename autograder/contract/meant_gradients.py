@@ -14,12 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import flat_of
+from autograder.contract.differentiation import Draws, as_tuple, draws_of
 from autograder.contract.handed_on import Gradients, Handed, handed_on
-from autograder.contract.measured import Measured, Run, is_differentiable
+from autograder.contract.measured import Measured, Run
+from autograder.contract.real_numbers import all_flat, flat_of, is_differentiable
 from autograder.contract.steps import TINY, Line, far_slope, line_through, reaches
+from autograder.observation.compare import close
 
 STEPS, NOISE = "steps", "noise"
+_TIMES = 24  # that a forward which draws random numbers is asked
 _DRAWS = 64  # times that a backward which draws random numbers is asked
 _FAR = 5.0  # standard errors that a right one is off by on average, at most
 _ASKED = 4  # upstream gradients of each output
@@ -42,6 +45,7 @@ class Nature:
         self.measured, self.own, self.args = measured.repeated(), own.repeated(), args
         self._found: dict[int, frozenset[int]] = {}
         self._lines: dict[int, list[Line]] = {}
+        self.linear = True  # in the upstream gradient, as any gradient has to be that is no interpolation of a solver's steps
         self.noisy = False  # backward gives another gradient for other random numbers
 
     def excuses(
@@ -58,6 +62,7 @@ class Nature:
             if (handed := self._handed) is not None:
                 return handed.excuses(upstream, off)
             led = {p: of for p in off if (of := self._led(p))}
+            self.linear = not any(map(self._interpolates, led))
             # What forward does not follow at all is a parameter of the surrogate beside it.
             shaping = [p for p in off if led and p not in led and self._stands_still(p)]
             return STEPS, led | dict.fromkeys(shaping, frozenset[int]().union(*led.values()))
@@ -102,13 +107,12 @@ class Nature:
         stepping = {k: line for line in reversed(lines) for k in places if line.steps[k] is not None}  # fmt: skip
         leads, jumping = False, set()
         for place in places if stepping else ():
-            weights, added, slopes = self._added(position, place)
+            line = stepping.get(place)
+            needed = None if line is None else line.steps[place]
+            weights, added, slopes, jumped = self._on_the_whole(position, place, line)
             if not bool(added.any()):
                 continue
-            alike, apart, needed = 0.0, 1.0, None
-            if (line := stepping.get(place)) is not None:
-                needed = line.steps[place]
-                alike, apart = _likeness(line, place, weights, added, slopes)
+            alike, apart = _likeness(jumped, added)
             # A factor of the derivative leads nowhere else, but as far as jumps do; of a single number any number is one.
             factor = max(len(added), len(weights)) > 1 and _is_multiple(added, slopes)
             if factor and apart > _AS_FAR:
@@ -117,6 +121,65 @@ class Nature:
             if needed is not None or any(line.jumps(place) for line in lines):
                 jumping.add(place)
         return frozenset(jumping) if leads else frozenset()
+
+    def _interpolates(self, position: int) -> bool:
+        """Whether backward is what forward changes by on the way that the upstream gradient leads, by an argument's length.
+
+        Vlastelica and others, Differentiation of Blackbox Combinatorial Solvers, 2020.
+        """
+        at, made = self.args[position], self._run.outputs[0]
+        ways = [float(a) for a in self.args if isinstance(a, int | float) and a] + [1.0]
+        if len(self._run.outputs) > 1 or made.shape != at.shape:
+            return False
+        pairs = []
+        for grads in _upstreams(self._run.outputs, 0):
+            (given,) = self.own.gradients(self.args, [position], grads)
+            moved = [
+                self.measured.moved(self.args, position, at + way * grads[0])[0] for way in ways
+            ]
+            pairs.append(
+                (given, torch.stack([(m - made) / way for m, way in zip(moved, ways, strict=True)]))
+            )
+        given, found = (
+            torch.stack(each, dim)
+            for each, dim in zip(zip(*pairs, strict=True), (0, 1), strict=True)
+        )
+        return bool(given.any()) and any(
+            close(given, sign * each) for each in found for sign in (1, -1)
+        )
+
+    def _on_the_whole(
+        self, position: int, place: int, line: Line | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """What ``_added`` gives, and what jumps add (nan where nobody looked), on average over what forward draws."""
+        found = []
+        for draws in self._draws:
+            self.measured.draws = self.own.draws = draws
+            vars(self).pop("_run", None)
+            weights, added, slopes = self._added(position, place)
+            jumped = torch.full_like(added, torch.nan)
+            if line is not None:
+                most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, len(added)))), len(added))
+                chosen = (
+                    added.abs().sum(1).topk(most).indices
+                    if len(self._draws) == 1
+                    else torch.arange(len(added))[:most]
+                )
+                far = torch.stack([far_slope(line, place, i) for i in chosen.tolist()]) @ weights
+                jumped[chosen] = far - slopes[chosen]
+            found.append((weights, added, slopes, jumped))
+        return tuple(torch.stack(each).mean(0) for each in zip(*found, strict=True))  # type: ignore[return-value]
+
+    @cached_property
+    def _draws(self) -> list[Draws | None]:
+        """What forward draws: as in the question, or, where its outputs are others for other numbers, many times."""
+        first, many = self.measured.draws, [draws_of(f"nature {k}") for k in range(_TIMES)]
+        made = []
+        for draws in many[:4]:
+            self.measured.draws = draws
+            made.append(all_flat(as_tuple(self.measured.values(self.args))))
+        self.measured.draws = first
+        return [first] if all(torch.equal(m, made[0]) for m in made) else [*many]
 
     def _stands_still(self, position: int) -> bool:
         return all(bool((line.rows == line.rows[0]).all()) for line in self._through(position))
@@ -148,14 +211,10 @@ class Nature:
         return torch.stack(weights, 1), torch.stack(more, 1), torch.stack(slopes, 1)
 
 
-def _likeness(
-    line: Line, place: int, weights: Tensor, added: Tensor, slopes: Tensor
-) -> tuple[float, float]:
+def _likeness(jumped: Tensor, added: Tensor) -> tuple[float, float]:
     """What backward adds to the derivative of an output, and what jumps add: their cosine, and how far they are apart."""
-    most = min(_MOST, max(_LEAST, _EFFORT // (4 * max(1, len(added)))), len(added))
-    chosen = added.abs().sum(1).topk(most).indices.tolist()
-    far = torch.stack([far_slope(line, place, i) for i in chosen]) @ weights
-    jumped, added = far - slopes[chosen], added[chosen]
+    looked = ~jumped.isnan().any(1)
+    jumped, added = jumped[looked], added[looked]
     sizes = float(jumped.norm() * added.norm())
     if sizes == 0:
         return 0.0, 1.0
@@ -205,7 +264,10 @@ class OwnGradient(Measured):
         generator = torch.Generator().manual_seed(1)
         base = [None if g is None else torch.randn(g.shape, generator=generator, dtype=torch.float64).to(g.dtype) for g in upstream]  # fmt: skip
         shifted = [None if g is None or b is None else 3 * g + b for g, b in zip(upstream, base, strict=True)]  # fmt: skip
-        far, near = self.gradients(args, wants, shifted), self.gradients(args, wants, base)
+        draws = Draws()
+        far = self.gradients(args, wants, shifted)
+        draws.again()
+        near = self.gradients(args, wants, base)
         return tuple((f - n) / 3 for f, n in zip(far, near, strict=True))
 
 

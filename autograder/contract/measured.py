@@ -12,17 +12,17 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from autograder.contract.around import FEW, MOST, Around, or_nan
-from autograder.contract.differences import (
-    Precision,
-    Values,
+from autograder.contract.around import FEW, MOST, MOST_NUMBERS, Around, or_nan
+from autograder.contract.differences import Precision, Values, precision_of
+from autograder.contract.differentiation import Draws, as_tuple, gradients_of
+from autograder.contract.ending import between_calls, errors_only, slow
+from autograder.contract.real_numbers import (
+    all_flat,
     errors_like,
     flat_of,
-    precision_of,
+    is_differentiable,
     unflat,
 )
-from autograder.contract.differentiation import Draws, as_tuple, gradients_of
-from autograder.contract.ending import errors_only
 from autograder.observation.compare import close
 from autograder.observation.snapshot import dense
 
@@ -32,25 +32,25 @@ class Measured:
 
     call  forward, as a learner applies it
     eps   the step; None: chosen by what is measured
-    stop  says that there is no time left: what was not measured has an infinite error
     most  elements of one argument that are moved
     dtype what it computes in; None: looked at
+    seen  dtypes that it makes tensors in; None: nobody looked
     """
 
     own = True  # what it raises, the submission raises
 
     def __init__(
-        self, call: Callable[..., Any], eps: float | None = None,
-        stop: Callable[[], bool] = lambda: False,
-        most: int = MOST,
+        self, call: Callable[..., Any], eps: float | None = None, most: int = MOST,
+        seen: frozenset[torch.dtype] | None = None,
     ):  # fmt: skip
-        self.call, self.eps, self.stop, self.most = call, eps, stop, most
+        self.call, self.eps, self.most, self.seen = call, eps, most, seen
         self.dtype: torch.dtype | None = None
         # By the arguments and the one that was moved.
         self.known: dict[Any, list[Around]] = {}
         self.precisions: dict[Any, Precision] = {}
         # Arguments that are symmetric matrices to forward and to backward.
         self.folded: set[int] = set()
+        self.believed = False  # backward, where calls are slow: measured where it matters, it is right elsewhere
         self.twice: dict[Any, Any] = {}  # what second derivatives are known of
         self.draws: Draws | None = None  # of each call; None: it goes on drawing
 
@@ -83,30 +83,35 @@ class Measured:
         value = value.detach().requires_grad_(args[position].requires_grad)
         return as_tuple(self.values([*args[:position], value, *args[position + 1 :]]))
 
-    def along(self, args: Sequence[Any], position: int, draws: Draws) -> Values:
-        """All numbers of the outputs as a function of those of one argument, with what was drawn."""
-        target = args[position]
+    def along(self, args: Sequence[Any], positions: Sequence[int], draws: Draws) -> Values:
+        """All numbers of the outputs as a function of those of some arguments, with what was drawn."""
+        counts = [len(flat_of(args[p])) for p in positions]
 
         def values(flat: Tensor) -> Tensor:
-            self.in_time()
             draws.again()
-            return _all_flat(self.moved(args, position, unflat(flat, target)))
+            now = list(args)
+            for p, part in zip(positions, flat.split(counts), strict=True):
+                now[p] = unflat(part, args[p]).requires_grad_(args[p].requires_grad)
+            return all_flat(as_tuple(self.values(now)))
 
         return values
 
     def precision(
-        self, args: Sequence[Any], position: int, values: Values | None = None
+        self, args: Sequence[Any], positions: Sequence[int], values: Values | None = None
     ) -> Precision:
-        """How exactly forward computes where one argument moves."""
-        key = position, *map(told_apart, args)
+        """How exactly forward computes where some arguments move; one look is all where calls are slow."""
+        few = slow()
+        key = None if few else (*positions,), *map(told_apart, args)
         if key not in self.precisions:
-            values = values or self.along(args, position, Draws())
-            self.precisions[key] = precision_of(values, flat_of(args[position]), self.dtype)
+            values = values or self.along(args, positions, Draws())
+            at = all_flat([args[p] for p in positions])
+            seen = self.seen and self.seen | {torch.float32}  # in NumPy, where nobody looked
+            self.precisions[key] = precision_of(values, at, self.dtype, few, seen)
         return self.precisions[key]
 
     def computes_in(self, args: Sequence[Any], positions: Sequence[int]) -> torch.dtype | None:
         """The coarsest dtype that it rounds to inside, whatever dtype its outputs have; None for float64."""
-        found = {self.precision(args, i).dtype for i in positions} - {torch.float64}
+        found = {self.precision(args, [i]).dtype for i in positions} - {torch.float64}
         return max(found, key=lambda dtype: torch.finfo(dtype).eps, default=None)
 
     @property
@@ -114,10 +119,6 @@ class Measured:
         """What it rounds to along one argument, a factor of the others' slopes has too; at most float32's."""
         shares = [p.share for p in self.precisions.values()]
         return min(max(shares, default=0.0), torch.finfo(torch.float32).eps)
-
-    def in_time(self) -> None:
-        if self.stop():
-            raise TimeoutError("nothing new is measured")
 
     @errors_only()
     def gradients(
@@ -161,6 +162,8 @@ class Run:
     @errors_only()
     def forward(self) -> list[Tensor]:
         """Fills the outputs; gives those of them that carry no gradient."""
+        if self.measured.draws is not None:
+            self.measured.draws.again()
         with torch.enable_grad():
             out = self.measured.call(*map(leaf, self.args))
         untracked = [isinstance(o, Tensor) and not o.requires_grad for o in as_tuple(out)]
@@ -178,42 +181,65 @@ class Run:
             for o, g in zip(self.outputs, grads, strict=True)
             if is_differentiable(o)
         ]
-        weights, made = _all_flat(given), []
+        weights, made = all_flat(given), []
         own = cache(lambda: self._own(wanted, grads))
+        few = MOST_NUMBERS if slow() else FEW  # where all at once did not fit, each by itself
+        if slow() and (known := self._together(wanted, own(), weights)) is not None:
+            return known
         for position in wanted:
-            target, around = self.args[position], self._around(position)
+            target, around = self.args[position], self._around([position])
             symmetric = _is_symmetric(target)
-            mine = own().get(position) if symmetric or len(around.at) > FEW else None
+            mine = own().get(position) if symmetric or len(around.at) > few else None
             told = None if mine is None else flat_of(mine)
-            slope, error, added = around.gradient(weights, told, self.measured.share)
+            slope, error, added = around.gradient(weights, told, self.measured.share, few)
             found, off = unflat(slope, target), errors_like(error, target)
-            if symmetric and mine is not None and _of_one_triangle(mine, found, off):
-                found, off = (found + found.mH) / 2, (off + off.mT) / 2
+            if symmetric and mine is not None and _shared_otherwise(mine, found, off):
+                found, off = mine, (off + off.mT) / 2
                 self.measured.folded.add(position)
             self.errors[position], self.sizes[position] = off, errors_like(added, target)
             made.append(found)
         return made
 
+    def _together(
+        self, wanted: Sequence[int], own: dict[int, Tensor], weights: Tensor
+    ) -> Sequence[Tensor] | None:
+        """What backward says, where lines along which all arguments move at once bear it out."""
+        if len(own) < len(wanted):
+            return None
+        told = torch.cat([flat_of(own[p]) for p in wanted])
+        if self.measured.believed:
+            borne_out = torch.zeros_like(told)
+        else:
+            borne_out = self._around(wanted).borne_out(told, weights, self.measured.share)
+        if bool(borne_out.isinf().any()):
+            return None
+        counts = [len(flat_of(own[p])) for p in wanted]
+        for p, off in zip(wanted, borne_out.split(counts), strict=True):
+            self.errors[p] = errors_like(off, self.args[p])
+            self.sizes[p] = errors_like(flat_of(own[p]).abs(), self.args[p])
+        return [own[p] for p in wanted]
+
     def _own(self, wanted: Sequence[int], grads: Sequence[Any]) -> dict[int, Tensor]:
         """What backward says they are; nothing where it stops."""
         with contextlib.suppress(Exception):
-            self.measured.in_time()
             self.draws.again()
             found = self.measured.gradients(self.args, wanted, grads)
             return dict(zip(wanted, found, strict=True))
         return {}
 
-    def _around(self, position: int) -> Around:
-        of, key = self.measured, (position, *map(told_apart, self.args))
+    def _around(self, positions: Sequence[int]) -> Around:
+        of, key = self.measured, ((*positions,), *map(told_apart, self.args))
         known = of.known.setdefault(key, [])
         # Another forward runs, perhaps, where another argument requires grad.
-        now = _all_flat(self.outputs)
+        now = all_flat(self.outputs)
         found = next((each for each in known if close(each.made, now)), None)
         if found is None:
-            values = or_nan(of.along(self.args, position, self.draws), now)
-            precision = of.precision(self.args, position, values)
-            at = flat_of(self.args[position])
-            found = Around(values, at, now, precision, of.eps, of.most)
+            values = or_nan(of.along(self.args, positions, self.draws), now)
+            precision = of.precision(self.args, positions, values)
+            most = max(2, of.most // 20) if slow() else of.most
+            found = Around(
+                values, all_flat([self.args[p] for p in positions]), now, precision, of.eps, most
+            )
             known.append(found)
         return found
 
@@ -230,6 +256,7 @@ class _Slopes(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        between_calls()
         wanted = [i for i, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
         found = dict(zip(wanted, ctx.run.gradients(wanted, grads), strict=True))
         return None, *map(found.get, range(len(ctx.run.args)))
@@ -239,24 +266,18 @@ def _is_symmetric(at: Tensor) -> bool:
     return at.dim() > 1 and at.shape[-1] == at.shape[-2] and torch.equal(at, at.mH)
 
 
-def _of_one_triangle(given: Tensor, slopes: Tensor, errors: Tensor) -> bool:
-    """Whether forward reads one triangle of a symmetric matrix, and backward's gradient is a symmetric one.
+def _shared_otherwise(given: Tensor, slopes: Tensor, errors: Tensor) -> bool:
+    """Whether backward shares the slopes along a symmetric matrix between both triangles in another way than forward.
 
-    Of a function of symmetric matrices, Cholesky's for instance, gradients that are alike once they are made symmetric
-    are the same one.
+    Of a function of symmetric matrices, Cholesky's or a solver's, gradients that are alike once they are made symmetric
+    are the same one. That of a function of any matrix is transposed by mistake.
     """
+    apart, least = given - slopes, 1e-6 * slopes.abs().max() + 1e-12
     read = (slopes != 0) | (errors != 0)
-    return close(given, given.mH) and bool(read.triu(1).any()) != bool(read.tril(-1).any())
-
-
-def is_differentiable(value: Any) -> bool:
-    return isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())
-
-
-def _all_flat(values: Sequence[Any]) -> Tensor:
-    """All real numbers of some tensors in a row; what is not differentiable has none."""
-    rows = [flat_of(value) for value in values if is_differentiable(value)]
-    return torch.cat(rows) if rows else torch.zeros(0, dtype=torch.float64)
+    whole = bool(read.triu(1).any()) == bool(read.tril(-1).any())
+    if bool((apart.abs() <= errors + least).all()) or (whole and close(given, slopes.mH)):
+        return False
+    return bool(((apart + apart.mH).abs() <= errors + errors.mT + least).all())
 
 
 def told_apart(value: Any) -> Any:

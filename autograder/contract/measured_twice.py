@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of, product
+from autograder.contract.ending import in_time
 from autograder.contract.measured import Measured, leaf, told_apart
 from autograder.observation.compare import close, coarse_dtype
 from autograder.observation.snapshot import dense
@@ -24,7 +25,7 @@ def second(
 
     Measured on backward, which is right where this is asked: the slopes of each gradient, weighted.
     """
-    of.in_time()
+    in_time()
     draws = Draws()
     asked = dict(zip(wants, directions, strict=True))
     key = tuple(map(told_apart, (*args, *upstream)))
@@ -39,9 +40,10 @@ def second(
     weights[places] = 1.0
     draws.again()
     run = twice.total.run(twice.leaves)
-    run.fill(torch.ones_like(weights))
+    run.fill(twice.total.values(twice.leaves))
+    draws.again()
     values = list(run.gradients([*places, *above], [weights]))
-    of.in_time()
+    in_time()
     for i, d in enumerate(directions if mixed else ()):
         if d is not None:
             values[i] = values[i] + 6 * (twice.leaves[places[i]] * d).conj()
@@ -74,7 +76,7 @@ class _Twice:
                 for g, d in zip(found, directions.values(), strict=True)
             ])  # fmt: skip
 
-        self.total = Measured(weighted, of.eps, of.stop, MOST_TWICE)
+        self.total = Measured(weighted, of.eps, MOST_TWICE)
         # A weighted sum has more digits than what backward computes.
         given = next(filter(None, map(coarse_dtype, first.values())), None)
         self.total.dtype = given or of.computes_in(args, wants)

@@ -128,6 +128,9 @@ class _Planner(OtherArguments):
         q.more = {"args": self.another(i, case, q), "unlike": self.unlike(main, q)}
         yield q
         given = [at for at, one in enumerate(q.upstream) if one is not None]
+        several = any(one is not None and one.numel() > 1 for one in q.upstream)
+        if self.exercise.strictness.as_given and several:
+            yield self.single(main[0])
         for at in given if len(given) > 1 else ():  # the others may come as None
             alone = self.question("alone", main[0], suffix=f":{at}")
             alone.case = f"{case.name} (grad_output of output {at + 1} alone)"
@@ -141,6 +144,13 @@ class _Planner(OtherArguments):
         if not self.exercise.strictness.as_given:
             yield from self.infinite(main[0])
             yield from self.aliased(main)
+
+    def single(self, at: Numbered) -> Question:
+        """A case whose loss is one element of each output: who clips by what all of them are, or divides by that, shows."""
+        asked = replace(self.question("single", at), variant="single")
+        asked.case = f"{at[1].name} (one element of grad_output alone)"
+        asked.upstream = tuple(None if g is None else _largest_alone(g) for g in asked.upstream)
+        return asked
 
     def batches(self, cases: list[Numbered], varied: list[Numbered]) -> Iterator[Question]:
         """Other strides, a stride-0 upstream and second derivatives of more dimensions.
@@ -268,3 +278,10 @@ class _Planner(OtherArguments):
             yield self.question("mutate", at, "mutate", suffix=f":{target}", target=target)
         if self.exercise.gradcheck and is_small(args):
             yield self.question("gradcheck", at, "gradcheck")
+
+
+def _largest_alone(tensor: Tensor) -> Tensor:
+    place = tensor.abs().flatten().argmax() if tensor.numel() else torch.zeros(0, dtype=torch.long)
+    flat = torch.zeros_like(tensor).flatten()
+    flat[place] = tensor.flatten()[place]
+    return flat.view(tensor.shape)

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import flat_of, precision_of, unflat
+from autograder.contract.differences import precision_of
 from autograder.contract.differentiation import as_tuple
-from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.measured import Measured
+from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
 
 _NODES = 33  # places on a line through the arguments
 _FEWER = 9  # where thousands of numbers are seen at each of them
@@ -96,7 +97,8 @@ class Line:
     def _exact(self) -> float:
         """What the outputs round to, as a share of them."""
         at = torch.zeros(1, dtype=torch.float64)
-        return precision_of(lambda t: self.values(float(t)), at).share
+        seen = self.measured.seen
+        return precision_of(lambda t: self.values(float(t)), at, seen=seen).share
 
     @cached_property
     def _moves(self) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from autograder.contract.any_function import Terms
-from autograder.contract.differences import flat_of, through, unflat
+from autograder.contract.differences import through
 from autograder.contract.differentiation import as_tuple, same_draws
 from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import BOUNDS, IDENTITY
 from autograder.contract.meant_gradients import NOISE, STEPS, Nature, OwnGradient
-from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.measured import Measured
+from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
 from autograder.reporting.verdict import Asked
@@ -38,6 +39,7 @@ class Meant:
     """Which gradients are no derivatives, and may be meant so.
 
     kind     STEPS, BOUNDS, IDENTITY, NOISE, or "" for none
+    linear   backward is linear in the upstream gradient, as it has to be
     noisy    backward gives another gradient for other random numbers
     excused  by position, of gradients that are wrong, the outputs of which they may be no derivatives
     """
@@ -45,6 +47,7 @@ class Meant:
     kind: str = ""
     excused: Mapping[int, frozenset[int]] = field(default_factory=dict)
     noisy: bool = False
+    linear: bool = True
 
     @property
     def along(self) -> list[int]:
@@ -96,7 +99,16 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> 
     # Who is strict, or says which gradient is right, has a mask that is missing for one.
     said = terms.strict or terms.reference is not None
     none_is = {"": True, BOUNDS: said, IDENTITY: bool(left)}.get(kind, False)
-    return Meant() if none_is else Meant(kind, excused, any(n.noisy for n in natures.values()))
+    return (
+        Meant()
+        if none_is
+        else Meant(
+            kind,
+            excused,
+            any(n.noisy for n in natures.values()),
+            all(n.linear for n in natures.values()),
+        )
+    )
 
 
 def left_off(wrong: Wrong, own: Measured, args: Sequence[Any]) -> float | None:
@@ -189,7 +201,7 @@ def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -
 
 
 def judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:
-    linear = meant.kind != IDENTITY and not meant.noisy
+    linear = meant.kind != IDENTITY and not meant.noisy and meant.linear
     reference = OwnGradient(own, meant.excused, terms.reference, linear)
     exercise: Exercise = replace(asked.exercise, reference=reference, linear_upstream=linear)
     questions = asked.questions

@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import secrets
-import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,13 +14,17 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
+from autograder.contract.ending import Clock, TimeIsOver, on
 from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import BOUNDS
-from autograder.contract.measured import Measured, is_differentiable
+from autograder.contract.measured import Measured
 from autograder.contract.promises import Line
+from autograder.contract.real_numbers import is_differentiable
+from autograder.contract.ties import tied
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding, fault
 from autograder.judging.rules import judge
+from autograder.learner.asking_in_time import ask_in_time
 from autograder.learner.excused_gradients import (
     allowing,
     gradients_meant,
@@ -35,13 +37,8 @@ from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, OneCheck, verdict
 from autograder.reporting.wording import said, with_step
 from autograder.running.containment import contained
-from autograder.running.submission import (
-    Submission,
-    adapted,
-    all_dense,
-    cloned,
-    survey,
-)
+from autograder.running.submission import Submission, adapted, all_dense, cloned
+from autograder.running.survey import survey
 
 # What may go wrong only because the check computes in float64.
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
@@ -51,33 +48,10 @@ _UNSTEADY = (
     "Two calls with the same arguments give other outputs, though torch, NumPy and Python draw the same random numbers. "
     "Where forward draws from a generator of its own, hand that in as an argument."
 )
-_FOLDED = "How the gradient for {name} is shared between two triangles: a symmetric matrix, of which forward reads one."
+_FOLDED = "How the gradient for {name} is shared between the triangles of a symmetric matrix."
 
 # Numbers that are no derivative, and may be as their author wants them: linear in the upstream gradient.
 _MAY_BE_MEANT = {f"gradient-{what}" for what in ("value", "scale", "sign", "zero", "missing")}
-
-
-class Clock:
-    """How many seconds are left for new questions. ``over`` remembers that it said so.
-
-    Seconds in which others had the processor do not count: on a busy machine there is the same report.
-    """
-
-    def __init__(self, seconds: float | None):
-        self.seconds, self.begun, self.said = seconds, time.monotonic() - _waited(), False
-
-    def over(self) -> bool:
-        if self.seconds is not None and time.monotonic() - self.begun >= self.seconds:
-            self.said = self.said or time.monotonic() - _waited() - self.begun >= self.seconds
-        return self.said
-
-
-def _waited() -> float:
-    """For how many seconds this thread could have run, and others did; 0 where the system does not say."""
-    try:
-        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0.0
 
 
 def report_on(
@@ -89,14 +63,24 @@ def report_on(
     After ``seconds`` no new question is asked: the report is incomplete, and says what was not asked.
     Raises TypeError and ValueError for inputs that make no sense, and what a reference raises.
     """
-    arguments = given(inputs)
-    import torch._dynamo  # what the first operation on a meta tensor imports takes seconds
+    arguments, clock = given(inputs), Clock(seconds)
+    import torch._dynamo  # as the first operation on a meta tensor does, in the middle of a question
 
-    clock = Clock(seconds)
     seed = secrets.randbelow(2**31) if seed is None else seed
 
     def report(target: Any) -> Report:
-        return _report(submission, target, arguments, terms, name, devices, seed, clock)
+        try:
+            return _report(submission, target, arguments, terms, name, devices, seed, clock)
+        except TimeIsOver:  # before or between all questions
+            named = name or getattr(submission, "__name__", type(submission).__name__)
+            return Report(
+                named,
+                False,
+                seed=seed,
+                devices=devices,
+                own_inputs=True,
+                unasked=["what takes longer"],
+            )
 
     found = report(submission)
     lower = (
@@ -125,7 +109,13 @@ def _report(
     """The report on what is run (``target``), told as one on the submission."""
     # What is decorated with torch.compile gives the same without a minute of compiling.
     eager = torch.compiler.set_stance("force_eager")
-    with eager, contained(capture=False), torch.enable_grad():
+    with (
+        eager,
+        contained(capture=False),
+        torch.enable_grad(),
+        on(clock),
+        tied(arguments.ties) as bind,
+    ):
         if isinstance(target, torch.nn.Module):  # a copy in float64, as its inputs are
             target, terms = copy.deepcopy(target).double(), replace(terms, dtypes=())
         if arguments.restore is not None:
@@ -134,13 +124,19 @@ def _report(
                 terms, reference=terms.reference and adapted(terms.reference, arguments.restore),
                 surrogate=terms.surrogate and adapted(terms.surrogate, arguments.restore),
             )  # fmt: skip
+        if arguments.ties:
+            target = adapted(target, bind)
+            terms = replace(
+                terms, reference=terms.reference and adapted(terms.reference, bind),
+                surrogate=terms.surrogate and adapted(terms.surrogate, bind),
+            )  # fmt: skip
         if (seen := survey(target, arguments.sets[0])).unseen:
             target = adapted(target, made=all_dense)
             right = terms.reference and adapted(terms.reference, made=all_dense)
             terms = replace(terms, reference=right)
             seen = survey(target, arguments.sets[0])
         target = adapted(target, cloned) if seen.writes else target
-        own = Measured(Submission(target), terms.eps, clock.over)
+        own = Measured(Submission(target), terms.eps, seen=seen.seen)
         exercise = exercise_for(
             arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.draws
         )  # fmt: skip
@@ -152,10 +148,12 @@ def _report(
             report.undecided, report.promises = [_UNSTEADY], (Line("values", "undecided"),)
             return report
         one.asked = asked = Asked.of(exercise, seed, True, devices)
-        if seen.draws:  # two calls draw different numbers, and neither is wrong
+        shared = any(isinstance(t.owner, torch.nn.Module) for t in arguments.ties)
+        if seen.draws or shared:  # two calls draw different numbers, or read one module
             questions = tuple(q for q in asked.questions if q.kind != "interleave")
             one.asked = asked = replace(asked, questions=questions)
-        observation = one.observation
+        left_out = ask_in_time(one, clock)
+        asked, observation = one.asked, one.observation
         if observation.facts["interrupted"]:
             return one.verdict(VALUES)
         with contextlib.suppress(Exception):  # a forward that stops is told of by its answers
@@ -181,7 +179,7 @@ def _report(
             if many or notes:
                 loose = one.evidence(rough) if rough is not asked else exact
                 broken = judge(loose)
-        finer, late = broken if loose is exact else judge(exact), clock.said
+        finer, late = broken if loose is exact else judge(exact), clock.missed
         # What is wrong either way is explained by exact numbers.
         same = [(f.rule, f.position) for f in broken.findings[:1]] == [
             (f.rule, f.position) for f in finer.findings[:1]
@@ -194,6 +192,7 @@ def _report(
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
         report.undecided += [_FOLDED.format(name=exercise.argument(i)) for i in sorted(own.folded)]
+        report.undecided += [left_out] if left_out else []
         if seen.idle:
             of = fault("parameters-without-gradient", "surrogate/idle", names=seen.idle)
             notes.append(replace(of, severity="advice"))

@@ -23,7 +23,7 @@ from autograder.judging.finding import Finding, fault
 from autograder.judging.rules import NOT_ASKED, Verdicts, in_order, judge
 from autograder.judging.rules.gradient import partly_told
 from autograder.observation.compare import show
-from autograder.observation.observation import Answer, Failure, Observation, Question
+from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.wording import said
@@ -153,8 +153,12 @@ class OneCheck:
     @cached_property
     def observation(self) -> Observation:
         """What it answers."""
+        return self.answers(self.asked.questions)
+
+    def answers(self, questions: Sequence[Question]) -> Observation:
+        """What it answers to some questions."""
         over = self.over or (lambda: False)
-        return probe.probe(self.runs, self.asked.questions, self._experiments, over)
+        return probe.probe(self.runs, questions, self._experiments, over)
 
     @cached_property
     def source(self) -> Source:
@@ -176,8 +180,6 @@ class OneCheck:
         return probe.flow(self.runs, question, self._experiments)
 
     def _answered(self, question: Question, instead: Any) -> Answer:
-        if self.over is not None and self.over():  # no more is found out about what is wrong
-            return Answer(failure=Failure("call", "TimeoutError", "nothing new is asked"))
         return probe.answered(self.runs, question, self._experiments, instead)
 
     @property

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from autograder.contract.differentiation import draws_kept
-from autograder.contract.ending import Interrupted
+from autograder.contract.ending import Interrupted, a_call
 from autograder.observation.observation import Failure
 from autograder.running.function_classes import OWN, TORCH, instead_of_backward
 
@@ -252,7 +252,8 @@ def nesting_limited() -> Iterator[None]:
             raise RecursionError(ENDLESS)
         depth += 1
         try:
-            return original(*args, **kwargs)
+            with a_call():
+                return original(*args, **kwargs)
         finally:
             depth -= 1
 

@@ -45,7 +45,9 @@ def probe(
         for question in questions:
             if stop():
                 break
-            observation.answers[question.id] = _ask(Asking(submission, question, scenarios))
+            answer = _ask(Asking(submission, question, scenarios))
+            if seen.interrupted or not stop():  # what ran out of time is not answered
+                observation.answers[question.id] = answer
             if seen.interrupted:
                 break
     if was_collecting:

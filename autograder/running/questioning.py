@@ -24,6 +24,7 @@ from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
 from autograder.running import beside_backward
 from autograder.running.carried import World
+from autograder.running.containment import failure_from
 from autograder.running.function_classes import (
     backwards_of,
     classes_of,
@@ -188,8 +189,10 @@ def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
     answer.gradients = ask.gradients(mine, outputs, keep=True)
     answer.data["other"] = list(ask.gradients(other, other_outputs))
     draws.again()
-    with suppress(Exception):  # who frees what forward kept says no to a second pass
+    try:
         answer.data["again"] = list(ask.gradients(mine, outputs))
+    except Exception as error:  # who frees what forward kept says no to a second pass, in words
+        answer.data["again_stops"] = failure_from(error, "backward", ask.submission.files)
 
 
 def _mutate(ask: Asking, q: Question, answer: Answer) -> None:

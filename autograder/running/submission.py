@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import getattr_static
@@ -17,18 +16,13 @@ from torch.autograd import Function
 from torch.autograd.function import FunctionCtx
 from torch.utils._pytree import tree_leaves
 
-from autograder.contract.differentiation import as_tuple, draws_kept, draws_of
-from autograder.contract.ending import errors_only
+from autograder.contract.ending import a_call
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
-from autograder.observation.snapshot import dense, is_unseen
-from autograder.observation.syntax import operator_of
-from autograder.running.containment import contained
+from autograder.observation.snapshot import dense
 from autograder.running.function_classes import (
-    classes_of,
     codes_of_methods,
     files_of,
-    is_torchs,
 )
 from autograder.running.watching import with_several_returns
 
@@ -84,7 +78,8 @@ class Submission:
         self.several_returns = with_several_returns(written)
 
     def __call__(self, *args: Any) -> Any:
-        return self.target.apply(*args) if self.is_class else self.target(*args)
+        with a_call():
+            return self.target.apply(*args) if self.is_class else self.target(*args)
 
     @property
     def opened(self) -> Callable[..., Any] | None:
@@ -123,7 +118,7 @@ def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> li
     """Fresh copies of the arguments: leaves, in the layout and on the device of the question."""
     made: list[Any] = []
     first, last = question.more.get("same", (-1, -1))
-    for position, value in enumerate(map(_same_again, question.args if args is None else args)):
+    for position, value in enumerate(map(same_again, question.args if args is None else args)):
         if isinstance(value, Named):
             value = resolve(value)
         elif isinstance(value, torch.nn.Module):
@@ -138,7 +133,7 @@ def fresh_arguments(question: Question, args: Sequence[Any] | None = None) -> li
     return made
 
 
-def _same_again(value: Any) -> Any:
+def same_again(value: Any) -> Any:
     """A generator that draws what this one draws; anything else as it is."""
     return value.clone_state() if isinstance(value, torch.Generator) else value
 
@@ -169,81 +164,6 @@ def fresh_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | 
     return made
 
 
-# ---- a first look at a submission that nobody knows, so that the right things are asked --------
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What one call of forward showed.
-
-    writes   it gives back an argument that it wrote to, and says so with mark_dirty
-    draws    it gives other outputs where other random numbers are drawn; unsteady: where nothing is other
-    also     what else it offers: jvp, vmap, func, opcheck
-    unseen   it gives tensors that nobody can look into element by element, or nests them
-    idle     parameters of modules among the arguments that its values depend on, and that backward gives nothing
-    """
-
-    writes: bool = False
-    draws: bool = False
-    unsteady: bool = False
-    also: tuple[str, ...] = ()
-    unseen: bool = False
-    idle: tuple[str, ...] = ()
-
-
-def survey(submission: Any, args: Sequence[Any]) -> Survey:
-    """Never raises for what a submission does: one that stops shows nothing, and is asked as any other."""
-    called = Submission(submission)
-    with contained(), draws_kept(), torch.enable_grad():
-        try:
-            with errors_only():
-                given, first = _called(called, args, 1)
-                written = any(o is a and a._version for o in first for a in given)
-            if any(is_unseen(o) or isinstance(o, dict | list | tuple) for o in first):
-                return Survey(unseen=True)
-            with errors_only():
-                generator = any(isinstance(a, torch.Generator) for a in args)
-                draws = generator or not _equal(first, _called(called, args, 2)[1])
-                unsteady = draws and not _equal(first, _called(called, args, 1)[1])
-        except Exception:
-            return Survey()
-        idle: tuple[str, ...] = ()
-        with suppress(Exception), errors_only():  # a backward that stops is told of by its answers
-            idle = () if draws else _idle(called, args)
-    classes = [cls for cls in classes_of(first) if not is_torchs(cls)]
-    also = []
-    if isinstance(submission, torch._ops.OpOverload) or operator_of(submission) is not None:
-        also.append("opcheck")
-    if len(classes) == 1:
-        (cls,) = classes
-        also += ["jvp"] if cls.jvp is not Function.jvp else []  # type: ignore[attr-defined]
-        own = cls.vmap is not Function.vmap or cls.generate_vmap_rule  # type: ignore[attr-defined]
-        also += ["vmap"] if own and not draws else []
-        also += ["func"] if {"jvp", "vmap"} <= set(also) else []
-    return Survey(written and bool(classes), draws, unsteady, tuple(also), idle=idle)
-
-
-def _idle(called: Submission, args: Sequence[Any]) -> tuple[str, ...]:
-    """Parameters that are none of the arguments themselves, without a gradient though other numbers give other outputs."""
-    modules = [copy.deepcopy(a) for a in args if isinstance(a, torch.nn.Module)]
-    parameters = {n: p for m in modules for n, p in m.named_parameters() if p.requires_grad}
-    if not parameters:
-        return ()
-    left = iter(modules)
-    ready = [next(left) if isinstance(a, torch.nn.Module) else a for a in args]
-    first = _called(called, ready, 1)[1]
-    sum(o.sum() for o in first if isinstance(o, Tensor) and o.requires_grad).backward()  # type: ignore[union-attr]
-    idle = []
-    for name, parameter in parameters.items():
-        if parameter.grad is None:
-            before = parameter.data
-            parameter.data = before * 1.5 + 0.1
-            moved = not _equal(first, _called(called, ready, 1)[1])
-            parameter.data = before
-            idle += [name] if moved else []
-    return tuple(idle)
-
-
 def adapted(
     submission: Any,
     given: Callable[[Sequence[Any]], Sequence[Any]] = lambda args: args,
@@ -262,30 +182,3 @@ def cloned(args: Sequence[Any]) -> list[Any]:
 def all_dense(outputs: Any) -> Any:
     """Outputs that one can look into, by operations that torch differentiates; what is nested in a row."""
     return dense(outputs) if isinstance(outputs, Tensor) else tuple(map(dense, tree_leaves(outputs)))  # fmt: skip
-
-
-def _called(
-    called: Submission, args: Sequence[Any], seed: int
-) -> tuple[list[Any], tuple[Any, ...]]:
-    """Copies of the arguments, and the outputs for them."""
-    draws_of(f"survey {seed}").again()
-    ready = [_leaf(a).clone() if isinstance(a, Tensor) else _same_again(a) for a in args]
-    return ready, as_tuple(called(*ready))
-
-
-def _leaf(tensor: Tensor) -> Tensor:
-    floating = tensor.is_floating_point() or tensor.is_complex()
-    return tensor.detach().clone().requires_grad_(floating)
-
-
-def _equal(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    pairs = zip(some, others, strict=True)
-    return len(some) == len(others) and all(
-        torch.allclose(_numbers(a), _numbers(b))
-        for a, b in pairs
-        if isinstance(a, Tensor) and isinstance(b, Tensor) and a.shape == b.shape
-    )
-
-
-def _numbers(tensor: Tensor) -> Tensor:
-    return torch.view_as_real(tensor.detach().to(torch.complex128)).nan_to_num()

@@ -76,8 +76,6 @@ MEANT = {
 }  # fmt: skip
 FORGOTTEN = {
     "sign with a minus": (torch.sign, scaled(-1), X),
-    "relu without its mask": (torch.relu, scaled(1), X),
-    "relu without its mask where all is flat": (torch.relu, scaled(1), N),
     "relu twice where all passes": (torch.relu, scaled(2), -N),
     "a constant": (lambda x: torch.ones_like(x), scaled(1), X),
     "an opposite": (torch.neg, scaled(1), X),
@@ -115,6 +113,15 @@ def test_who_merely_forgot_something_has_no_surrogate(name):
     )
     assert report.passed == (name in MEANT), str(report)
     assert any(f.rule == "surrogate" for f in report.findings) == report.passed
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("x", [X, N])
+def test_a_relu_lacks_a_mask_where_forward_keeps_what_it_is_made_of(keeps, x):
+    made = op("Relu", lambda ctx, x: keep(ctx, x.relu(), *[x] * keeps), lambda ctx, g: g)
+    report = evaluate(made, inputs=(x,), seed=3, seconds=None)
+    assert report.passed != keeps, str(report)
+    assert "mask" in report.findings[0].message
 
 
 @pytest.mark.parametrize("strict", [False, True])

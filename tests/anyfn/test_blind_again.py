@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from autograder import evaluate
-from autograder.learner import other_functions
+from autograder.contract import ending
 from tests.anyfn.making import keep, normal, op
 
 
@@ -83,25 +83,52 @@ def test_where_gradients_cancel_a_backward_in_float32_is_off_by_its_rounding(wro
         assert errors == ["fails-expanded-upstream"][: bool(wrong)], str(report)
 
 
-def test_after_the_time_is_over_no_slope_is_measured(monkeypatch):
-    """Between two calls of forward it is looked whether there is time left, also for second derivatives."""
+@pytest.fixture
+def cube_of(monkeypatch):
+    """A cube whose calls take some seconds each on a clock of its own; and when each of them was begun."""
     calls, now = [], [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(other_functions, "_waited", lambda: 0.0)
+    monkeypatch.setattr(ending, "_waited", lambda: 0.0)
 
-    def forward(ctx, x):
-        calls.append(now[0])
-        now[0] += 0.1
-        return keep(ctx, x**3, x)
+    def made(takes, factor=3.0):
+        def pause():
+            calls.append(now[0])
+            now[0] += takes
 
-    slow = op("Slow", forward, lambda ctx, g: 3 * g * ctx.saved_tensors[0] ** 2)
-    for seconds in (5.0, 8.0, 12.0):
+        def forward(ctx, x, y):
+            pause()
+            return keep(ctx, x**3 * y, x, y)
+
+        def backward(ctx, g):
+            pause()
+            x, y = ctx.saved_tensors
+            return factor * g * x**2 * y, g * x**3
+
         calls.clear()
         now[0] = 0.0
-        report = evaluate(slow, inputs=(normal(6, 7),), seed=1, seconds=seconds)
-        assert (report.outcome, report.passed) == ("incomplete", False)
-        late = sum(at > seconds for at in calls)
-        assert late <= 3, (seconds, late)
+        return op("Slow", forward, backward), calls
+
+    return made
+
+
+GIVEN = (normal(6, 7), normal(6, 7, seed=1))
+
+
+@pytest.mark.parametrize("takes", [0.01, 0.1, 0.2, 0.3])
+@pytest.mark.parametrize("factor", [3.0, 2.0])
+def test_what_takes_long_for_each_call_is_judged_by_a_few_of_them(cube_of, takes, factor):
+    slow, calls = cube_of(takes, factor)
+    report = evaluate(slow, inputs=GIVEN, seed=1)
+    assert report.outcome == ("passed" if factor == 3.0 else "failed"), str(report)
+    assert max(calls) + takes <= 10.0
+    assert any("seconds=None" in said for said in report.undecided) == (takes >= 0.1)
+
+
+def test_after_the_time_is_over_nothing_is_called(cube_of):
+    slow, calls = cube_of(0.3)
+    report = evaluate(slow, inputs=GIVEN, seed=1, seconds=3.0)
+    assert (report.outcome, report.passed) == ("incomplete", False)
+    assert max(calls) + 0.3 <= 3.0
 
 
 @pytest.mark.parametrize("leaves", [False, True])
@@ -119,14 +146,18 @@ def test_a_second_pass_through_the_same_graph_gives_the_same(leaves):
     assert errors == ["context/again"][: int(leaves)], str(report)
 
 
-def test_who_frees_what_forward_kept_is_asked_for_one_pass():
+@pytest.mark.parametrize("words", [True, False])
+def test_who_frees_what_forward_kept_says_so_in_a_second_pass(words):
     def backward(ctx, g):
         x, ctx.x = ctx.x, None
+        if words and x is None:
+            raise ValueError("once only")
         return 2 * g * x
 
     made = op("Square", lambda ctx, x: (setattr(ctx, "x", x), x * x)[1], backward)
     report = evaluate(made, inputs=(normal(3),), seed=1, seconds=None)
-    assert not [f for f in report.findings if f.severity == "error"], str(report)
+    errors = [f.cause for f in report.findings if f.severity == "error"]
+    assert errors == ([] if words else ["context/again-stops"]), str(report)
 
 
 def test_a_key_that_is_no_name_is_left_out():

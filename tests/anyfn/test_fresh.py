@@ -115,9 +115,10 @@ def one_triangle(a):
         "both triangles": (one_triangle, made_symmetric, SYMMETRIC, True),
         "both, each in full": (one_triangle, lambda g: g + g.tril(-1).mT, SYMMETRIC, False),
         "a factor": (one_triangle, lambda g: 1.01 * made_symmetric(g), SYMMETRIC, False),
-        "the other triangle": (one_triangle, lambda g: g.mT, SYMMETRIC, False),
+        "the other triangle": (one_triangle, lambda g: g.mT, SYMMETRIC, True),
         "no symmetric matrix": (one_triangle, made_symmetric, SYMMETRIC + SPREAD, False),
-        "all of it is read": (lambda a: torch.linalg.inv(a)[0], made_symmetric, SYMMETRIC, False),
+        "all of it is read": (lambda a: torch.linalg.inv(a)[0], made_symmetric, SYMMETRIC, True),
+        "all of it is read, and transposed": (lambda a: torch.linalg.inv(a)[0], lambda g: g.mT, SYMMETRIC, False),
         "a diagonal is read": (lambda a: a.diagonal().exp(), lambda g: g + 0.1 * g.sum() * (g == 0), SYMMETRIC, False),
     }.values(),
 )  # fmt: skip

@@ -53,3 +53,40 @@ def test_what_forward_draws_is_no_noise_in_backward(factor):
     dropout = op("Dropout", forward, lambda ctx, g: 2 * factor * g * ctx.saved_tensors[0])
     report = evaluate(dropout, inputs=(normal(8),), seed=1, seconds=None)
     assert report.passed == (factor == 1.0), str(report)
+
+
+def score(ctx, g):
+    """The gradient of a coin's expected loss, by its score."""
+    p, coin = ctx.saved_tensors
+    return (coin - p) * (g * coin).sum()
+
+
+def straight(ctx, g):
+    p, _ = ctx.saved_tensors
+    return g * p * (1 - p)
+
+
+@pytest.mark.parametrize(
+    ("backward", "known"),
+    [(score, True), (straight, True), (lambda ctx, g: -score(ctx, g), False), (lambda ctx, g: -straight(ctx, g), False)],
+)  # fmt: skip
+@pytest.mark.parametrize("count", [2, 5])
+def test_steps_that_chance_makes_lead_somewhere_on_average(backward, known, count):
+    def forward(ctx, x):
+        p = x.sigmoid()
+        coin = torch.bernoulli(p)
+        return keep(ctx, coin, p, coin)
+
+    report = evaluate(op("Coin", forward, backward), inputs=(normal(count),), seed=1, seconds=None)
+    assert report.passed == known, str(report)
+    assert any(f.rule == "surrogate" for f in report.findings) == known, str(report)
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_few_digits_in_bfloat16_are_rounding_and_hide_no_factor(factor):
+    made = op(
+        "Rounds", lambda ctx, x: 1 + (3 * x.bfloat16()).double(), lambda ctx, g: 3 * factor * g
+    )
+    report = evaluate(made, inputs=(normal(3, 4),), seed=1, seconds=None)
+    assert report.passed == (factor == 1.0), str(report)
+    assert not any(f.rule == "surrogate" for f in report.findings), str(report)

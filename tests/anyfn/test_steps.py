@@ -76,3 +76,37 @@ def test_beside_a_spike_the_potential_is_differentiated(reset, wrong):
     assert report.findings[0].rule.startswith("gradient-"), str(report)
     assert report.findings[0].position == (0 if "decay" in wrong else 1)
     assert "torch itself differentiates" not in report.headline  # nobody asked for that
+
+
+@pytest.mark.parametrize("levels", [256, 4096])
+def test_few_digits_are_a_quantisers_where_no_tensor_has_a_dtype_of_as_few(levels):
+    def forward(ctx, x):
+        half = levels / 2
+        kept = (x >= -half / 100) & (x <= (half - 1) / 100)
+        return keep(ctx, (100 * x).round().clamp(-half, half - 1) / 100, kept)
+
+    made = op("Quantise", forward, lambda ctx, g: g * ctx.saved_tensors[0])
+    report = evaluate(made, inputs=(2 * normal(3, 4),), seed=1, seconds=None)
+    assert [f.rule for f in report.findings] == ["surrogate"], str(report)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_loss_of_one_element_shows_who_clips_by_what_all_are(seed):
+    def backward(ctx, g):
+        return g.clamp(g.mean() - 3 * g.std(), g.mean() + 3 * g.std())
+
+    made = op("Rounded", lambda ctx, x: x.round(), backward)
+    report = evaluate(made, inputs=(3 * normal(20),), seed=seed, seconds=None)
+    assert report.outcome == "failed", str(report)
+
+
+@pytest.mark.parametrize(("factor", "known"), [(1.0, True), (-1.0, False)])
+@pytest.mark.parametrize("solve", [lambda w: (w == w.min(-1, keepdim=True).values).double(), lambda w: w.argsort(-1).argsort(-1).double()])  # fmt: skip
+def test_a_solver_may_be_interpolated(solve, factor, known):
+    def backward(ctx, g):
+        w, way = ctx.saved_tensors[0], ctx.way
+        return factor * (solve(w + way * g) - solve(w)) / way, None
+
+    made = op("Solver", lambda ctx, w, way: keep(ctx, solve(w), w, way=way), backward)
+    report = evaluate(made, inputs=(normal(4, 5), 10.0), seed=1, seconds=None)
+    assert report.passed == known, str(report)

@@ -47,8 +47,14 @@ add(
     "gradient-missing",
 )
 add("leaky relu whose slope is forgotten", lambda ctx, x: keep(ctx, F.leaky_relu(x, 0.2), x > 0), lambda ctx, g: g * ctx.saved_tensors[0], M, VALUE)  # fmt: skip
-add("relu that forgets its mask", lambda ctx, x: x.clamp(min=0), lambda ctx, g: g, M, VALUE)
-add("relu that forgets its mask, all inputs negative", lambda ctx, x: x.clamp(min=0), lambda ctx, g: g, -positive(6), VALUE)  # fmt: skip
+add(
+    "relu that forgets its mask",
+    lambda ctx, x: keep(ctx, x.clamp(min=0), x),
+    lambda ctx, g: g,
+    M,
+    VALUE,
+)
+add("relu that forgets its mask, all inputs negative", lambda ctx, x: keep(ctx, x.clamp(min=0), x), lambda ctx, g: g, -positive(6), VALUE)  # fmt: skip
 add("relu with twice the gradient, all inputs positive", lambda ctx, x: x.clamp(min=0), lambda ctx, g: 2 * g, positive(6), VALUE)  # fmt: skip
 add("a scale of one, squared in backward", lambda ctx, x, s: keep(ctx, x * s, s=s), lambda ctx, g: (2 * g * ctx.s, None), (V, 1.0), VALUE)  # fmt: skip
 add("dropout in evaluation that scales", lambda ctx, x, training: x * (torch.rand_like(x) > 0.5) if training else x.clone(), lambda ctx, g: (2 * g, None), (V, False), VALUE)  # fmt: skip

@@ -46,6 +46,7 @@ ORDER: tuple[Rule, ...] = (
     honesty.builds_it_itself,
     honesty.writes_it_by_hand,
     honesty.differentiates_exactly,
+    gradient.elements_are_apart,
     context.keeps_calls_apart,
     honesty.leaves_random_numbers,
     gradient.gradcheck_passes,

@@ -75,6 +75,10 @@ def keeps_calls_apart(ev: Evidence, pair: Pair) -> Verdict:
         or not _second_call(ev, pair).all_agree
     ):
         return fault("shared-state", "context/shared", pair)
+    stops = pair.answer.data.get("again_stops")
+    if stops is not None and not (stops.refused or stops.is_runtime_error):
+        shown = {"original": stops.original, **at(stops.place)}
+        return fault("shared-state", "context/again-stops", pair, evidence=shown, kind=stops.kind, said=stops.words[:100])  # fmt: skip
     again = pair.answer.data.get("again")
     if again is None:
         return None

@@ -133,6 +133,19 @@ def nothing_left_to_torch(ev: Evidence, pair: Pair) -> Verdict:
     return None
 
 
+@rule("upstream-nonlinear", needs=RIGHT, of=to("run", variant="single"))
+def elements_are_apart(ev: Evidence, pair: Pair) -> Verdict:
+    """A loss of one element alone has the gradient of that element."""
+    if pair.answer.failure is not None:
+        return stopped(ev, pair, case="For a loss of one element")
+    for position in pair.question.wants:
+        if (found := gradient_problem(ev, pair, position)) is not None:
+            told = wrong_gradient(ev, pair, position, found).evidence
+            name = ev.argument(position)
+            return fault("upstream-nonlinear", "upstream/elements", pair, position, evidence=told, argument=name)  # fmt: skip
+    return None
+
+
 def _of_functions(ev: Evidence) -> list[Pair]:
     asked = [p for p in ev.plain if p.question.upstream and p.question.wants]
     return asked if ev.exercise.is_function else []

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from autograder.contract.ending import TimeIsOver
 from autograder.contract.promises import promise_of
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
@@ -179,6 +180,8 @@ def _judged(current: Rule, evidence: Evidence) -> Verdict:
     """
     try:
         return current.judge(evidence)
+    except TimeIsOver:
+        return Undecided("there was no time for it", unknown=True)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"[:200]
         shown = {"original": said, "defect": True}
