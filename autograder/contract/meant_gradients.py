@@ -7,6 +7,7 @@ gradient. A Function whose backward differs from the derivative of any other for
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -62,7 +63,8 @@ class Nature:
             if (handed := self._handed) is not None:
                 return handed.excuses(upstream, off)
             led = {p: of for p in off if (of := self._led(p))}
-            self.linear = not any(map(self._interpolates, led))
+            with contextlib.suppress(Exception):  # so far away a forward may stop
+                self.linear = not any(map(self._interpolates, led))
             # What forward does not follow at all is a parameter of the surrogate beside it.
             shaping = [p for p in off if led and p not in led and self._stands_still(p)]
             return STEPS, led | dict.fromkeys(shaping, frozenset[int]().union(*led.values()))
