@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -29,7 +30,7 @@ from autograder.running.function_classes import functions, instead_of_backwards,
 from autograder.running.meta_tensors import QuickMeta
 from autograder.running.questioning import Asking
 from autograder.running.submission import Submission
-from autograder.running.value_flow import Flow, Other, flow_of
+from autograder.running.value_flow import Flow, flow_of
 from autograder.running.watching import last_returns
 
 
@@ -95,11 +96,14 @@ def _ask(ask: Asking) -> Answer:
 
 
 def answered(
-    value: Any, question: Question, scenarios: dict[str, Any], instead: Other | None = None
+    value: Any,
+    question: Question,
+    scenarios: dict[str, Any],
+    instead: AbstractContextManager[Any] | None = None,
 ) -> Answer:
     """What is answered to one question, and nothing of how: a tenth of the time. Inside ``contained``.
 
-    instead  looks at one value on the way, or puts another in its place
+    instead  what is on meanwhile: it looks at one value on the way, or puts another in its place
     """
     ask = Asking(Submission(value), question, scenarios)
     with _heard(_classes(ask.submission)) as calls, instead or contextlib.nullcontext():

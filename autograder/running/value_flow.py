@@ -308,12 +308,12 @@ class Tried(Rewritten):
 
     def computing(self, frame: FrameType) -> None:
         if self.value.made is not None and self.ran == self.value.made[0]:
-            for what, text in self.others(_known(self.given, frame)):
+            for what, text in self.others(names_in(frame, self.given)):
                 if (numbers := self.computed(text, frame)) is not None:
                     self.found.append((what, text, numbers))
 
 
-def _known(given: Given, frame: FrameType) -> dict[str, Any]:
+def names_in(frame: FrameType, given: Given = {}) -> dict[str, Any]:  # noqa: B006
     """The numbers and floating tensors by name, those on ctx among them."""
     known: dict[str, Any] = {}
     for name, value in {**given, **frame.f_locals}.items():

@@ -70,7 +70,7 @@ class WeightedSum(Function):
     [
         (SIGMOID, "ScaledSigmoid", "truth/zero", "ctx.scale = scale or 1.0", {"line": 7}),
         (LAYER, "LayerNorm", "departs/number", "scale = inverse(centred)", {"name": "eps", "left_out": True}),
-        (WEIGHTS, "WeightedSum", "departs/number", "ctx.weights = sorted((w1, w2))", {"name": "w1"}),
+        (WEIGHTS, "WeightedSum", "departs/edit", "ctx.weights = sorted((w1, w2))", {"mine": "sorted((w1, w2))"}),
     ],
 )  # fmt: skip
 def test_a_wrong_number_is_told_at_the_line_that_makes_it(source, name, cause, line, facts):

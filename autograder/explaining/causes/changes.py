@@ -83,17 +83,22 @@ def inside(code: str, tree: ast.expr, names: Mapping[str, Any]) -> Iterator[tupl
         for node in nodes if others is _replacements else [n for n in nodes if n not in counted]:
             start, end = node.col_offset, node.end_col_offset or 0
             for other in others(node, _Parts(code, names)):
-                told = _apart(code[start:end], other) | {"part": end - start < len(code)}
+                told = apart(code[start:end], other) | {"part": end - start < len(code)}
                 yield Edit("edit", told), f"{code[:start]}({other}){code[end:]}"
 
 
-def _apart(mine: str, other: str) -> dict[str, Any]:
+def apart(mine: str, other: str) -> dict[str, Any]:
     """Where two expressions differ: "mean" and "sum", "<" and "<="; all of both where one has more than the other."""
     a, b = (_TOKENS.findall(text) for text in (mine, other))
     apart = [(x, y) for x, y in zip(a, b, strict=False) if x != y]
     if len(a) == len(b) and len(apart) == 1:
         mine, other = apart[0]
     return {"mine": mine, "other": other}
+
+
+def signs_of(operator: ast.operator) -> Iterator[str]:
+    """The signs that may belong in the place of one."""
+    yield from _SIGNS.values() if type(operator) in _SIGNS else "&|"
 
 
 @dataclass(frozen=True)
@@ -127,9 +132,8 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[str]:
     elif isinstance(node, ast.BinOp):
         yield from _brackets(node, parts)
         left, right = parts.operand(node.left), parts.operand(node.right)
-        plain = type(node.op) in _SIGNS
-        yield from (f"{left} {sign} {right}" for sign in (_SIGNS.values() if plain else "&|"))
-        yield from (f"{right} {sign} {left}" for sign in "-/@" if plain)
+        yield from (f"{left} {sign} {right}" for sign in signs_of(node.op))
+        yield from (f"{right} {sign} {left}" for sign in "-/@" if type(node.op) in _SIGNS)
         yield from (parts.of(node.left), parts.of(node.right))
     elif isinstance(node, ast.UnaryOp):
         yield parts.of(node.operand)

@@ -29,7 +29,7 @@ from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Reread, Value, ancestors
 
 # What puts numbers somewhere else, and makes none.
-_MOVES = frozenset({
+MOVES = frozenset({
     "_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add",
     "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed", "read",
 })  # fmt: skip
@@ -279,7 +279,7 @@ def _mended(
 
 def _moves(value: Value, part: Value) -> bool:
     """Whether a value is only another view or a copy of its part."""
-    if (not value.view and value.op not in _MOVES) or any(
+    if (not value.view and value.op not in MOVES) or any(
         g.mask and g is not part for g in value.given
     ):
         return False

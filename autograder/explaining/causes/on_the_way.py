@@ -15,6 +15,7 @@ from autograder.explaining.causes.departures import ZEROS, Departure, moved
 from autograder.explaining.causes.edits import edit
 from autograder.explaining.causes.numbers import number_at_fault
 from autograder.explaining.causes.precision import made_in
+from autograder.explaining.causes.repairs import repair
 from autograder.explaining.causes.results import (
     Reason,
     Result,
@@ -41,8 +42,17 @@ def with_line(ev: Evidence, finding: Finding) -> Reason:
     if finding.evidence.get("line") or result is None or not result.wrong:
         return Reason("")
     ordinary = result.wrong[0].pair.question.role == "main"  # at a special point many numbers do
-    number = numbered(result) if ordinary else None
-    return Reason("", line=number.line if number else line_of_result(result))
+    told = None if _sure(departure_of(result)) else repaired(result)
+    told = told or (numbered(result) if ordinary else None)
+    return Reason("", line=told.line if told else line_of_result(result))
+
+
+def _sure(found: Departure | None) -> bool:
+    """Whether the first wrong step is known, and not only that the last can be mended."""
+    if found is None or not found.mended:
+        return False
+    last = like(found.value.numbers, found.mine[-1].numbers)
+    return not last and not found.right.anywhere.have(found.value.numbers)
 
 
 def edited(result: Result) -> Reason | None:
@@ -57,8 +67,13 @@ def edited(result: Result) -> Reason | None:
     if (known := edit(result, found)) is None:
         return None
     told, span = known
-    if told.code == "scale":  # which of the factors lacks it, nobody can tell
+    if (
+        told.code == "scale"
+    ):  # which of the factors lacks it, nobody can tell, unless one is made elsewhere
         span = product_around(span)
+        other = repaired(result)
+        if other is not None and other.line is not None and other.line[0] != span.line:
+            return other
     line = span.line, linecache.getline(span.file, span.line).strip()
     facts: dict[str, Any] = {"line": span.line, "code": _short(code_at(span)), **told.facts}
     if told.code == "edit":
@@ -66,6 +81,19 @@ def edited(result: Result) -> Reason | None:
         facts["part"] = facts.get("part") and len(words) < _WORDS
     pair = result.ev.pair(found.question.id)
     return Reason(f"departs/{told.code}", facts, line, _rule(result), pair=pair)
+
+
+def repaired(result: Result) -> Reason | None:
+    """The one change anywhere in the learner's code with which every case comes out right."""
+    if not isinstance(result.wrong[0].got, Tensor):
+        return None
+    departure = departure_of(result)
+    pair = result.ev.pair(departure.question.id) if departure else result.wrong[0].pair
+    if (found := repair(result.ev, pair, (result.kind, result.place))) is None:
+        return None
+    facts = {"line": found.line, "code": _short(found.code), **found.edit.facts}
+    line = found.line, found.text
+    return Reason("departs/edit", facts, line, _rule(result), pair=pair)
 
 
 def _rule(result: Result) -> str:

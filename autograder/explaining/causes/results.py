@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.explaining.causes.departures import ZEROS, Departure, departure
+from autograder.explaining.causes.departures import MOVES, ZEROS, Departure, departure
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules.gradient import usable_pairs, wrong_gradient
@@ -191,7 +191,12 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
         operation = measured.value.operation
         outside = operation is not None and operation.call[0].namespace != "aten"
         # Nobody sees what fills a tensor from inside an operator.
-        return None if outside or measured.value.op in ZEROS else (measured.line, measured.text)
+        if outside or measured.value.op in ZEROS:
+            return None
+        if measured.value.op in MOVES and measured.new[:-1]:  # it was made before it was put there
+            first = measured.new[0]
+            return first.line or measured.line, first.text
+        return measured.line, measured.text
     ended = seen.pair.answer.returned_at
     made = source.returned_expression(result.method, result.place, ended)
     of_function = result.kind == "output" and result.ev.exercise.is_function

@@ -23,7 +23,6 @@ from autograder.explaining.causes.results import (
     Result,
     Why,
     departure_of,
-    line_of_result,
     result_of,
 )
 from autograder.explaining.causes.truth import taken_for_nothing
@@ -59,7 +58,8 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
         if all(close(p.raw(j), p.right(i)) for p in both):
             line = ev.source.returned(one.method, pairs[0].answer.returned_at)
             in_order = line is not None and _named_in_order(line[1], ev.argument(i), ev.argument(j))
-            made = line_of_result(one) if in_order else line
+            # Else the line where it was made, which is known already.
+            made = None if in_order or on_the_way.repaired(one) else line
             facts = {"other": ev.argument(j), "in_order": in_order}
             return Reason("gradient/swapped", facts, made, "gradient-swapped")
         if not any(s.fits for s in one.wrong) and alterations.unsummed(one) is None:
@@ -96,12 +96,13 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
 STEPS: Sequence[_Reason] = (
     on_the_way.numbered,
     on_the_way.edited,
+    on_the_way.repaired,
     alterations.transposed,
     alterations.unsummed,
     on_the_way.departed,
 )
 VALUES: Sequence[_Reason] = (
-    alterations.ignored, alterations.passed_on, on_the_way.edited, alterations.cancelling,
+    alterations.ignored, alterations.passed_on, on_the_way.edited, on_the_way.repaired, alterations.cancelling,
     alterations.turned, on_the_way.numbered, alterations.scaled, alterations.transposed, alterations.not_linear,
     on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
@@ -113,6 +114,7 @@ EARLY = {
     "forward/wrong": (asking(few_digits),),
     "gradient": (_zero, on_the_way.with_line, _swapped),
     "gradient/wrong": (asking(few_digits),),
+    "second/not-finite": (on_the_way.with_line,),
     "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(

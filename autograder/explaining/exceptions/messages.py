@@ -137,11 +137,11 @@ _ASKED: tuple[Callable[[Evidence, Finding, Failure], Told | None], ...] = (
     lines.attribute,
     lines.undefined,
     lines.unpacks,
-    lines.outside_a_tuple,
     lines.unset,
     lines.whole_tuple,
     lines.gradient_of_nothing,
     tensors.met,
+    lines.outside_a_tuple,
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from autograder.explaining.causes.departures import ERROR, departure, moved
+from autograder.explaining.causes.repairs import repair
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.compare import shape_words
@@ -19,6 +20,7 @@ Told = tuple[str, dict[str, Any]]
 _BROADCAST = (
     "must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
 )
+_SIZES = "size|shape|[Dd]imension|index out of range"
 _SHORTEN = frozenset({
     "sum", "mean", "amax", "amin", "max", "min", "logsumexp", "prod", "argmax", "argmin", "norm", "var",
     "std", "all", "any", "nansum", "median", "count_nonzero", "squeeze", "select",
@@ -35,6 +37,8 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     shaped = _misshapen(ev, finding) if failure.kind in ("RuntimeError", "IndexError") else None
     if shaped is not None:
         return shaped
+    if (repaired := _repaired(finding, ev, failure)) is not None:
+        return repaired
     if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
         return None
     run = ev.flow(finding.pair.question).operations
@@ -72,6 +76,17 @@ def _misshapen(ev: Evidence, finding: Finding) -> Told | None:
         **told[1],
         "place": (found.line, found.text),
     }
+
+
+def _repaired(finding: Finding, ev: Evidence, failure: Failure) -> Told | None:
+    """What stands somewhere in the code in the place of what does not stop."""
+    words = failure.words
+    if finding.pair is None or not re.search(_SIZES, words) or "stride" in words:
+        return None
+    if (found := repair(ev, finding.pair, ("error", ""))) is None:
+        return None
+    facts = {"code": found.code, "at_line": found.line, "place": (found.line, found.text)}
+    return "stops/edit", {**facts, **found.edit.facts}
 
 
 def _fits(shapes: Sequence[tuple[int, ...]]) -> bool:

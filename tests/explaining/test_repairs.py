@@ -1,0 +1,122 @@
+"""A slip anywhere in the code is found where it stands: in a helper, an earlier line, an order, a loop."""
+
+import ast
+
+import pytest
+import torch
+
+from autograder import evaluate
+from autograder.contract.exercise import Case
+from autograder.explaining.causes.slips import listed, orders, slips
+from autograder.running.recoding import calls_kernels
+from tests.explaining.tiny import exercise
+from tests.mistakes.gallery import load
+
+MEAN = exercise(
+    lambda x, dim: x.mean(dim), "(x, dim)",
+    Case("a matrix", lambda s: (s.normal(2, 5), 1)), Case("a batch", lambda s: (s.normal(2, 3, 4), 1)),
+    Case("columns", lambda s: (s.normal(3, 2), 0)), second_order="not-judged",
+)  # fmt: skip
+BLEND = exercise(
+    lambda a, b, u, v: u * a + v * b, "(a, b, u, v)",
+    Case("vectors", lambda s: (s.normal(9), s.normal(9), 1.7, -0.4)),
+    Case("matrices", lambda s: (s.normal(3, 4), s.normal(3, 4), 0.3, 2.1)),
+    second_order="not-judged",
+)  # fmt: skip
+
+COUNTS = """
+def how_many(x, dim):
+    return x.{count}
+
+def stretched(g, shape, dim):
+    return g.unsqueeze({dim}).expand(shape)
+
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.shape, ctx.dim, ctx.count = x.shape, dim, how_many(x, dim)
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        return stretched(g, ctx.shape, ctx.dim) / ctx.count, None
+"""
+WEIGHTS = """
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, a, b, u, v):
+        ctx.weights = u, v
+        return u * a + v * b
+
+    @staticmethod
+    def backward(ctx, g):
+        v, u = ctx.weights
+        need = ctx.needs_input_grad
+        return u * g if need[0] else None, v * g if need[1] else None, None, None
+"""
+LOOP = """
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.shape, ctx.dim = x.shape, dim
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        steps = 0
+        while steps < len(ctx.shape) - 9:
+            steps = steps + 1
+        return g.unsqueeze(ctx.dim).expand(ctx.shape) / ctx.shape[0], None
+"""
+
+
+def found(source, asked):
+    return evaluate(load(source, "Tiny"), exercise=asked, seed=1).findings[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "line"),
+    [
+        (COUNTS.format(count="numel()", dim="dim"), MEAN, "return x.numel()"),
+        (COUNTS.format(count="shape[0]", dim="dim"), MEAN, "return x.shape[0]"),
+        (COUNTS.format(count="shape[dim]", dim="0"), MEAN, "return g.unsqueeze(0).expand(shape)"),
+        (WEIGHTS, BLEND, "v, u = ctx.weights"),
+    ],
+    ids=["a helper's size", "a helper's number", "a helper that stops", "the order of names"],
+)  # fmt: skip
+def test_the_line_is_that_of_the_slip_and_not_of_its_use(source, asked, line):
+    finding = found(source, asked)
+    assert finding.evidence["source"] == line, finding
+
+
+def test_the_code_runs_on_as_it_was():
+    tiny = load(LOOP, "Tiny")
+    codes = tiny.forward.__code__, tiny.backward.__code__
+    evaluate(tiny, exercise=MEAN, seed=1)
+    assert (tiny.forward.__code__, tiny.backward.__code__) == codes
+
+
+def said(code, names=(), agreed=(), asks=False):
+    known = {name: torch.ones(2) if name.islower() else 3 for name in names}
+    return {text for _, _, text, _ in slips(ast.parse(code, mode="eval").body, known, agreed, asks)}
+
+
+def test_what_decides_what_runs_keeps_its_numbers():
+    assert "x.sum((1))" in said("x.sum(0)")
+    assert said("x.dim() < 2", asks=True) == {"(x.dim() <= 2)"}
+    assert not any("b" in text for text in said("0 if a is None else 1", "ab"))
+
+
+def test_a_list_that_stands_in_the_same_order_elsewhere_keeps_it():
+    target = ast.parse("b, a = saved").body[0].targets[0]
+    assert [text for _, _, text, _ in orders(target, ())] == ["(a, b)"]
+    assert list(orders(target, {listed(target)})) == []
+    assert "(f(b, a))" in said("f(a, b)")
+    assert "(f(b, a))" not in said("f(a, b)", agreed={"a, b"})
+
+
+def test_what_runs_a_kernel_keeps_its_code():
+    space = {"kernel": type("JITFunction", (), {"__module__": "triton.runtime.jit"})()}
+    exec("def launches(x):\n    return kernel(x)\n\ndef adds(x):\n    return x + x\n", space)
+    assert calls_kernels(space["launches"])
+    assert not calls_kernels(space["adds"])
