@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from autograder.contract.drawing import (
     LARGE,
     TIMES,
     Numbered,
+    cast,
     is_small,
     one_of_each_kind,
     stands_for,
@@ -224,7 +226,12 @@ class _Planner(OtherArguments):
             rows = partial(scaled, few.args, times)
             if times and (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
                 name = f"{at[1].name}, with {times} times as many rows"
-                more = {"args": few.args, "upstream": few.upstream}
+                more: dict[str, Any] = {"args": few.args, "upstream": few.upstream}
+                if kind == "large":
+                    drawn = cast(self.draw(*at, "large: others"), torch.float64)
+                    more["others"] = more_rows(
+                        drawn, partial(scaled, drawn, times), self.exercise.reference
+                    )
                 many = replace(few, args=args, case=name, more=more)
                 many.upstream = self.upstream(f"{kind}:rows:{at[0]}", many, torch.float64)
                 yield many

@@ -10,26 +10,44 @@ from __future__ import annotations
 import functools
 import io
 import pickle
+import re
+import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
 import cloudpickle.cloudpickle as cloud
+import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.contract.differentiation import as_tuple
-from autograder.running.function_classes import custom_nodes, patched
+from autograder.running.function_classes import custom_nodes, in_backward, patched
+from autograder.running.watching import Watching
 
-# What torch itself has put on ctx once forward is over.
-_TORCHS = ("to_save", "dirty_tensors", "non_differentiable", "_materialize_non_diff_grads")
+# What torch itself has put on ctx once forward is over, for itself and for torch.func.
+_TORCHS = frozenset(
+    [
+        "to_save",
+        "dirty_tensors",
+        "non_differentiable",
+        "_materialize_non_diff_grads",
+        "_pt_current_level",
+        "_pt_inner_ctx",
+        "_pt_new_saved_tensors",
+        "_pt_out_dims",
+        "_pt_saved_tensors_bdims",
+        "_pt_saved_tensors_bdims_stack",
+    ]
+)
 
 
 def attributes_of(node: Any) -> Iterator[tuple[str, Any]]:
     """What somebody put on ctx, by name."""
-    return ((n, v) for n, v in vars(node).items() if n not in _TORCHS and not n.startswith("_pt_"))
+    return ((n, v) for n, v in vars(node).items() if n not in _TORCHS)
 
 
 def saved_of(node: Any) -> tuple[Any, ...]:
@@ -41,22 +59,28 @@ def saved_of(node: Any) -> tuple[Any, ...]:
 
 
 def _bare(tensor: Tensor) -> Tensor:
-    """Its numbers alone: not what somebody set on it, nor what lies beside them in memory."""
-    return tensor.detach().clone()
+    """Its numbers alone, with the same strides: not what somebody set on it, nor what lies beside them in memory."""
+    once = tuple(slice(None, None if step else 1) for step in tensor.stride())
+    return tensor.detach()[once].clone().expand(tensor.shape)
 
 
 class _Writer(cloud.Pickler):
-    """Writes functions and classes of the learner's as what they are made of, and tensors as their sizes."""
+    """Writes functions and classes of the learner's as what they are made of; of tensors sizes, of modules names."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
-        self.tensors: list[Tensor] = []
+        self.beside: list[Any] = []
 
     def persistent_id(self, value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return None
-        self.tensors.append(_bare(value))
-        return len(self.tensors), tuple(value.shape), value.stride(), value.storage_offset()
+        if isinstance(
+            value, types.ModuleType | torch.finfo | torch.iinfo | torch._ops.OpOverloadPacket
+        ):
+            self.beside.append(value)
+            return len(self.beside), str(value)
+        if isinstance(value, Tensor):
+            self.beside.append(_bare(value))
+            return len(self.beside), tuple(value.shape), value.stride(), value.storage_offset()
+        return None
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, functools._lru_cache_wrapper):
@@ -70,19 +94,19 @@ def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callabl
 
 
 class Written:
-    """Something as bytes, with the tensors in it beside them. Raises what pickle does for what cannot be written."""
+    """Something as bytes, with tensors and modules beside them. Raises what pickle does for what cannot be written."""
 
     def __init__(self, value: Any) -> None:
         file = io.BytesIO()
         writer = _Writer(file)
         writer.dump(value)
         self.bytes = file.getvalue()
-        self._tensors = writer.tensors
+        self._beside = writer.beside
 
     def read(self) -> Any:
         """Another one of the same, that shares nothing with the first but what libraries hold."""
         reader = pickle.Unpickler(io.BytesIO(self.bytes))
-        reader.persistent_load = lambda known: self._tensors[known[0] - 1]  # type: ignore[method-assign]
+        reader.persistent_load = lambda known: self._beside[known[0] - 1]  # type: ignore[method-assign]
         # cloudpickle would find the class that was written, since it is still here.
         with patched([(cloud, "_DYNAMIC_CLASS_TRACKER_BY_ID", weakref.WeakValueDictionary())]):
             return reader.load()
@@ -92,11 +116,30 @@ class Written:
         return sum(a != b for a, b in zip_longest(self.bytes, other.bytes if other else b""))
 
 
+Work = dict[str, int]  # how often each operation ran that makes numbers
+_MOVES = re.compile(
+    r"view|clone|detach|copy|expand|alias|stride|permute|transpose|equal|\bt\b|squeeze|slice|select"
+)
+
+
+def worked(cls: type, ask: Callable[[], Any]) -> tuple[Any, Work]:
+    """What is given, and what ran meanwhile in the backward of a class."""
+    ran = Watching()
+    with in_backward((cls,), ran):
+        found = ask()
+    work = {str(operation): times for operation, times in ran.operations.items()}
+    return found, {name: times for name, times in work.items() if not _MOVES.search(name)}
+
+
 class World:
     """A class as it is before forward runs, to be asked later what it makes of what ctx holds then."""
 
     def __init__(self, cls: type) -> None:
         self._cls, self._written = cls, Written(cls)
+
+    @property
+    def cls(self) -> type:
+        return self._cls
 
     def holds(self, outputs: Sequence[Any]) -> dict[str, Written]:
         """What ctx holds beside what it saved, by name."""
@@ -108,8 +151,11 @@ class World:
 
     def backward(
         self, outputs: Sequence[Any], others: Sequence[Any], ask: Callable[[tuple[Any, ...]], Any]
-    ) -> Any:
-        """What ``ask`` finds of the copy's outputs for ``others``, where ctx holds what it holds for these outputs."""
+    ) -> tuple[Any, Work]:
+        """What ``ask`` finds of the copy's outputs for ``others`` where ctx holds what it holds for these outputs, and by which work.
+
+        It is asked of those outputs as they are first: what backward makes once and for all is there then.
+        """
         node, packed = self._node(self._cls, outputs), list[int]()
         saved = [_bare(t) for t in saved_of(node) if t is not None]
         held = Written(dict(attributes_of(node))).read()
@@ -119,6 +165,7 @@ class World:
             return packed[-1]
 
         copy = self._written.read()
+        ask(as_tuple(copy.apply(*others)))
         with saved_tensors_hooks(pack, lambda k: saved[k - len(packed)]):
             made = as_tuple(copy.apply(*others))
         ctx = self._node(copy, made)
@@ -126,7 +173,7 @@ class World:
             delattr(ctx, name)
         for name, value in held.items():
             setattr(ctx, name, value)
-        return ask(made)
+        return worked(copy, partial(ask, made))
 
     @staticmethod
     def _node(cls: type, outputs: Sequence[Any]) -> Any:

@@ -23,7 +23,7 @@ from autograder.contract.exercise import Sampler
 from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
 from autograder.running import beside_backward
-from autograder.running.carried import World
+from autograder.running.carried import World, worked
 from autograder.running.containment import failure_from
 from autograder.running.function_classes import (
     backwards_of,
@@ -240,11 +240,11 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
 
 def _large(ask: Asking, q: Question, answer: Answer) -> None:
     """What stays alive between forward and backward of many rows, and the gradients by what ctx holds alone."""
-    args, others = fresh_arguments(q), fresh_arguments(q, list(map(_turned, q.args)))
-    for before in (fresh_arguments(q, q.more["args"]), others):
-        ask.submission(*before)  # fills what somebody keeps for a shape, or of the last call
+    args, others = fresh_arguments(q), fresh_arguments(q, q.more["others"])
+    ask.submission(*fresh_arguments(q, q.more["args"]))
     world, answer.data["carried"] = None, None
-    try:
+    ask.gradients(others, as_tuple(ask.submission(*others)))
+    try:  # once somebody keeps what is kept for a shape, and has forgotten the last call
         world = World(*ask.submission.classes) if ask.submission.classes else None
     except Exception as error:  # what cannot be written, each library says in its own way
         answer.data["carried"] = _told(error)
@@ -253,22 +253,20 @@ def _large(ask: Asking, q: Question, answer: Answer) -> None:
     draws_of(q.case).again()
     output, answer.kept = kept_of_many(partial(ask.submission, *args), held, world, args)
     outputs = ask.take(output)
-    if world:
-        try:
-            carried = world.backward(outputs, others, partial(ask.gradients, others))
-            answer.data["carried"] = list(carried)
-        except Exception as error:  # whatever backward lacks
-            answer.data["carried"] = _told(error)
-    answer.gradients = ask.gradients(args, outputs)
+    if world is None:
+        answer.gradients = ask.gradients(args, outputs)
+        return
+    carried: Any = None
+    try:
+        carried, alone = world.backward(outputs, others, partial(ask.gradients, others))
+    except Exception as error:  # whatever backward lacks
+        carried = _told(error)
+    answer.gradients, work = worked(world.cls, partial(ask.gradients, args, outputs))
+    answer.data["carried"] = carried if isinstance(carried, str) else [*carried, alone == work]
 
 
 def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:300]
-
-
-def _turned(value: Any) -> Any:
-    """The same numbers in other places, so that what holds for them all still holds."""
-    return value.flip(tuple(range(value.dim()))) if isinstance(value, Tensor) else value
 
 
 def _grown(ask: Asking, q: Question, answer: Answer) -> None:

@@ -181,10 +181,14 @@ def kept_of_many(
         output = call()
     outputs = as_tuple(output)
     kept = _kept(list(args), outputs, storages)
-    for name, held in (world.holds(outputs) if world else {}).items():
-        if held.unlike(others.get(name)) > SOME_BYTES:
-            size = len(held.bytes)
-            kept.append(Kept(name, "numbers", (size // 8,), "float64", size, 0))
+    depends = {
+        n: h for n, h in (world.holds(outputs) if world else {}).items() if h.unlike(others.get(n))
+    }
+    if sum(held.unlike(others.get(name)) for name, held in depends.items()) > SOME_BYTES:
+        kept += [
+            Kept(name, "numbers", (len(held.bytes) // 8,), "float64", len(held.bytes), 0)
+            for name, held in depends.items()
+        ]
     return output, tuple(kept)
 
 

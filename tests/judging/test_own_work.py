@@ -255,6 +255,11 @@ NUMBERS = {
         "(x,) =", "x, *_ =") + "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n",
     "what lies beside one number in memory": HEAD.replace("ctx.save_for_backward(x)", "x = x.contiguous()\n        ctx.s = x.shape, x.stride()\n        ctx.save_for_backward(x.reshape(-1)[:1])")
     + "        x = x.as_strided(*ctx.s) if x.numel() else x.reshape(ctx.s[0])\n        y = torch.sigmoid(x)\n        return g * y * (1 - y)\n",
+    "what is found again by its content, else computed": "KEPT = {}\n" + HEAD.replace("ctx.save_for_backward(x)", "KEPT[float(x.sum())] = torch.sigmoid(x).tolist()\n        ctx.save_for_backward(x)")
+    + "        v = KEPT.get(float(x.sum()))\n        s = torch.sigmoid(x) if v is None else torch.tensor(v, dtype=x.dtype)\n        return g * s * (1 - s)\n",
+    "a little in each of many attributes": HEAD.replace("ctx.save_for_backward(x)", "y = torch.sigmoid(x)\n        ctx.save_for_backward(x[:0])\n        ctx.s, ctx.n, v = y.shape, -(-y.numel() // 20), y.flatten().tolist()\n"
+        "        for i in range(ctx.n):\n            setattr(ctx, f'a{i}', v[20 * i : 20 * i + 20])").replace(IN_FORWARD, "        return y\n")
+    + "        y = torch.tensor([v for i in range(ctx.n) for v in getattr(ctx, f'a{i}')], dtype=g.dtype).reshape(ctx.s)\n        return g * y * (1 - y)\n",
     "a helper's list": keeping("keep(y)", top="KEPT = []\ndef keep(y):\n    KEPT.append(y.flatten().tolist())\n"),
 }  # fmt: skip
 RIGHT = "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n"
@@ -262,6 +267,11 @@ HONEST = {
     "a counter": "N = []\n" + HEAD.replace("ctx.save_", "N.append(1)\n        ctx.save_") + RIGHT,
     "a cache": "import functools\n@functools.lru_cache\ndef f(n):\n    return [i / 7 for i in range(9)]\n"
     + HEAD.replace("ctx.save_", "f(x.dim())\n        ctx.save_") + RIGHT,
+    "operations by their inner names, and limits on ctx": HEAD.replace("ctx.save_", "ctx.limits, ctx.of = torch.finfo(x.dtype), torch.nn.functional\n        ctx.save_")
+    + "        s = torch.ops.aten.sigmoid(x)\n        return g * s * (1 - s)\n",
+    "a constant that is made once": "import functools\n@functools.lru_cache\ndef one(dtype):\n    return torch.exp(torch.zeros((), dtype=dtype))\nMADE = {}\n"
+    + HEAD + "        s = torch.sigmoid(x)\n        if x.dtype not in MADE:\n            MADE[x.dtype] = torch.cos(torch.zeros((), dtype=x.dtype))\n"
+    "        return g * s * (one(x.dtype) - s) * MADE[x.dtype]\n",
     "a table of constants": "TABLE = [i / 7 for i in range(99)]\n" + HEAD.replace("ctx.save_", "TABLE[3]\n        ctx.save_") + RIGHT,
     "forward again, there and at the opposite point": HEAD + "        return g * torch.sigmoid(x) * torch.sigmoid(-x)\n",
     "dual numbers with rules of one's own": "class Dual:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n    def exp(self):\n        e = self.a.exp()\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import io
+import logging
 import string
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -242,6 +244,10 @@ RISKY = frozenset({
     "sys", "os", "builtins", "importlib", "ctypes", "threading", "subprocess", "inspect", "gc",
     "shutil", "socket", "pickle", "multiprocessing", "pathlib", "tempfile", "signal", "atexit",
 })  # fmt: skip
+# Of what every answer in a process shares: loggers, and the text that was printed.
+SHARED = frozenset(
+    {*vars(logging.getLogger()), *vars(logging.getLogger("answer")), *dir(io.StringIO)}
+)
 _NEVER = frozenset({
     "IPython", "autograder", "widgets", "pdb", "bdb", "code", "codeop", "runpy", "marshal", "shelve",
     "traceback", "types", "io", "asyncio",

@@ -27,6 +27,7 @@ from autograder.grading.policy.meanings import Meanings, Scope, bound_by
 from autograder.grading.policy.objects import (
     MODULE_LIKE,
     RISKY,
+    SHARED,
     UNKNOWN,
     imported,
     inside,
@@ -178,7 +179,9 @@ class Uses(Meanings):
     def _reads(self, node: ast.AST, name: str, base: ast.expr) -> None:
         """Remark on an attribute that may not be read of what nobody knows."""
         around = self._scopes[-1].function
-        if (name == "__enter__" != around) or (name == "enter_context" and around is None):
+        if name == "register_hook" and self._is_self(base):
+            self._remark(node, "gives a node a hook, which changes gradients where no check looks")
+        elif (name == "__enter__" != around) or (name == "enter_context" and around is None):
             self._remark(node, "stays switched on after the code that needs it: use with")
         elif name not in readable() and not self._is_own_name(name, base):
             hidden = name.startswith("_") or name in inside()
@@ -188,7 +191,12 @@ class Uses(Meanings):
 
     def _is_own_name(self, name: str, base: ast.expr) -> bool:
         """Whether the answer gives this name to things of its own, and what it is read of may be one of them."""
-        return name in self._attributes and (name not in RISKY or self._is_self(base))
+        theirs = any(one is not UNKNOWN for one in self._objects(base))
+        return (
+            name in self._attributes
+            and not theirs
+            and (name not in RISKY | SHARED or self._is_self(base))
+        )
 
     def _sets(self, base: ast.expr, name: str, node: ast.AST) -> None:
         """Remark on an attribute that may not be assigned or deleted."""

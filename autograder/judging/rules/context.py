@@ -41,16 +41,17 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
 
 
 def _left_elsewhere(ev: Evidence, pair: Pair) -> str | None:
-    """How backward ends that gets what ctx holds alone, if that is not as it should; "" for another gradient."""
-    carried, wants = pair.answer.data.get("carried"), pair.question.wants
+    """How backward ends that gets what ctx holds alone, if that is not as it should; "" for another gradient, or another way."""
+    carried = pair.answer.data.get("carried")
     if carried is None or not pair.all_agree:
         return None
-    if not isinstance(carried, list) or len(carried) != len(wants):
+    if not isinstance(carried, list) or len(carried) != len(pair.question.wants) + 1:
         return str(carried)
+    *gradients, same_work = carried
     alone = Pair(
-        pair.question, Answer(pair.answer.outputs, gradients=tuple(carried)), ev.references
+        pair.question, Answer(pair.answer.outputs, gradients=tuple(gradients)), ev.references
     )
-    return None if alone.all_agree else ""
+    return None if alone.all_agree and same_work is True else ""
 
 
 def allowed_bytes(ev: Evidence, pair: Pair) -> int:
