@@ -61,7 +61,11 @@ class Nature:
             if len(on_average) == len(off):
                 return NOISE, dict.fromkeys(off, frozenset(range(len(upstream))))
             if (handed := self._handed) is not None:
-                return handed.excuses(upstream, off)
+                kind, found = handed.excuses(upstream, off)
+                # What is not handed on may get a gradient of what is, and none where nothing comes from above.
+                return kind, {
+                    p: of for p, of in found.items() if p in handed.places or self._vanishes(p)
+                }
             led = {p: of for p in off if (of := self._led(p))}
             with contextlib.suppress(Exception):  # so far away a forward may stop
                 self.linear = not any(map(self._interpolates, led))
@@ -86,6 +90,12 @@ class Nature:
         some = torch.stack([*few, *map(drawn, range(5, _DRAWS + 1))])
         error = torch.maximum(some.std(0), some.std(0).mean()) / _DRAWS**0.5
         return bool(((some.mean(0) - flat_of(right)).abs() <= _FAR * error).all())
+
+    def _vanishes(self, position: int) -> bool:
+        """Whether an argument gets no gradient where none comes from above."""
+        nothing = [torch.zeros_like(o) for o in self._run.outputs]
+        (given,) = self.own.gradients(self.args, [position], nothing)
+        return not bool(given.any())
 
     @cached_property
     def _handed(self) -> Handed | None:

@@ -138,7 +138,7 @@ def _report(
         target = adapted(target, cloned) if seen.writes else target
         own = Measured(Submission(target), terms.eps, seen=seen.seen)
         exercise = exercise_for(
-            arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.draws
+            arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.drew
         )  # fmt: skip
         one = OneCheck(Asked(exercise, (), True, seed, devices), submission, target, clock.over)
         if (refused := one.refused) is not None:

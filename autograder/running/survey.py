@@ -28,6 +28,7 @@ class Survey:
 
     writes   it gives back an argument that it wrote to, and says so with mark_dirty
     draws    it gives other outputs where other random numbers are drawn; unsteady: where nothing is other
+    drew     it draws, be it the same ones each time, from a seed of its own
     also     what else it offers: jvp, vmap, func, opcheck
     unseen   it gives tensors that nobody can look into element by element, or nests them
     seen     dtypes of tensors that it makes
@@ -36,6 +37,7 @@ class Survey:
 
     writes: bool = False
     draws: bool = False
+    drew: bool = False
     unsteady: bool = False
     also: tuple[str, ...] = ()
     unseen: bool = False
@@ -96,6 +98,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
     return Survey(
         written and bool(classes),
         draws,
+        draws or drew,
         unsteady,
         tuple(also),
         seen=frozenset(dtypes.seen),

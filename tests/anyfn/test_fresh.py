@@ -151,3 +151,50 @@ def test_what_is_drawn_is_the_same_whichever_argument_needs_a_gradient(scale):
     made = op("Dropped", forward, lambda ctx, g: (scale * g * ctx.saved_tensors[0], g))
     report = evaluate(made, inputs=(normal(8), normal(8, seed=1)), seed=1, seconds=None)
     assert report.passed == (scale == 2.0), str(report)
+
+
+def test_what_is_drawn_from_a_seed_of_its_own_is_other_in_another_layout():
+    class Dropped(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            kept = torch.rand_like(x) > 0.4
+            ctx.save_for_backward(kept)
+            return x * kept / 0.6
+
+        @staticmethod
+        def backward(ctx, g):
+            (kept,) = ctx.saved_tensors
+            return g * kept / 0.6
+
+    def seeded(x):
+        torch.manual_seed(0)
+        return Dropped.apply(x)
+
+    x = torch.randn(4, 5, dtype=torch.float64, requires_grad=True)
+    report = evaluate(seeded, inputs=(x,), seed=1)
+    assert report.passed, str(report)
+
+
+class WithALoss(torch.autograd.Function):
+    """x as it is; the second argument gets a gradient of its own."""
+
+    @staticmethod
+    def forward(ctx, x, other):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, torch.ones_like(g)
+
+
+class Stitched(WithALoss):
+    @staticmethod
+    def backward(ctx, g):
+        return -g, g
+
+
+def test_beside_an_identity_only_what_comes_from_above_may_be_handed_on():
+    x, other = (torch.randn(3, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    assert evaluate(Stitched, inputs=(x, other), seed=1).passed
+    report = evaluate(WithALoss, inputs=(x, other), seed=1)
+    assert [f.rule for f in report.findings][:1] == ["upstream-ignored"], str(report)

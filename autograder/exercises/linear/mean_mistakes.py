@@ -520,7 +520,7 @@ class Mean(Function):
         return wide.expand(ctx.shape) / (size if size > 1 else 2), None, None
 
 
-# %% wrong[raises]: backward pops what forward noted
+# %% wrong[shared-state]: backward pops what forward noted
 class Mean(Function):
     @staticmethod
     def forward(ctx, x, dim, keepdim=False):
@@ -536,7 +536,7 @@ class Mean(Function):
         return grad_output.expand(shape) / shape[dim], None, None
 
 
-# %% wrong[raises]: backward deletes what it has read
+# %% wrong[shared-state]: backward deletes what it has read
 class Mean(Function):
     @staticmethod
     def forward(ctx, x, dim, keepdim=False):
