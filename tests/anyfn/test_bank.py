@@ -68,13 +68,13 @@ MEANT = {
     "identity in a tuple, halved": (lambda x: (x.clone(),), scaled(0.5), X),
     "two identities, reversed": (lambda x, y: (x.clone(), y.clone()), lambda ctx, g, h: (-g, -h), (X, N)),
     "identity, one of two reversed": (lambda x, y: (x.clone(), y.clone()), lambda ctx, g, h: (g, -h), (X, N)),
-    "identity beside a loss of its own": (
-        lambda x, loss: x.clone(), lambda ctx, g: (g, torch.ones((), dtype=torch.float64)), (X, N.sum())
-    ),
     "a clamp, straight through": (lambda x: x.clamp(-1, 1), scaled(1), X),
     "a clamp, beyond its bounds": (lambda x: x.clamp(-0.1, 0.1), scaled(1), X),
 }  # fmt: skip
 FORGOTTEN = {
+    "identity beside a loss of its own": (
+        lambda x, loss: x.clone(), lambda ctx, g: (g, torch.ones((), dtype=torch.float64)), (X, N.sum())
+    ),
     "sign with a minus": (torch.sign, scaled(-1), X),
     "relu twice where all passes": (torch.relu, scaled(2), -N),
     "a constant": (lambda x: torch.ones_like(x), scaled(1), X),
