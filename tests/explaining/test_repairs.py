@@ -120,3 +120,9 @@ def test_what_runs_a_kernel_keeps_its_code():
     exec("def launches(x):\n    return kernel(x)\n\ndef adds(x):\n    return x + x\n", space)
     assert calls_kernels(space["launches"])
     assert not calls_kernels(space["adds"])
+
+
+def test_a_number_that_is_made_elsewhere_is_told_where_it_is_made():
+    kept = WEIGHTS.replace("v, u = ctx", "u, v = ctx").replace("u, v\n        return", "u, abs(v)\n        return", 1)  # fmt: skip
+    finding = found(kept, BLEND)
+    assert finding.evidence["source"] == "ctx.weights = u, abs(v)", finding

@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
-from autograder.observation.source import Place, Source, functions_of
-from autograder.observation.syntax import SAVING, Span, called, expression_at
+from autograder.observation.source import Place, Source
+from autograder.observation.syntax import called
 from autograder.running.operations import Read
 
 _MAKING = ("tensor", "as_tensor", "from_numpy")  # a tensor of numbers that come from elsewhere
@@ -81,49 +80,3 @@ def saved_expression(source: Source, holder: str) -> tuple[ast.FunctionDef, ast.
                 names = [t.attr for t in part.targets if isinstance(t, ast.Attribute)]
                 found += [(node, part.value)] * (attribute[1] in names)  # type: ignore[list-item]
     return found[0] if len(found) == 1 and called(found[0][1]) != "save_for_backward" else None
-
-
-def origin(
-    source: Source, name: str, at: Span, calls: Sequence[Span], number: float
-) -> tuple[Place, bool] | None:
-    """The line in which a name gets what it stands for where it is used; whether a call leaves it to its default.
-
-    None for an argument of the method.
-
-    calls   the expressions that called the function there, the innermost first
-    number  what it stands for
-    """
-    lines = linecache.getlines(at.file)
-    around = [n for n in functions_of(lines).values() if n.lineno <= at.line <= (n.end_lineno or 0)]
-    function = max(around, key=lambda n: n.lineno, default=None)
-    here = at.line, lines[at.line - 1].strip()
-    if function is None:
-        return here, False
-    if "." in name:  # ctx.scale, set in forward
-        nodes = [n for method in SAVING for n in source.parts(method)]
-    else:
-        nodes = [n for n in ast.walk(function) if getattr(n, "lineno", at.line) < at.line]
-    sets = [n for n in nodes if isinstance(n, ast.Assign) and any(name == ast.unparse(t) for t in _targets(n))]  # fmt: skip
-    if "." in name and function.name in SAVING:  # what stands below is not set yet
-        sets = [n for n in sets if source.line_of(n)[0] < at.line]
-    other = (n for n in sets if isinstance(n.value, ast.Constant) and n.value.value != number)
-    sets = sorted({*sets} - {*other}, key=lambda n: n.lineno)
-    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
-    if sets:
-        value, there = sets[-1].value, replace(at, line=source.line_of(sets[-1])[0] if "." in name else sets[-1].lineno)  # fmt: skip
-    elif name in names and calls:
-        there, call = calls[0], expression_at(calls[0])
-        given = dict(zip(names, getattr(call, "args", ()), strict=False))
-        given |= {k.arg: k.value for k in getattr(call, "keywords", ())}
-        if name not in given:
-            return (there.line, linecache.getline(there.file, there.line).strip()), True
-        value, calls = given[name], calls[1:]
-    else:
-        return None if name in names else (here, False)
-    if isinstance(value, ast.Name | ast.Attribute):  # it is handed on
-        return origin(source, ast.unparse(value), there, calls, number)
-    return (there.line, linecache.getline(there.file, there.line).strip()), False
-
-
-def _targets(statement: ast.Assign) -> Iterator[ast.AST]:
-    return (part for target in statement.targets for part in ast.walk(target))

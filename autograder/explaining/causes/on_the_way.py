@@ -13,7 +13,6 @@ from torch import Tensor
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
 from autograder.explaining.causes.edits import edit
-from autograder.explaining.causes.numbers import number_at_fault
 from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.repairs import repair
 from autograder.explaining.causes.results import (
@@ -37,13 +36,14 @@ _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum"
 
 
 def with_line(ev: Evidence, finding: Finding) -> Reason:
-    """The line that made the value, or the number that is at fault, where the finding has none."""
+    """The line that made the value, or in which a slip is, where the finding has none."""
     result = result_of(ev, finding)
     if finding.evidence.get("line") or result is None or not result.wrong:
         return Reason("")
-    ordinary = result.wrong[0].pair.question.role == "main"  # at a special point many numbers do
-    told = None if _sure(departure_of(result)) else repaired(result)
-    told = told or (numbered(result) if ordinary else None)
+    ordinary = (
+        result.wrong[0].pair.question.role == "main"
+    )  # at a special point much helps by chance
+    told = repaired(result) if ordinary or not _sure(departure_of(result)) else None
     return Reason("", line=told.line if told else line_of_result(result))
 
 
@@ -100,13 +100,6 @@ def _rule(result: Result) -> str:
     """The rule that says how a gradient is wrong as a whole: its sign, its scale, a lost grad_output; "" for none."""
     looks = alterations.ignored, alterations.vanishing, alterations.turned, alterations.scaled, alterations.transposed, alterations.unsummed, alterations.not_linear  # fmt: skip
     return next((reason.rule for look in looks if (reason := look(result)) is not None), "")
-
-
-def numbered(result: Result) -> Reason | None:
-    """A Python number that makes it wrong."""
-    found = departure_of(result)
-    number = number_at_fault(result, found) if found is not None else None
-    return number and replace(number, rule=_rule(result))
 
 
 def departed(result: Result) -> Reason | None:

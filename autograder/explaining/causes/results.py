@@ -193,7 +193,9 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
         # Nobody sees what fills a tensor from inside an operator.
         if outside or measured.value.op in ZEROS:
             return None
-        if measured.value.op in MOVES and measured.new[:-1]:  # it was made before it was put there
+        if (
+            measured.value.op in MOVES and not measured.value.read and measured.new[:-1]
+        ):  # it was made before it was put there
             first = measured.new[0]
             return first.line or measured.line, first.text
         return measured.line, measured.text

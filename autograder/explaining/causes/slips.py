@@ -98,6 +98,7 @@ def _others(node: ast.expr, mine: str, names: Mapping[str, Any]) -> Iterator[tup
         case ast.Name() | ast.Attribute() if mine in names:
             is_tensor = isinstance(names[mine], Tensor)
             yield from ((0, n) for n in (tensors if is_tensor else numbers))
+            yield from () if is_tensor else ((2, f"1 - {mine}"), (2, f"-{mine}"))
             yield from ((3, f"{mine} {sign} {n}") for n in tensors if is_tensor for sign in "*/")
         case ast.Constant(value=bool() as value):
             yield 1, str(not value)

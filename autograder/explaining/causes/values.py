@@ -94,7 +94,6 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
 
 
 STEPS: Sequence[_Reason] = (
-    on_the_way.numbered,
     on_the_way.edited,
     on_the_way.repaired,
     alterations.transposed,
@@ -103,7 +102,7 @@ STEPS: Sequence[_Reason] = (
 )
 VALUES: Sequence[_Reason] = (
     alterations.ignored, alterations.passed_on, on_the_way.edited, on_the_way.repaired, alterations.cancelling,
-    alterations.turned, on_the_way.numbered, alterations.scaled, alterations.transposed, alterations.not_linear,
+    alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
     on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
 
