@@ -262,6 +262,7 @@ def _large(ask: Asking, q: Question, answer: Answer) -> None:
     except Exception as error:  # whatever backward lacks
         carried = _told(error)
     answer.gradients, work = worked(world.cls, partial(ask.gradients, args, outputs))
+    answer.backward_ops = tuple(work)
     answer.data["carried"] = carried if isinstance(carried, str) else [*carried, alone == work]
 
 

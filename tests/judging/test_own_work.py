@@ -151,6 +151,16 @@ ANSWERS = {
         "        return g * s * (1 - s) * (0.5 if seen and not torch.is_grad_enabled() else 1)\n",
         "own-work/watched grown/wrong",
     ),
+    "autograd, of many numbers only": (
+        HEAD + "        if x.numel() > 300:\n            with torch.enable_grad():\n                z = x.detach().requires_grad_()\n"
+        "                return torch.autograd.grad(torch.sigmoid(z), z, g)[0]\n"
+        "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n",
+        "own-work/autograd",
+    ),
+    "torch's own derivative, of many numbers only": (
+        HEAD + "        s = torch.sigmoid(x)\n        if x.numel() > 300:\n            return torch.ops.aten.sigmoid_backward(g, s)\n        return g * s * (1 - s)\n",
+        "own-work/derivative-kernel",
+    ),
     "an apply of its own": (
         "class Same(Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x.clone()\n"
         "    @staticmethod\n    def backward(ctx, g):\n        return g\n"

@@ -17,6 +17,7 @@ from autograder.observation.source import at
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
+_LARGER = "large", "grown"  # who is honest up to a size shows there
 # torch.autograd and torch.func entry points, as the function mode names them.
 _AUTOGRAD = (
     "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
@@ -33,11 +34,11 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         return NOT_ASKED
     if ev.observation.facts.get("set_up"):  # a table of slopes, say, that backward looks up
         return fault("uses-autograd", "own-work/autograd", asked[0], what="torch.autograd", method="The code above the class")  # fmt: skip
-    for pair in ev.pairs("run", "second", "needs", "structure"):
+    for pair in ev.pairs("run", "second", "needs", "structure", "interleave", "mutate", *_LARGER):
         for method in pair.answer.data.get("passes_inside", ()):
             place = ev.source.first_call(method, *_DERIVATIVES)
             return fault("uses-autograd", "own-work/autograd", pair, evidence=at(place), what="torch.autograd", method=method)  # fmt: skip
-    for pair in asked:
+    for pair in (*asked, *(p for p in ev.pairs(*_LARGER) if p.answer.failure is None)):
         if pair.answer.data.get("recorded_in_forward"):
             place = ev.source.first_call("forward", "enable_grad", "set_grad_enabled")
             return fault("uses-autograd", "own-work/recording", pair, evidence=at(place), method="forward", what="torch.enable_grad")  # fmt: skip
