@@ -140,9 +140,12 @@ def _points(results: Sequence[Results]) -> dict[str, tuple[Tensor, Tensor]]:
 def _laid_out(run: Run, given: Sequence[Sequence[Tensor]]) -> Iterator[tuple[str, Tensor]]:
     """What an operation was given in all runs: run, point, number. With its name, or that and the place of one tensor."""
     name, numbers = run.operation, len(run.given)
-    if name == "mul" and numbers == 2 and all(a.equal(b) for a, b in given):  # x * x is x ** 2
+    if (
+        name in ("mul", "convolution") and numbers == 2 and all(map(_alike, given))
+    ):  # x * x is x ** 2
         name, numbers, given = "pow", 1, [each[:1] for each in given]
-    if name in ("mul", "div") and numbers == 1:  # by a number of Python
+        run = Run(name, run.given[:1], run.given[0].shape)
+    if name == "convolution" or (name in ("mul", "div") and numbers == 1):  # by a number of Python
         return
     if name in _OF_MATRICES and numbers == 2:  # a number of the first, and what it is multiplied by
         name, given = "mul", [(a, _shadow(b).unsqueeze(-2)) for a, b in given]
@@ -154,6 +157,11 @@ def _laid_out(run: Run, given: Sequence[Sequence[Tensor]]) -> Iterator[tuple[str
         given = [each[-1:] for each in given]
     rows = [torch.stack([t.flatten() for t in torch.broadcast_tensors(*each)], 1) for each in given]
     yield name, torch.stack(rows)
+
+
+def _alike(given: Sequence[Tensor]) -> bool:
+    """Whether both are the same numbers, in whatever shape."""
+    return given[0].flatten().equal(given[1].flatten())
 
 
 def _fit(run: Run) -> bool:

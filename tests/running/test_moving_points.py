@@ -10,6 +10,13 @@ from autograder.running import structure
 from autograder.running.operation_runs import Results
 
 
+def squared(t):
+    """A square that is a convolution of one number each."""
+    rows, n = t.reshape(1, -1, 1), t.numel()
+    made = torch.conv1d(rows, rows.reshape(-1, 1, 1), groups=n) if n else rows
+    return made.reshape(t.shape)
+
+
 def square(of: str) -> type[Function]:
     source = f"""
 class Square(Function):
@@ -22,7 +29,7 @@ class Square(Function):
         (x,) = ctx.saved_tensors
         return g * ({of})
 """
-    space = {"torch": torch, "Function": Function, "__name__": "__main__"}
+    space = {"torch": torch, "Function": Function, "__name__": "__main__", "squared": squared}
     exec(source, space)
     return space["Square"]
 
@@ -34,6 +41,7 @@ class Square(Function):
         ("2 * x + 0 * x.sigmoid()", 3),  # numbers each of which moves by itself
         ("((x + 0.5) ** 2 - (x - 0.5) ** 2)", WAYS + 1),
         ("((x + 0.5) * (x + 0.5) - (x - 0.5) * (x - 0.5))", WAYS + 1),
+        ("(squared(x + 0.5) - squared(x - 0.5))", WAYS + 1),
     ],
 )
 def test_who_runs_nothing_twice_is_run_a_few_times(
