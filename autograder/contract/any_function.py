@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from autograder.contract.drawing import is_small
-from autograder.contract.exercise import Case, Exercise, Strictness
+from autograder.contract.exercise import Case, Exercise, Role, Strictness
 from autograder.contract.measured import Measured
 from autograder.contract.real_numbers import is_differentiable
 from autograder.contract.references import cast
@@ -82,6 +82,7 @@ class Given:
     """Inputs as an exercise takes them: each tensor an argument of its own, in float64.
 
     sets      the arguments, flat, of each set; wants: positions of those that are differentiated
+    kept      the same in the dtypes that they were given in
     restore   puts flat arguments together again, as they were given; None where they are that already
     names     of the flat arguments
     dtype     the one floating-point dtype that all were given in; None where there are several
@@ -89,6 +90,7 @@ class Given:
     """
 
     sets: tuple[tuple[Any, ...], ...]
+    kept: tuple[tuple[Any, ...], ...]
     wants: tuple[tuple[int, ...], ...]
     restore: Callable[[Sequence[Any]], Sequence[Any]] | None
     names: Callable[[Sequence[str]], list[str]]
@@ -120,11 +122,9 @@ def given(inputs: Any) -> Given:
     for row, wanted in zip(rows, wants, strict=True):
         if not wanted:  # nothing that can be moved: what could be differentiated stays open
             row[:] = [
-                replace(a, wanted=is_differentiable(a.tensor) and not a.tensor.is_meta)
-                if isinstance(a, Unseen)
-                else a
+                replace(a, wanted=is_differentiable(a.tensor) and not a.tensor.is_meta) if isinstance(a, Unseen) else a
                 for a in row
-            ]
+            ]  # fmt: skip
         if not wanted and not any(isinstance(a, Unseen) and a.wanted for a in row):
             raise ValueError(
                 "at least one of the inputs must be a floating-point tensor with numbers in it."
@@ -149,12 +149,14 @@ def given(inputs: Any) -> Given:
         spec = specs[len(ready)]
         return ready if spec is None else pytree.tree_unflatten(ready, spec)
 
-    fixed = tuple(map(_fixed, rows))
+    kept = tuple(
+        tuple(a.detach().cpu().clone() if isinstance(a, Tensor) else a for a in row) for row in rows
+    )
+    fixed = tuple(cast(row, torch.float64) for row in kept)  # modules too
     dtypes = {a.dtype for row in rows for a in row if is_differentiable(a)}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
-    return Given(
-        fixed, tuple(wants), restore if boxes or nested else None, names, dtype, ties_of(flat[0][0])
-    )
+    restored = restore if boxes or nested else None
+    return Given(fixed, kept, tuple(wants), restored, names, dtype, ties_of(flat[0][0]))
 
 
 def exercise_for(
@@ -175,8 +177,8 @@ def exercise_for(
         terms.reference is None or _gradcheck_accepts(terms.reference, a) for a in inputs.sets
     ]
     cases = tuple(
-        _case(i, args, wants, len(smooth), kink=any(smooth) and not smooth[i])
-        for i, (args, wants) in enumerate(zip(inputs.sets, inputs.wants, strict=True))
+        _case(i, *each, len(smooth), kink=any(smooth) and not smooth[i])
+        for i, each in enumerate(zip(inputs.sets, inputs.kept, inputs.wants, strict=True))
     )
     compared = terms.reference is not None
     # The gradient of a surrogate is one that somebody means; of its derivative nobody spoke.
@@ -235,15 +237,14 @@ def _wanted(leaves: Sequence[Any]) -> tuple[int, ...]:
     return tuple(chosen or [i for i, a in enumerate(leaves) if is_differentiable(a)])
 
 
-def _fixed(args: Sequence[Any]) -> tuple[Any, ...]:
-    """The arguments with floating tensors as float64 copies on the CPU, modules too."""
-    kept = [a.detach().cpu().clone() if isinstance(a, Tensor) else a for a in args]
-    return cast(kept, torch.float64)
-
-
-def _case(i: int, args: tuple[Any, ...], wants: tuple[int, ...], count: int, kink: bool) -> Case:
+def _case(
+    i: int, args: tuple[Any, ...], kept: tuple[Any, ...], wants: tuple[int, ...], count: int, kink: bool
+) -> Case:  # fmt: skip
     words = "your inputs" if count == 1 else f"your inputs, set {i + 1}"
-    return Case(words, lambda sampler: args, role="special" if kink else "main", wants=wants)
+    both = ((a, b) for a, b in zip(args, kept, strict=True) if isinstance(a, Tensor))
+    given = kept if any(a.dtype != b.dtype for a, b in both) else None
+    role: Role = "special" if kink else "main"
+    return Case(words, lambda sampler: args, role, wants, given=given)
 
 
 def _with_gradient_of(

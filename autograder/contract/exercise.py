@@ -94,6 +94,7 @@ class Case:
     digits   numbers below 1e-5 keep their digits in float32, as all others do where those of torch's own function do
     advice   the next step for who fails at this very point, where the rule's own words are too
              general ("if scale: takes 0 for a missing number")
+    given    the arguments in dtypes that somebody gave, where not all are float64: writes are looked for in these too
     """
 
     name: str
@@ -103,6 +104,7 @@ class Case:
     second: bool | Literal["mixed"] = False
     digits: bool = False
     advice: str = ""
+    given: Arguments | None = None
 
     def in_float64(self) -> Case:
         """The same case without its dtype in the name."""

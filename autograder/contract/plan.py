@@ -76,6 +76,9 @@ class _Planner(OtherArguments):
         for at in cases:
             extreme = at[1].role == "extreme"
             yield self.question("run", at, variant="float32" if extreme else "")
+            if at[1].given is not None:
+                asked = self.question("given", at, "given")
+                yield replace(asked, args=at[1].given, case=f"{asked.case}, in their own dtype")
             if at[1].role == "special":
                 yield self.from_above("silent", at, 0.0)
             if extreme:

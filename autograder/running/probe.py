@@ -65,7 +65,7 @@ def _ask(ask: Asking) -> Answer:
     submission, question, answer = ask.submission, ask.question, ask.answer
     # Listening shows among what is measured: only where a rule reads what is heard.
     meta, calls = question.device == "meta", list[BackwardCall]()
-    watching = question.kind in ("run", "needs") and not meta
+    watching = question.kind in ("run", "given", "needs") and not meta
     with contextlib.ExitStack() as watched:
         try:
             if meta:

@@ -96,8 +96,11 @@ def _plain(value: Any) -> Any:
 
 
 def _run(ask: Asking, q: Question, answer: Answer) -> None:
-    """Forward and backward as a training step does it; looks whether anything was written to."""
-    args, looked = fresh_arguments(q), q.looked_for_writes
+    """Forward and backward as a training step does it; looks whether anything was written to.
+
+    In dtypes that somebody gave, a second pass through the graph shows whether a write does harm there.
+    """
+    args, looked, twice = fresh_arguments(q), q.looked_for_writes, q.kind == "given"
     before = [moment(a) for a in args if looked]
     drawn = [torch.get_rng_state()]
     outputs = ask.take(ask.submission(*args))
@@ -106,18 +109,30 @@ def _run(ask: Asking, q: Question, answer: Answer) -> None:
     written = [i for i in changed(before, args) if not any(args[i] is o for o in said)]
     answer.data["inputs_changed_in_forward"] = written
     answer.data["on_ctx"] = on_ctx(args, outputs)
+    if (
+        twice
+    ):  # .float() of a float32 tensor is that tensor: the upstream gradient has its output's dtype
+        dtyped = (
+            g if g is None else g.to(o.dtype) for g, o in zip(q.upstream, outputs, strict=False)
+        )
+        ask.question = q = replace(q, upstream=tuple(dtyped))
     upstream = fresh_upstream(q, outputs)
     marks = [moment(g) for g in upstream if looked]
     drawn.append(torch.get_rng_state())
     torch.rand(())  # what is drawn between the two may not be drawn again after them
+    draws = Draws()
     if upstream:
-        answer.gradients = ask.gradients(args, outputs, upstream)
+        answer.gradients = ask.gradients(args, outputs, upstream, keep=twice)
     now = torch.get_rng_state()
     answer.data["drawn_again"] = any(torch.equal(now, earlier) for earlier in drawn)
     answer.inputs_changed = tuple(changed(before, args))
     # The gradients were asked for without .backward(): whoever filled .grad did it in a backward.
     answer.data["grad_left"] = _grad_left(args)
     answer.upstream_changed = bool(changed(marks, upstream))
+    if twice:
+        draws.again()
+        with suppress(Exception):  # who frees what forward kept says no to a second pass
+            answer.data["again"] = list(ask.gradients(args, outputs))
 
 
 def _grad_left(args: Sequence[Any]) -> list[int]:
@@ -342,6 +357,7 @@ def _scenario(ask: Asking, q: Question, answer: Answer) -> None:
 
 PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
     "run": _run,
+    "given": _run,
     "second": _second,
     "needs": _needs,
     "interleave": _interleave,

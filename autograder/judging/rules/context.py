@@ -11,6 +11,7 @@ from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
+from autograder.judging.rules.honesty import same_again
 from autograder.judging.rules.ranges import half_precision, single_precision
 from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Verdict, finds, of_classes, rule, to
 from autograder.judging.rules.runs import stopped
@@ -65,9 +66,12 @@ def allowed_bytes(ev: Evidence, pair: Pair) -> int:
     return 0 if ev.exercise.budget is None else ev.exercise.budget(pair.question.args, outputs)
 
 
-@rule("shared-state", needs=RIGHT, of=to("interleave"))
+@rule("shared-state", needs=RIGHT, of=to("interleave", "given"))
 def keeps_calls_apart(ev: Evidence, pair: Pair) -> Verdict:
     """Two calls do not disturb each other, and neither do two passes through the graph of one."""
+    if pair.question.kind == "given":  # what its numbers are is asked in float64
+        alike = not pair.answer.data.get("again") or same_again(pair)
+        return None if alike else fault("shared-state", "context/again", pair)
     if pair.answer.data.get("overwritten"):
         return fault("shared-state", "context/overwritten", pair)
     if (

@@ -145,7 +145,7 @@ def _is_inexact(got: object, right: Tensor | None) -> bool:
     return 1e-13 < off < 1e-6  # what is further off is wrong, and others say so
 
 
-_runs = to("run", "function", looked_for_writes=True)
+_runs = to("run", "given", "function", looked_for_writes=True)
 
 
 def _of_classes(ev: Evidence) -> Iterable[Pair]:
@@ -193,13 +193,14 @@ def leaves_saved(ev: Evidence, pair: Pair) -> Verdict:
     if late:
         return _written(ev, "mutates-saved", "writes/input-late", pair, "backward", ev.argument(min(late)))  # fmt: skip
     if any(call.saved_changed for call in pair.answer.backward):
-        harmless = ev.exercise.strictness.as_given and any(map(_same_again, ev.pairs("interleave")))
+        twice = [pair] if pair.question.kind == "given" else ev.pairs("interleave")
+        harmless = ev.exercise.strictness.as_given and any(map(same_again, twice))
         what = "writes/output" if _is_output(ev, pair) else "writes/harmless" if harmless else "writes/saved"  # fmt: skip
         return _written(ev, "mutates-saved", what, pair, "backward")
     return None
 
 
-def _same_again(pair: Pair) -> bool:
+def same_again(pair: Pair) -> bool:
     """Whether a second pass through a graph gave the same gradients as the first."""
     first, again = pair.answer.gradients or (), pair.answer.data.get("again") or ()
     return bool(again) and all(a is b or close(a, b) for a, b in zip(first, again, strict=True))
