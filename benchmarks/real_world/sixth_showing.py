@@ -118,6 +118,22 @@ def stops_for_a_transposed_upstream(inputs: Any) -> Any:
     return shown
 
 
+def stops_under_vmap(inputs: Any, place: int) -> Any:
+    """Whether torch.func.vmap over one argument ends in an error, although the Function says that it works."""
+
+    def shown(function: Any) -> bool:
+        args = [a.detach() for a in inputs()]
+        args[place] = torch.stack([args[place]] * 3)
+        dims = tuple(0 if i == place else None for i in range(len(args)))
+        try:
+            torch.func.vmap(apply_of(function), in_dims=dims)(*args)
+        except RuntimeError:
+            return bool(function.generate_vmap_rule)
+        return False
+
+    return shown
+
+
 def mean_over_the_batch(weight: Tensor, example: Tensor) -> Any:
     """Whether the weight's gradient for two equal examples is that for one, and not twice it."""
 

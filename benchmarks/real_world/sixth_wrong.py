@@ -20,6 +20,7 @@ from benchmarks.real_world.sixth_showing import (
     second_pass_of_twice_stops,
     single_upstream_overwritten,
     stops_for_a_transposed_upstream,
+    stops_under_vmap,
     wrong,
 )
 from benchmarks.real_world.sixth_surrogates import TORCH, arctangent
@@ -47,6 +48,10 @@ TRAINS = of((X > 0.5).to(D).requires_grad_(True), (normal(3, 4, seed=1) > 0.5).t
 wrong("matterhorn_pytorch.tnn.functional:t_rl_inh", TRAINS, "backward stops: bp_gaussian is called without its second argument", stops(TRAINS))  # fmt: skip
 CURVE = of(0.7 * torch.arange(5, dtype=D), grad(5), (2.8 * normal(4, seed=2).sigmoid()).requires_grad_(True))  # fmt: skip
 wrong("torchinterp1d.interp1d:Interp1d", CURVE, "backward stops: it wants the graph that forward made of its own output, which torch gives another one", stops(CURVE))  # fmt: skip
+
+
+AFFINE = of(grad(2, 3, 4), grad(5, 4, seed=1), grad(5, seed=2))
+wrong("deepspeed.runtime.zero.linear:LinearFunctionForZeroStage3", AFFINE, "forward stops under torch.func.vmap over the bias: `output += bias`, though generate_vmap_rule is True (first taken for right, on gradcheck)", stops_under_vmap(AFFINE, 2))  # fmt: skip
 
 
 class Exchange:
