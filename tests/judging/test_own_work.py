@@ -270,6 +270,9 @@ NUMBERS = {
     "a little in each of many attributes": HEAD.replace("ctx.save_for_backward(x)", "y = torch.sigmoid(x)\n        ctx.save_for_backward(x[:0])\n        ctx.s, ctx.n, v = y.shape, -(-y.numel() // 20), y.flatten().tolist()\n"
         "        for i in range(ctx.n):\n            setattr(ctx, f'a{i}', v[20 * i : 20 * i + 20])").replace(IN_FORWARD, "        return y\n")
     + "        y = torch.tensor([v for i in range(ctx.n) for v in getattr(ctx, f'a{i}')], dtype=g.dtype).reshape(ctx.s)\n        return g * y * (1 - y)\n",
+    "a tensor that a thread made": "from concurrent.futures import ThreadPoolExecutor\nPOOL, KEPT = ThreadPoolExecutor(1), []\n"
+    + HEAD.replace("ctx.save_for_backward(x)", "KEPT.append(POOL.submit(lambda: torch.sigmoid(x)).result())\n        ctx.k = len(KEPT) - 1").replace("(x,) = ctx.saved_tensors", "y = KEPT[ctx.k]")
+    + "        return g * y * (1 - y)\n",
     "a helper's list": keeping("keep(y)", top="KEPT = []\ndef keep(y):\n    KEPT.append(y.flatten().tolist())\n"),
 }  # fmt: skip
 RIGHT = "        s = torch.sigmoid(x)\n        return g * s * (1 - s)\n"

@@ -258,9 +258,6 @@ ATTACKS: tuple[ScoreAttack, ...] = (
             "            frame = frame.f_back\n")),
         ("dispatch modes switched off", "", hoarder(in_backward="", top="from torch.utils._python_dispatch import _disable_current_modes as off\n",
          keeping="with off():\n            kept.append(torch.exp(-x))")),
-        ("a thread of its own", "",
-         # All of it in the thread: an argument made here may outlive result() in the pool for a moment.
-         hoarder(top="from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n", keeping="kept.append(pool.submit(lambda: torch.exp(-x)).result())")),
       )),
     # ---- answers that nobody gave, sent straight to the grader: they are compared all the same
     *(ScoreAttack(name, before=before, wall=COMPARED) for name, before in (
