@@ -198,3 +198,24 @@ def test_beside_an_identity_only_what_comes_from_above_may_be_handed_on():
     assert evaluate(Stitched, inputs=(x, other), seed=1).passed
     report = evaluate(WithALoss, inputs=(x, other), seed=1)
     assert [f.rule for f in report.findings][:1] == ["upstream-ignored"], str(report)
+
+
+def test_somebody_elses_code_is_only_run_as_it_stands():
+    seen = set()
+
+    def places(first, last):
+        seen.add((first, last))  # what writes to memory by itself would write there
+        return last - first
+
+    class Scaled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 3 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * places(1, 3)
+
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    assert not evaluate(Scaled, inputs=(x,), reference=lambda x: 3 * x, seed=1).passed
+    assert seen == {(1, 3)}
