@@ -7,6 +7,7 @@ import torch
 
 from autograder import evaluate
 from autograder.contract.exercise import Case
+from autograder.explaining.causes import repairs
 from autograder.explaining.causes.slips import listed, orders, slips
 from autograder.running.recoding import calls_kernels
 from tests.explaining.tiny import exercise
@@ -126,3 +127,21 @@ def test_a_number_that_is_made_elsewhere_is_told_where_it_is_made():
     kept = WEIGHTS.replace("v, u = ctx", "u, v = ctx").replace("u, v\n        return", "u, abs(v)\n        return", 1)  # fmt: skip
     finding = found(kept, BLEND)
     assert finding.evidence["source"] == "ctx.weights = u, abs(v)", finding
+
+
+def test_only_a_learners_code_is_run_with_another_expression(monkeypatch):
+    """What a library's own kernels write to memory they would write elsewhere."""
+    made, ran = repairs.Recoded, []
+    monkeypatch.setattr(repairs, "Recoded", lambda *given: ran.append(given) or made(*given))
+    evaluate(load(WEIGHTS, "Tiny"), exercise=BLEND, seed=1)
+    assert ran
+    ran.clear()
+    a, b = (torch.randn(9, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    report = evaluate(
+        load(WEIGHTS, "Tiny"),
+        inputs=(a, b, 1.7, -0.4),
+        reference=lambda a, b, u, v: u * a + v * b,
+        seed=1,
+    )
+    assert not report.passed
+    assert not ran
