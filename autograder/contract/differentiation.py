@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, hessian, jacfwd, jacrev, vmap
 
+from autograder.contract.ending import ended_in
 from autograder.observation.observation import Question
 from autograder.observation.snapshot import dense
 
@@ -176,5 +177,5 @@ def _given(ask: Callable[[], Any]) -> list[Tensor] | str:
     except NotImplementedError:
         raise
     except Exception as error:  # whichever it is: the transform does not work
-        return f"{type(error).__name__}: {error}"[:300]
+        return ended_in(error)
     return [t for t in map(copied, flat) if t is not None]

@@ -28,6 +28,11 @@ def errors_only() -> Iterator[None]:
         raise RuntimeError(f"{type(end).__name__}: {end}") from end
 
 
+def ended_in(error: BaseException) -> str:
+    """An error in words, as far as anybody reads them."""
+    return f"{type(error).__name__}: {error}"[:300]
+
+
 class TimeIsOver(Exception):
     """No new call of what is judged is worth beginning."""
 

@@ -15,6 +15,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.library import CustomOpDef
 
 from autograder.contract.differentiation import BATCH, as_tuple, copied, transformed
+from autograder.contract.ending import ended_in
 from autograder.observation.observation import Answer, Question
 from autograder.running.submission import fresh_arguments
 from autograder.running.watching import PlainMode
@@ -152,7 +153,7 @@ def _untrue(
     except NotImplementedError:
         raise
     except Exception as error:  # whichever it is: it does not work without data
-        yield {**about, "aspect": "error", "error": f"{type(error).__name__}: {error}"[:300]}
+        yield {**about, "aspect": "error", "error": ended_in(error)}
         return
     for place, (said, given) in enumerate(zip(fake, real, strict=False)):
         for aspect, words in _ASPECTS.items():

@@ -59,7 +59,7 @@ def saved_of(node: Any) -> tuple[Any, ...]:
 
 
 def _bare(tensor: Tensor) -> Tensor:
-    """Its numbers alone, with the same strides: not what somebody set on it, nor what lies beside them in memory."""
+    """Its numbers alone, expanded as it is: not what somebody set on it, nor what lies beside them in memory."""
     once = tuple(slice(None, None if step else 1) for step in tensor.stride())
     return tensor.detach()[once].clone().expand(tensor.shape)
 
@@ -117,6 +117,7 @@ class Written:
 
 
 Work = dict[str, int]  # how often each operation ran that makes numbers
+# What only moves numbers depends on how they lie in memory, and a copy may lie otherwise.
 _MOVES = re.compile(
     r"view|clone|detach|copy|expand|alias|stride|permute|transpose|equal|\bt\b|squeeze|slice|select"
 )
@@ -135,16 +136,12 @@ class World:
     """A class as it is before forward runs, to be asked later what it makes of what ctx holds then."""
 
     def __init__(self, cls: type) -> None:
-        self._cls, self._written = cls, Written(cls)
-
-    @property
-    def cls(self) -> type:
-        return self._cls
+        self.cls, self._written = cls, Written(cls)
 
     def holds(self, outputs: Sequence[Any]) -> dict[str, Written]:
         """What ctx holds beside what it saved, by name."""
         held = {}
-        for name, value in attributes_of(self._node(self._cls, outputs)):
+        for name, value in attributes_of(self._node(self.cls, outputs)):
             with suppress(Exception):  # what cannot be written cannot be carried over either
                 held[f"ctx.{name}"] = Written(value)
         return held
@@ -156,7 +153,7 @@ class World:
 
         It is asked of those outputs as they are first: what backward makes once and for all is there then.
         """
-        node, packed = self._node(self._cls, outputs), list[int]()
+        node, packed = self._node(self.cls, outputs), list[int]()
         saved = [_bare(t) for t in saved_of(node) if t is not None]
         held = Written(dict(attributes_of(node))).read()
 

@@ -19,6 +19,7 @@ from autograder.contract.differentiation import (
     gradients_of,
     second_order,
 )
+from autograder.contract.ending import ended_in
 from autograder.contract.exercise import Sampler
 from autograder.observation.observation import Answer, Question
 from autograder.observation.snapshot import changed, differs, moment
@@ -112,10 +113,8 @@ def _run(ask: Asking, q: Question, answer: Answer) -> None:
     if (
         twice
     ):  # .float() of a float32 tensor is that tensor: the upstream gradient has its output's dtype
-        dtyped = (
-            g if g is None else g.to(o.dtype) for g, o in zip(q.upstream, outputs, strict=False)
-        )
-        ask.question = q = replace(q, upstream=tuple(dtyped))
+        pairs = zip(q.upstream, outputs, strict=False)
+        ask.question = q = replace(q, upstream=tuple(g if g is None else g.to(o.dtype) for g, o in pairs))  # fmt: skip
     upstream = fresh_upstream(q, outputs)
     marks = [moment(g) for g in upstream if looked]
     drawn.append(torch.get_rng_state())
@@ -262,7 +261,7 @@ def _large(ask: Asking, q: Question, answer: Answer) -> None:
     try:  # once somebody keeps what is kept for a shape, and has forgotten the last call
         world = World(*ask.submission.classes) if ask.submission.classes else None
     except Exception as error:  # what cannot be written, each library says in its own way
-        answer.data["carried"] = _told(error)
+        answer.data["carried"] = ended_in(error)
     draws_of(q.case).again()
     held = world.holds(as_tuple(ask.submission(*others))) if world else {}
     draws_of(q.case).again()
@@ -275,14 +274,10 @@ def _large(ask: Asking, q: Question, answer: Answer) -> None:
     try:
         carried, alone = world.backward(outputs, others, partial(ask.gradients, others))
     except Exception as error:  # whatever backward lacks
-        carried = _told(error)
+        carried = ended_in(error)
     answer.gradients, work = worked(world.cls, partial(ask.gradients, args, outputs))
     answer.backward_ops = tuple(work)
     answer.data["carried"] = carried if isinstance(carried, str) else [*carried, alone == work]
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:300]
 
 
 def _grown(ask: Asking, q: Question, answer: Answer) -> None:

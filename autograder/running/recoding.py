@@ -26,7 +26,7 @@ class Noted:
     def _note(self, frame: FrameType, event: str, argument: Any) -> None:
         self.calls += event in ("call", "c_call")
         if event == "return" and frame.f_code.co_filename in self.files:
-            self._codes[frame.f_code] = names_in(frame)
+            self._codes[frame.f_code] = names_in(frame, {})
             self._spaces[id(frame.f_globals)] = frame.f_globals
 
     def __enter__(self) -> None:

@@ -181,14 +181,11 @@ def kept_of_many(
         output = call()
     outputs = as_tuple(output)
     kept = _kept(list(args), outputs, storages)
-    depends = {
-        n: h for n, h in (world.holds(outputs) if world else {}).items() if h.unlike(others.get(n))
-    }
-    if sum(held.unlike(others.get(name)) for name, held in depends.items()) > SOME_BYTES:
-        kept += [
-            Kept(name, "numbers", (len(held.bytes) // 8,), "float64", len(held.bytes), 0)
-            for name, held in depends.items()
-        ]
+    holds = world.holds(outputs) if world else {}
+    unlike = {name: held.unlike(others.get(name)) for name, held in holds.items()}
+    if sum(unlike.values()) > SOME_BYTES:
+        sizes = {name: len(held.bytes) for name, held in holds.items() if unlike[name]}
+        kept += [Kept(name, "numbers", (size // 8,), "float64", size, 0) for name, size in sizes.items()]  # fmt: skip
     return output, tuple(kept)
 
 

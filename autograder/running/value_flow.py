@@ -313,7 +313,7 @@ class Tried(Rewritten):
                     self.found.append((what, text, numbers))
 
 
-def names_in(frame: FrameType, given: Given = {}) -> dict[str, Any]:  # noqa: B006
+def names_in(frame: FrameType, given: Given) -> dict[str, Any]:
     """The numbers and floating tensors by name, those on ctx among them."""
     known: dict[str, Any] = {}
     for name, value in {**given, **frame.f_locals}.items():

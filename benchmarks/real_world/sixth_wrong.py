@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from benchmarks.real_world import sixth_surrogates  # noqa: F401
 from benchmarks.real_world.entry import X, grad, normal, of, x
+from benchmarks.real_world.fifth import Exchange
 from benchmarks.real_world.fourth_showing import twice_is_not_twice
 from benchmarks.real_world.second_showing import D, no_gradgradcheck, number, overwrites, stops
 from benchmarks.real_world.sixth import COLUMN, DATA, ROW
@@ -52,20 +53,6 @@ wrong("torchinterp1d.interp1d:Interp1d", CURVE, "backward stops: it wants the gr
 
 AFFINE = of(grad(2, 3, 4), grad(5, 4, seed=1), grad(5, seed=2))
 wrong("deepspeed.runtime.zero.linear:LinearFunctionForZeroStage3", AFFINE, "forward stops under torch.func.vmap over the bias: `output += bias`, though generate_vmap_rule is True (first taken for right, on gradcheck)", stops_under_vmap(AFFINE, 2))  # fmt: skip
-
-
-class Exchange:
-    """Rows that go round in a circle, and back."""
-
-    @staticmethod
-    def forward_exchange(a: Tensor, out: Tensor, _: int) -> None:
-        out.copy_(a[[2, 0, 1]])
-
-    @staticmethod
-    def reverse_exchange(a: Tensor, out: Tensor, _: int) -> None:
-        out.copy_(a[[1, 2, 0]])
-
-
 NODES = of(grad(3, 2, 2))
 wrong("sevenn.nn._ghost_exchange:LAMMPSMLIAPGhostExchangeOp", NODES, "backward stops for an upstream gradient that is transposed in memory: view, where reshape belongs", stops_for_a_transposed_upstream(NODES), lambda f: lambda a: f.apply(a, Exchange()))  # fmt: skip
 LAYER = of(grad(2, 3, 4), grad(4, 5, seed=1), grad(5, seed=2), False)

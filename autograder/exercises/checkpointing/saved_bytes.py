@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from autograder.contract.ending import ended_in
 from autograder.contract.exercise import (
     Arguments,
     Cause,
@@ -139,7 +140,7 @@ def run_numbers(submission: Solution, s: Sampler) -> Data:
             except Exception as error:
                 if not trials:
                     raise  # nothing is known yet: the error is what there is to say
-                seen["stopped"] = f"{type(error).__name__}: {error}"[:300]
+                seen["stopped"] = ended_in(error)
         filled = filled or any(isinstance(a, Tensor) and a.grad is not None for a in args)
         trials[name] = seen
     found = {"trials": trials, "filled": filled, "let_go": _lets_go(submission)}

@@ -192,11 +192,8 @@ class Uses(Meanings):
     def _is_own_name(self, name: str, base: ast.expr) -> bool:
         """Whether the answer gives this name to things of its own, and what it is read of may be one of them."""
         theirs = any(one is not UNKNOWN for one in self._objects(base))
-        return (
-            name in self._attributes
-            and not theirs
-            and (name not in RISKY | SHARED or self._is_self(base))
-        )
+        risky = (name in RISKY or name in SHARED) and not self._is_self(base)
+        return name in self._attributes and not theirs and not risky
 
     def _sets(self, base: ast.expr, name: str, node: ast.AST) -> None:
         """Remark on an attribute that may not be assigned or deleted."""
