@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import statistics
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from types import FrameType
 
 _SLOW = 1 / 1250  # a call, as a share of all the time that there is
+_AGAIN = 0.25  # seconds after which a call that goes on all the same is interrupted once more
+# Where nothing is interrupted: what is half done there, nobody would put back.
+_WHOLE = (
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), contextlib.__file__,
+    os.path.join("torch", "utils", "_python_dispatch.py"), os.path.join("torch", "overrides.py"),
+)  # fmt: skip
 
 
 class Interrupted(KeyboardInterrupt):
@@ -37,17 +47,22 @@ class TimeIsOver(Exception):
     """No new call of what is judged is worth beginning."""
 
 
+class _Interrupts(BaseException):
+    """What ends a call from outside: who catches every Exception there does not catch it."""
+
+
 class Clock:
     """How many seconds are left for calls of what is judged.
 
     said, missed  it has said that they are over: for this part, for any
+    cut           in words, the call that was interrupted, where one went on for longer than that
 
     Seconds in which others had the processor do not count: on a busy machine there is the same report.
     """
 
     def __init__(self, seconds: float | None):
         self.seconds, self.begun, self.said = seconds, time.monotonic() - _waited(), False
-        self.missed = False
+        self.missed, self.cut, self._what = False, "", ""
         self._took = deque[float](maxlen=5)
         self._started: float | None = None
 
@@ -68,16 +83,18 @@ class Clock:
         return self.said
 
     @contextlib.contextmanager
-    def call(self) -> Iterator[None]:
+    def call(self, what: str) -> Iterator[None]:
         """One call of forward or of backward. Raises TimeIsOver instead of beginning it too late."""
         if self._started is not None:  # a part of another one
             yield
             return
         if self.over():
             raise TimeIsOver
-        self._started = time.monotonic()
+        self._started, self._what = time.monotonic(), what
         try:
             yield
+        except _Interrupts as end:
+            raise TimeIsOver from end
         finally:
             if self._started is not None:
                 self._took.append(time.monotonic() - self._started)
@@ -94,6 +111,42 @@ class Clock:
         finally:
             self.seconds, self.said = before, False
 
+    @contextlib.contextmanager
+    def interrupting(self) -> Iterator[None]:
+        """In the block a call that goes on when time is over ends with TimeIsOver, between two steps of Python.
+
+        A single step cannot be interrupted: one call of native code is one. So it is on the main thread, where the
+        system has such signals, and nobody else waits for one.
+        """
+        wanted = self.seconds is not None and hasattr(signal, "setitimer")
+        main = threading.current_thread() is threading.main_thread()
+        if not wanted or not main or signal.getitimer(signal.ITIMER_REAL)[0]:
+            yield
+            return
+        before = signal.signal(signal.SIGALRM, self._late)
+        signal.setitimer(signal.ITIMER_REAL, max(self.left, _AGAIN), _AGAIN)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
+
+    def _late(self, number: int, frame: FrameType | None) -> None:
+        file = "" if frame is None else frame.f_code.co_filename
+        if (
+            frame is None
+            or self._started is None
+            or self.left > 0
+            or any(w in file for w in _WHOLE)
+        ):
+            return
+        took, place = (
+            time.monotonic() - self._started,
+            f"line {frame.f_lineno} of {Path(file).name}",
+        )
+        self.cut = self.cut or f"{self._what} was interrupted after {took:.1f} s, in {place}"
+        raise _Interrupts
+
     def between(self) -> None:
         """What goes on is no call after all: a measured gradient, made of many."""
         self._started = None
@@ -104,18 +157,19 @@ _running: ContextVar[Clock | None] = ContextVar("running", default=None)
 
 @contextlib.contextmanager
 def on(clock: Clock) -> Iterator[None]:
-    """In the block calls are made as long as a clock allows it."""
+    """In the block calls are made, and go on, as long as a clock allows it."""
     token = _running.set(clock)
     try:
-        yield
+        with clock.interrupting():
+            yield
     finally:
         _running.reset(token)
 
 
-def a_call() -> contextlib.AbstractContextManager[None]:
+def a_call(what: str) -> contextlib.AbstractContextManager[None]:
     """Around each call of forward or of backward; raises TimeIsOver where a clock allows none."""
     clock = _running.get()
-    return contextlib.nullcontext() if clock is None else clock.call()
+    return contextlib.nullcontext() if clock is None else clock.call(what)
 
 
 def between_calls() -> None:

@@ -48,6 +48,7 @@ _UNSTEADY = (
     "Two calls with the same arguments give other outputs, though torch, NumPy and Python draw the same random numbers. "
     "Where forward draws from a generator of its own, hand that in as an argument."
 )
+_CUT = "{call}: time was over. seconds=None waits for it."
 _FOLDED = "How the gradient for {name} is shared between the triangles of a symmetric matrix."
 
 # Numbers that are no derivative, and may be as their author wants them: linear in the upstream gradient.
@@ -63,24 +64,21 @@ def report_on(
     After ``seconds`` no new question is asked: the report is incomplete, and says what was not asked.
     Raises TypeError and ValueError for inputs that make no sense, and what a reference raises.
     """
-    arguments, clock = given(inputs), Clock(seconds)
+    arguments = given(inputs)
     import torch._dynamo  # as the first operation on a meta tensor does, in the middle of a question
 
+    clock = Clock(seconds)
     seed = secrets.randbelow(2**31) if seed is None else seed
 
     def report(target: Any) -> Report:
         try:
-            return _report(submission, target, arguments, terms, name, devices, seed, clock)
+            made = _report(submission, target, arguments, terms, name, devices, seed, clock)
         except TimeIsOver:  # before or between all questions
             named = name or getattr(submission, "__name__", type(submission).__name__)
-            return Report(
-                named,
-                False,
-                seed=seed,
-                devices=devices,
-                own_inputs=True,
-                unasked=["what takes longer"],
-            )
+            late = ["what takes longer"]
+            made = Report(named, False, seed=seed, devices=devices, own_inputs=True, unasked=late)
+        made.undecided[:0] = [_CUT.format(call=clock.cut)] if clock.cut else []
+        return made
 
     found = report(submission)
     lower = (

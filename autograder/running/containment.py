@@ -252,7 +252,7 @@ def nesting_limited() -> Iterator[None]:
             raise RecursionError(ENDLESS)
         depth += 1
         try:
-            with a_call():
+            with a_call("backward"):
                 return original(*args, **kwargs)
         finally:
             depth -= 1

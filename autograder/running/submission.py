@@ -78,7 +78,7 @@ class Submission:
         self.several_returns = with_several_returns(written)
 
     def __call__(self, *args: Any) -> Any:
-        with a_call():
+        with a_call("forward"):
             return self.target.apply(*args) if self.is_class else self.target(*args)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -114,6 +115,26 @@ def test_no_time_is_no_pass():
     assert (report.outcome, report.passed) == ("incomplete", False)
     assert report.unasked
     assert "time ran out" in str(report)
+
+
+def endless(*_):
+    while True:
+        with contextlib.suppress(Exception):  # whatever is caught there, the end comes
+            sum(range(100))
+
+
+@pytest.mark.parametrize("call", ["forward", "backward"])
+def test_one_call_without_end_is_interrupted_and_said(call):
+    double = {"forward": lambda ctx, x: 2 * x, "backward": lambda ctx, g: 2 * g} | {call: endless}
+    before = signal.getsignal(signal.SIGALRM)
+    report = evaluate(op("Endless", **double), inputs=(X,), seconds=0.5)
+    assert report.outcome == "incomplete", str(report)
+    assert report.undecided[0].startswith(f"{call} was interrupted after "), str(report)
+    assert "test_terms.py" in report.undecided[0]
+    assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (
+        before,
+        0,
+    )
 
 
 def test_what_makes_no_sense_is_said():
