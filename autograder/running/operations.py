@@ -205,16 +205,28 @@ def name_of(func: Any) -> str:
     return name.removesuffix("_") or name
 
 
+def whole_numbers(result: Any) -> list[Any]:
+    """What of a result may be a place, a size or a branch to code that is not torch's: whole numbers, and those of Python."""
+    leaves = (each for each in tree_leaves(result) if each is not None)
+    return [
+        each.detach().clone() if isinstance(each, Tensor) else each
+        for each in leaves
+        if not isinstance(each, Tensor) or not (each.dtype.is_floating_point or each.dtype.is_complex or each.dtype == torch.bool)
+    ]  # fmt: skip
+
+
 class Operations(Framed):
     """Records the operations that run while it is on, the one that raised included.
 
     files  the files of the learner's code
+    whole  the whole numbers that they gave, in their order
     """
 
     def __init__(self, files: frozenset[str]) -> None:
         super().__init__()
         self.files = files
         self.all: list[Operation] = []
+        self.whole: list[Any] = []
         self.error: str | None = None  # the words of the one in which the last operation ended
         self._ran: Counter[str] = Counter()
         self._in: dict[int, list[Value]] = defaultdict(list)  # by storage, in their order
@@ -249,6 +261,7 @@ class Operations(Framed):
             self.error = str(error)
             raise
         self.error = None
+        self.whole += whole_numbers(result)
         operation.made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         given = [each for each in operation.given if isinstance(each, Place)]
         values = tuple(dict.fromkeys(value for place in given for value in place.held))

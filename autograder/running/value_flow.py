@@ -3,6 +3,7 @@ in which one of them is another, or what another expression gives where it is ma
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import itertools
 from collections import Counter
@@ -15,11 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.contract.ending import errors_only
 from autograder.observation.observation import Answer, Question
 from autograder.observation.syntax import Span
+from autograder.running.function_classes import patched
 from autograder.running.operations import (
     LARGEST,
     MOST,
@@ -33,6 +36,7 @@ from autograder.running.operations import (
     name_of,
     recorded,
     span_of,
+    whole_numbers,
 )
 from autograder.running.watching import Framed
 
@@ -174,19 +178,52 @@ Given = Mapping[str, Any]
 
 
 class Other(Framed):
-    """A mode for a run that goes another way; ``count``: its operations so far. A loop that no longer ends is stopped."""
+    """A mode for a run that goes another way; ``count``: its operations so far. A loop that no longer ends is stopped.
+
+    whole  what ``whole_numbers`` gave of the code as it stands: where another one comes out the run ends, as it does
+           where Python or NumPy reads a tensor. What is native takes such numbers for places in memory. None: it goes on
+    """
 
     count = 0
+    whole: Sequence[Any] | None = None
+
+    def __enter__(self) -> Any:
+        self._left = iter(self.whole or ())
+        self._reading = patched(
+            [(Tensor, name, _ends) for name in _READS * (self.whole is not None)]
+        )
+        self._reading.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._reading.__exit__(*error)
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.count += 1
         if self.count > 2 * MOST:
             raise RecursionError(f"more than {2 * MOST} operations")
-        return self.ran_as(func, args, kwargs)
+        result = self.ran_as(func, args, kwargs)
+        if self.whole is not None and not all(map(_same, whole_numbers(result), self._left)):
+            _ends()
+        return result
 
     def ran_as(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the operation gives here."""
         raise NotImplementedError
+
+
+_READS = ("numpy", "tolist", "data_ptr")
+
+
+def _ends(*_: Any) -> Any:
+    raise RuntimeError("other numbers than those of the code as it stands would leave torch")
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and torch.equal(one, other)
+    return type(one) is type(other) and bool(one == other)
 
 
 class Looking(Other):
@@ -213,6 +250,7 @@ class Looking(Other):
         A function in C++ writes past its memory where a step of it has fewer dimensions: there the shape stays.
         """
         inside = self.value.operation is not None and self.value.operation.inside
+        inside = inside or self.whole is not None
         if func._schema.is_mutable or (inside and numbers.shape != made.shape):
             same = func._schema.is_mutable and made.numel() == numbers.numel()
             return made.copy_(numbers.reshape(made.shape)) if same else result
@@ -285,8 +323,9 @@ class Rewritten(Looking):
 
     def computed(self, text: str, frame: FrameType) -> Tensor | None:
         """What an expression gives; None where it stops."""
+        space = {**frame.f_globals, **self.given, **frame.f_locals}
         try:
-            made = eval(text, frame.f_globals, {**self.given, **frame.f_locals})
+            made = eval(text, space) if self.whole is None or torchs_alone(text, space) else None
         except Exception:  # most of what is tried makes no sense
             return None
         return made.detach() if isinstance(made, Tensor) else None
@@ -313,11 +352,36 @@ class Tried(Rewritten):
                     self.found.append((what, text, numbers))
 
 
+_VALUES = Tensor | int | float | complex | str | tuple | list | torch.dtype | torch.device | FunctionCtx | None  # fmt: skip
+_HARMLESS = ("torch", "math", "builtins")  # modules whose functions look where they read
+
+
+def torchs_alone(text: str, space: Given) -> bool:
+    """Whether an expression has nothing but tensors, plain values, and functions of torch's and Python's own."""
+    tree = [*ast.walk(ast.parse(text, mode="eval"))]
+    named = [n for n in tree if isinstance(n, ast.Name | ast.Attribute)]
+    called = [n.func for n in tree if isinstance(n, ast.Call)]
+    return all(each in named for each in called) and all(_is_harmless(n, space) for n in named)
+
+
+def _is_harmless(node: ast.Name | ast.Attribute, space: Given) -> bool:
+    root: ast.expr = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):  # of what an operation gives
+        return hasattr(Tensor, node.attr) if isinstance(node, ast.Attribute) else False
+    value = eval(ast.unparse(node), dict(space))
+    if isinstance(value, _VALUES) or isinstance(getattr(value, "__self__", None), Tensor):
+        return True
+    module = str(getattr(value, "__module__", None) or getattr(value, "__name__", ""))
+    return module.partition(".")[0] in _HARMLESS and "._ops" not in module
+
+
 def names_in(frame: FrameType, given: Given) -> dict[str, Any]:
     """The numbers and floating tensors by name, those on ctx among them."""
     known: dict[str, Any] = {}
     for name, value in {**given, **frame.f_locals}.items():
-        if isinstance(value, torch.autograd.function.FunctionCtx):
+        if isinstance(value, FunctionCtx):
             known |= {f"{name}.{each}": v for each, v in vars(value).items()}
         else:
             known[name] = value

@@ -198,3 +198,44 @@ def test_beside_an_identity_only_what_comes_from_above_may_be_handed_on():
     assert evaluate(Stitched, inputs=(x, other), seed=1).passed
     report = evaluate(WithALoss, inputs=(x, other), seed=1)
     assert [f.rule for f in report.findings][:1] == ["upstream-ignored"], str(report)
+
+
+@pytest.mark.parametrize("how", ["a function", "a number", "an index", "an array", "a branch"])
+def test_what_is_native_never_gets_a_number_that_the_code_as_it_stands_does_not(how):
+    """Where a cause is looked for, tensors and expressions are tried that are other."""
+    seen = set()
+
+    def native(*numbers):
+        seen.add(numbers)  # it would write there
+        return 1.0
+
+    def leads(x):
+        y = torch.tanh(x) * 3
+        if how == "a number":
+            native(int(y[0]))
+        elif how == "an index":
+            native(*(4 * y).long().reshape(-1).tolist())
+        elif how == "an array":
+            native(*y.detach().numpy().astype(int).tolist())
+        elif how == "a branch" and bool((y > 0).all()):
+            native(len(y))
+        return y * native(2) if how == "a function" else y
+
+    class Leads(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sin()
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * leads(x)
+
+    x = torch.tensor([-0.3, 0.5, 1.2], dtype=torch.float64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("autograder.reporting.verdict._explained", lambda found, ev: found)
+        assert not evaluate(Leads, inputs=(x,), seed=1).passed
+    known = {*seen}
+    assert not evaluate(Leads, inputs=(x,), seed=1).passed
+    assert seen == known
