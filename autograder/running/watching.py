@@ -127,6 +127,11 @@ class Made(NamedTuple):
     shape: tuple[int, ...]
     dtype: torch.dtype
 
+    @property
+    def elements(self) -> int:
+        """Places in memory, of which an expanded tensor has few."""
+        return self.size // self.dtype.itemsize
+
 
 IMAGINARY = "imaginary"
 
@@ -157,6 +162,11 @@ class Storages(Watching):
         if size and key not in self._made:  # a key that is referred to does not come back
             reference = StorageWeakRef(tensor.untyped_storage())
             self._made[key] = Made(key, reference, size, tuple(tensor.shape), tensor.dtype)
+
+    @property
+    def largest(self) -> Made | None:
+        """The one with the most elements; None where nothing was made."""
+        return max(self._made.values(), key=lambda made: made.elements, default=None)
 
     def known(self, tensor: Tensor) -> bool:
         """Whether a tensor lies in one of these storages."""

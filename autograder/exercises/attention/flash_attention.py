@@ -18,8 +18,8 @@ from autograder.contract.exercise import (
     Solution,
     bytes_of,
 )
-from autograder.exercises.checkpointing.measuring import Largest
 from autograder.exercises.common_cases import cases_of, extreme, special
+from autograder.running.watching import Storages
 
 
 def softmax_rows(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -139,14 +139,15 @@ def _largest(submission: Solution, s: Sampler) -> Data:
         sizes = {"q": (_L, _E), "k": (_S, _E), "v": (_S, _EV)}
         tensors = {name: s.normal(*size).to(dtype) for name, size in sizes.items()}
         leaves = [tensors[name].requires_grad_(True) for name in wanted]
-        with Largest() as seen:
+        with Storages() as forward:
             out = submission(*tensors.values(), causal, _BLOCK)
-        found.append(["forward", words, seen.elements, list(seen.shape), seen.mask])
-        if wanted:
-            upstream = s.normal(_L, _EV).to(dtype)
-            with Largest() as seen:
-                torch.autograd.grad(out, leaves, upstream)
-            found.append(["backward", words, seen.elements, list(seen.shape), seen.mask])
+        with Storages() as backward:
+            if wanted:
+                torch.autograd.grad(out, leaves, s.normal(_L, _EV).to(dtype))
+        for method, made in (("forward", forward.largest), ("backward", backward.largest)):
+            if made is not None:
+                mask = made.dtype == torch.bool
+                found.append([method, words, made.elements, list(made.shape), mask])
     return {"largest": found}
 
 

@@ -1,12 +1,12 @@
-"""What experiments measure: hooks left behind, who called, the largest tensor, what is let go, random states."""
+"""What experiments measure: hooks left behind, who called, what is let go, random states."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import sys
+import traceback
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,9 +14,7 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from autograder.contract.exercise import Cause, Data, Sampler, Solution
-from autograder.observation.snapshot import storage_of
 from autograder.running.containment import put_saving_hooks, saving_hooks
-from autograder.running.watching import Watching
 
 RANDOM_STATE_BYTES = 5056  # of the CPU generator, as torch.get_rng_state() gives it
 
@@ -39,12 +37,8 @@ def hooks_are_on() -> bool:
 
 def called_from(module: str) -> bool:
     """Whether a function of ``module`` is among the callers."""
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        if str(frame.f_globals.get("__name__", "")) == module:
-            return True
-        frame = frame.f_back
-    return False
+    callers = traceback.walk_stack(None)
+    return any(frame.f_globals.get("__name__") == module for frame, _ in callers)
 
 
 class Watch:
@@ -61,30 +55,10 @@ class Watch:
     @property
     def left(self) -> str:
         """What is left that Python's collector does not free: "itself", or the "memory" alone; "" for nothing."""
-        if self._alive():
+        if not all(memory.expired() for memory, _ in self._seen):
             gc.collect(1)  # it is young: to look at everything there is takes 0.1 s and more
-        alive = self._alive()
-        itself = any(tensor() is not None for _, tensor in alive)
-        return "itself" if itself else "memory" if alive else ""
-
-    def _alive(self) -> list[tuple[StorageWeakRef, weakref.ref[Tensor]]]:
-        return [each for each in self._seen if not each[0].expired()]
-
-
-class Largest(Watching):
-    """The largest result of any operation, in memory: an expanded tensor has many elements and few cells."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements, self.mask = 0, False
-        self.shape: tuple[int, ...] = ()
-
-    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        for tensor in tensors:
-            elements = min(tensor.numel(), storage_of(tensor)[1] // tensor.element_size())
-            if elements > self.elements:
-                self.elements, self.shape = elements, tuple(tensor.shape)
-                self.mask = tensor.dtype == torch.bool
+        alive = [tensor() for memory, tensor in self._seen if not memory.expired()]
+        return "" if not alive else "itself" if any(t is not None for t in alive) else "memory"
 
 
 class Stop(Exception):

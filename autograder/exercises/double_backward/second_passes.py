@@ -10,12 +10,13 @@ from torch import Tensor
 
 from autograder.contract.ending import ended_in
 from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
-from autograder.exercises.checkpointing.measuring import Largest, called_from
+from autograder.exercises.checkpointing.measuring import called_from
 from autograder.exercises.common_cases import cases_of, some, special
 from autograder.exercises.double_backward.higher_orders import left_behind
-from autograder.observation.compare import both, close, show, show_apart
+from autograder.observation.compare import both, close, show
 from autograder.observation.observation import Named
 from autograder.running.function_classes import instead_of_backward
+from autograder.running.watching import Storages
 
 _LINEAR = ("a constant", "a trainable weight")
 _UNKNOWNS = 30
@@ -65,10 +66,10 @@ def _one_product(hvp: Solution, s: Sampler) -> Data:
         return engine(*args, **more)
 
     weight.requires_grad_(True)
-    with Largest() as largest, instead_of_backward(passes):
+    with Storages() as made, instead_of_backward(passes):
         hvp(f, x, v.clone())
     left = left_behind({"x": x, "a weight inside f": weight})
-    return {**seen, "largest": largest.elements, "left": left}
+    return {**seen, "largest": made.largest.elements if made.largest else 0, "left": left}
 
 
 def _two_passes(data: Data, right: Data) -> Cause | None:
@@ -79,9 +80,12 @@ def _two_passes(data: Data, right: Data) -> Cause | None:
     if data["passes"] > 2:
         facts = {"passes": data["passes"], "unknowns": _UNKNOWNS}
         return Cause("hvp/passes", {**facts, "rows": data["passes"] > _UNKNOWNS})
-    if data["left"]:
-        return Cause("left/grad", {"names": data["left"]}, rule="mutates-input", at=("backward",))
-    return None
+    return _left_behind(data) if data["left"] else None
+
+
+def _left_behind(found: Data) -> Cause:
+    """.grad is filled, which ``.backward()`` does and the caller's optimiser reads."""
+    return Cause("left/grad", {"names": found["left"]}, rule="mutates-input", at=("backward",))
 
 
 def _no_hessian(data: Data, right: Data) -> Cause | None:
@@ -209,19 +213,12 @@ def _trains(data: Data, right: Data) -> Cause | None:
         if gradient is None:
             return Cause("penalty/no-gradient", rule="parameters-without-gradient")
         if not bool(torch.isclose(value, meant["value"], rtol=_EXACTLY, atol=_EXACTLY).all()):
-            mine, good = show_apart(value, meant["value"])
-            return Cause(
-                "penalty/value", {"critic": critic}, {"actual": mine, "expected": good}, "value"
-            )
-        if not close(
-            gradient, meant["gradient"], torch.float32
-        ):  # what is cut off changes far more
-            mine, good = show_apart(gradient, meant["gradient"])
-            return Cause("penalty/gradient", {"critic": critic}, {"actual": mine, "expected": good})
+            return Cause("penalty/value", {"critic": critic}, both(value, meant["value"]), "value")
+        slope = meant["gradient"]
+        if not close(gradient, slope, torch.float32):  # what is cut off changes far more
+            return Cause("penalty/gradient", {"critic": critic}, both(gradient, slope))
         if found["left"]:
-            return Cause(
-                "left/grad", {"names": found["left"]}, rule="mutates-input", at=("backward",)
-            )
+            return _left_behind(found)
     return None
 
 

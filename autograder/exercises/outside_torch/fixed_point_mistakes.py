@@ -1,4 +1,6 @@
 # %% wrong[gradient-value]: one step only
+# says: The gradient goes through the last step alone: that z itself depends on x and weight is left out.
+# next: z appears on both sides of the equation. Iterate v = grad_output + (v · (1 − z²)) weight first.
 class FixedPoint(Function):
     @staticmethod
     def forward(ctx, z0, x, weight, steps):
@@ -226,6 +228,8 @@ class FixedPoint(Function):
 
 
 # %% wrong[gradient-value]: five rounds, whatever steps is
+# says: The adjoint iteration stops too early: the gradient for x is that of a few rounds.
+# next: Take as many rounds as forward took steps: then the adjoint is as good as z.
 class FixedPoint(Function):
     @staticmethod
     def forward(ctx, z0, x, weight, steps):
