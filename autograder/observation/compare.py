@@ -264,8 +264,4 @@ def number(value: Any, digits: int = 4) -> str:
 
 def shape_words(shape: Any) -> str:
     """(3, 4) as text; "() – a single number" for the empty shape."""
-    return (
-        f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-        if len(shape)
-        else "() – a single number"
-    )
+    return str(tuple(shape)) if len(shape) else "() – a single number"

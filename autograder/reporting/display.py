@@ -149,14 +149,15 @@ def aligned(named: Mapping[str, str]) -> tuple[Numbers, ...]:
             shown.append(Numbers(name, "", " ".join(named[name].split())))
             continue
         columns = [n.rjust(width) for n, width in zip(items[name], wide, strict=False)]
-        sizes = (found["shape"] or "").split("×")
-        shape = f"({', '.join(sizes)}{',' * (len(sizes) == 1)})" if sizes[0] else ""
+        sizes = found["shape"]
+        shape = str(tuple(map(int, sizes.split("×")))) if sizes else ""
         shown.append(Numbers(name, shape, f"[{', '.join(columns)}]"))
-    return tuple(n._replace(text=_cut(n.text)) for n in shown)
+    return tuple(n._replace(text=cut(n.text, LONGEST)) for n in shown)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+def cut(text: str, limit: int) -> str:
+    """So many characters of a text, the last of them an ellipsis where there are more."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 # ---- HTML ----------------------------------------------------------------------------------------

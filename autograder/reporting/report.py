@@ -17,7 +17,7 @@ from autograder.contract.promises import Line
 from autograder.exercises import find
 from autograder.explaining.pages import TITLES
 from autograder.judging.finding import Finding
-from autograder.reporting.display import Numbers, aligned, report_as_html, report_as_text
+from autograder.reporting.display import Numbers, aligned, cut, report_as_html, report_as_text
 from autograder.reporting.walk_place import place_of_finding
 
 
@@ -160,23 +160,19 @@ class Report:
         if self.printed.strip() and not self.discreet:
             first, *others = self.printed.strip().splitlines()
             more = f" … ({len(others) + 1} lines)" if others else ""
-            rows.append(Row("Printed", _cut(first, 120) + more, quiet=True))
+            rows.append(Row("Printed", cut(first, 120) + more, quiet=True))
         return rows
 
     def _repeat(self) -> list[Row]:
         if self.seed is None or self.graded:
             return []
         if self.own_inputs:
-            how = f"evaluate({self.exercise}, inputs=…, seed={self.seed})"
-            return [Row("Repeat", f"`{how}` asks with the same numbers again", quiet=True)]
-        how = f"{self.exercise}, {'hidden=True, ' if self.hidden else ''}seed={self.seed}"
-        return [
-            Row(
-                "Repeat",
-                f"`check({how})` asks with the same numbers, after a restart too",
-                quiet=True,
-            )
-        ]
+            call, when = f"evaluate({self.exercise}, inputs=…", " again"
+        else:
+            hidden = ", hidden=True" * self.hidden
+            call, when = f"check({self.exercise}{hidden}", ", after a restart too"
+        told = f"`{call}, seed={self.seed})` asks with the same numbers{when}"
+        return [Row("Repeat", told, quiet=True)]
 
     def _see(self) -> list[Row]:
         place = self._place_in_a_walk() if self.findings else ""
@@ -252,7 +248,7 @@ def _own_line(evidence: dict[str, Any]) -> list[Row]:
     """The learner's own line, which is shown in every report: it is their own text."""
     if not evidence.get("line"):
         return []
-    return [Row("Your line", f"{evidence['line']}: `{_cut(str(evidence.get('source', '')), 100)}`")]
+    return [Row("Your line", f"{evidence['line']}: `{cut(str(evidence.get('source', '')), 100)}`")]
 
 
 def _measured(evidence: dict[str, Any], headline: str) -> list[Row]:
@@ -269,10 +265,10 @@ def _measured(evidence: dict[str, Any], headline: str) -> list[Row]:
     if named or (evidence.get("case") and not not_started):
         rows.append(Row("With", str(evidence.get("case") or "these values"), aligned(named)))
     if evidence.get("kept_tensors"):
-        rows.append(Row("Kept", _cut(str(evidence["kept_tensors"]), 240)))
+        rows.append(Row("Kept", cut(str(evidence["kept_tensors"]), 240)))
     original = str(evidence.get("original") or "")
     if original and not not_started and not _quotes(headline, original):
-        rows.append(Row("The error", _cut(original.replace("\n", " "), 240)))
+        rows.append(Row("The error", cut(original.replace("\n", " "), 240)))
     return rows
 
 
@@ -280,7 +276,3 @@ def _quotes(headline: str, original: str) -> bool:
     """Whether the headline has the words of an error ("KeyError: …") in full."""
     words = original.split(": ", 1)[-1].strip().rstrip(".")
     return len(words) >= 10 and words in headline
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autograder.reporting.report import Report
 
 FORWARD, SAVED, BACKWARD, RESULT, ERROR = (
     "Forward", "Saved for backward", "Backward", "Result", "Error",
@@ -62,21 +65,10 @@ class Failed:
     hidden: bool
 
 
-class Checked(Protocol):
-    """What is remembered of a report."""
-
-    exercise: str
-    passed: bool
-    findings: list
-    seed: int | None
-    hidden: bool
-    graded: bool
-
-
 _latest: dict[str, Failed] = {}
 
 
-def remember(report: Checked) -> None:
+def remember(report: Report) -> None:
     """Keep what a check found; forget an earlier one where it passed.
 
     Not while grading: what hidden checks ask must not stand in feedback.

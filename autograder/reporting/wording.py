@@ -139,7 +139,7 @@ class _Words(string.Formatter):
         if isinstance(value, list | tuple) and not all(isinstance(v, int) for v in value):
             return listed([self.format_field(v, spec) for v in value])
         if isinstance(value, tuple | list):
-            return f"({', '.join(map(str, value))}{',' if len(value) == 1 else ''})"
+            return str(tuple(value))
         return format(value, spec)
 
 
