@@ -19,10 +19,11 @@ from autograder.contract.differentiation import Draws, as_tuple, draws_of
 from autograder.contract.handed_on import Gradients, Handed, handed_on
 from autograder.contract.measured import Measured, Run
 from autograder.contract.real_numbers import all_flat, flat_of, is_differentiable
-from autograder.contract.steps import TINY, Line, far_slope, line_through, reaches
+from autograder.contract.steps import ALIKE, TINY, Line, far_slope, line_through, reaches
 from autograder.observation.compare import close
 
 STEPS, NOISE = "steps", "noise"
+TURNED, ROWS = "turned", "rows"
 _TIMES = 24  # that a forward which draws random numbers is asked
 _DRAWS = 64  # times that a backward which draws random numbers is asked
 _FAR = 5.0  # standard errors that a right one is off by on average, at most
@@ -31,6 +32,9 @@ _AS_FAR = (
     0.25  # what a factor of the derivative may be apart from what jumps add, as a share of that
 )
 _ONE_FACTOR = 1e-4  # what numbers that are one factor of others are off by, as measured
+# Of a gradient, where there are twice as many numbers: a learned scale's is divided by the root of how many there are
+# (Esser and others, Learned Step Size Quantization, 2020).
+_SHARES = (1.0, 0.5**0.5)
 _MOST, _LEAST = 64, 8  # elements that are moved far: of a large tensor fewer,
 _EFFORT = 10**7  # so that about as many numbers are computed for it
 
@@ -39,13 +43,17 @@ class Nature:
     """What kind of forward this is, around some arguments and far from them.
 
     Steps alone excuse no gradient: what backward adds to the derivative has to point to where forward's steps
-    lead over longer distances. A sign with a minus is wrong, and so is a relu that forgets its mask.
+    lead over longer distances. A sign with a minus is wrong, and so is a relu that forgets its mask. And where the
+    rows of an output do not depend on other rows, neither does what they add to a gradient: a mean is wrong.
+
+    doubts  what makes a gradient along steps a mistake, by position: TURNED or ROWS
     """
 
     def __init__(self, measured: Measured, own: Measured, args: Sequence[Any]):
         self.measured, self.own, self.args = measured.repeated(), own.repeated(), args
         self._found: dict[int, frozenset[int]] = {}
         self._lines: dict[int, list[Line]] = {}
+        self.doubts: dict[int, str] = {}
         self.linear = True  # in the upstream gradient, as any gradient has to be that is no interpolation of a solver's steps
         self.noisy = False  # backward gives another gradient for other random numbers
 
@@ -69,6 +77,9 @@ class Nature:
             led = {p: of for p in off if (of := self._led(p))}
             with contextlib.suppress(Exception):  # so far away a forward may stop
                 self.linear = not any(map(self._interpolates, led))
+            for p in filter(self._mixes_rows, [*led] * self.linear):
+                self.doubts[p] = ROWS
+                del led[p]
             # What forward does not follow at all is a parameter of the surrogate beside it.
             shaping = [p for p in off if led and p not in led and self._stands_still(p)]
             return STEPS, led | dict.fromkeys(shaping, frozenset[int]().union(*led.values()))
@@ -117,7 +128,7 @@ class Nature:
         lines = self._through(position)
         places = list(filter(self._differentiable, range(len(self._run.outputs))))
         stepping = {k: line for line in reversed(lines) for k in places if line.steps[k] is not None}  # fmt: skip
-        leads, jumping = False, set()
+        leads, turns, jumping = False, False, set()
         for place in places if stepping else ():
             line = stepping.get(place)
             needed = None if line is None else line.steps[place]
@@ -130,9 +141,47 @@ class Nature:
             if factor and apart > _AS_FAR:
                 continue
             leads |= needed is not None and alike >= needed
+            turns |= needed is not None and -alike >= max(needed, ALIKE)
             if needed is not None or any(line.jumps(place) for line in lines):
                 jumping.add(place)
+        if turns and not leads:
+            self.doubts[position] = TURNED
         return frozenset(jumping) if leads else frozenset()
+
+    def _mixes_rows(self, position: int) -> bool:
+        """Whether a gradient for a row's output is another one where rows stand before it that change no such output."""
+        with contextlib.suppress(Exception):  # another size, each refuses it in its own way
+            return any(not self._as_alone(position, *more) for more in self._more_rows())
+        return False
+
+    def _more_rows(self) -> Iterator[tuple[list[int], list[Any]]]:
+        """The arguments that hold the rows of the outputs, and all arguments with other rows before those."""
+        (count,) = {o.shape[0] for o in self._run.outputs if is_differentiable(o)}
+        rows = [
+            p for p, a in enumerate(self.args) if isinstance(a, Tensor) and a.shape[:1] == (count,)
+        ]
+        for places in (rows, *[[p] for p in rows] * (len(rows) > 1)):
+            more = list(self.args)
+            for p in places:
+                a = more[p].detach()
+                before = (1.5 * a).flip(0) if is_differentiable(a) else a
+                more[p] = torch.cat([before, a]).requires_grad_(more[p].requires_grad)
+            with contextlib.suppress(Exception):
+                made = as_tuple(self.measured.values(more))
+                if all(close(m[count:], o) for m, o in zip(made, self._run.outputs, strict=True)):
+                    yield places, more
+
+    def _as_alone(self, position: int, places: list[int], more: list[Any]) -> bool:
+        for place in filter(self._differentiable, range(len(self._run.outputs))):
+            for grads in _upstreams(self._run.outputs, place):
+                (alone,) = self.own.gradients(self.args, [position], grads)
+                above = [torch.cat([torch.zeros_like(g), g]) for g in grads]
+                (beside,) = self.own.gradients(more, [position], above)
+                if position in places:
+                    beside = beside[len(alone) :]
+                if not any(close(beside, share * alone) for share in _SHARES):
+                    return False
+        return True
 
     def _interpolates(self, position: int) -> bool:
         """Whether backward is what forward changes by on the way that the upstream gradient leads, by an argument's length.

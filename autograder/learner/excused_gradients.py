@@ -42,12 +42,14 @@ class Meant:
     linear   backward is linear in the upstream gradient, as it has to be
     noisy    backward gives another gradient for other random numbers
     excused  by position, of gradients that are wrong, the outputs of which they may be no derivatives
+    doubts   by position, of gradients along steps, why they are mistakes
     """
 
     kind: str = ""
     excused: Mapping[int, frozenset[int]] = field(default_factory=dict)
     noisy: bool = False
     linear: bool = True
+    doubts: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def along(self) -> list[int]:
@@ -99,16 +101,9 @@ def gradients_meant(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> 
     # Who is strict, or says which gradient is right, has a mask that is missing for one.
     said = terms.strict or terms.reference is not None
     none_is = {"": True, BOUNDS: said, IDENTITY: bool(left)}.get(kind, False)
-    return (
-        Meant()
-        if none_is
-        else Meant(
-            kind,
-            excused,
-            any(n.noisy for n in natures.values()),
-            all(n.linear for n in natures.values()),
-        )
-    )
+    noisy, linear = any(n.noisy for n in natures.values()), all(n.linear for n in natures.values())
+    doubts = {p: doubt for n in natures.values() for p, doubt in n.doubts.items()}
+    return Meant(doubts=doubts) if none_is else Meant(kind, excused, noisy, linear, doubts)
 
 
 def left_off(wrong: Wrong, own: Measured, args: Sequence[Any]) -> float | None:

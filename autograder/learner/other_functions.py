@@ -17,6 +17,7 @@ from autograder.contract.any_function import VALUES, Given, Terms, exercise_for,
 from autograder.contract.ending import Clock, TimeIsOver, on
 from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import BOUNDS
+from autograder.contract.meant_gradients import STEPS, TURNED
 from autograder.contract.measured import Measured
 from autograder.contract.promises import Line
 from autograder.contract.real_numbers import is_differentiable
@@ -26,6 +27,7 @@ from autograder.judging.finding import Clause, Finding, fault
 from autograder.judging.rules import judge
 from autograder.learner.asking_in_time import ask_in_time
 from autograder.learner.excused_gradients import (
+    Meant,
     allowing,
     gradients_meant,
     how_far,
@@ -160,7 +162,7 @@ def _report(
                 observation.facts["computes_in"] = str(dtype).removeprefix("torch.")
         exact = one.evidence(asked)
         loose = one.evidence(rough) if (rough := allowing(asked, terms)) is not asked else exact
-        broken, many, notes = judge(loose), False, []
+        broken, many, notes, meant = judge(loose), False, list[Finding](), Meant()
         if broken.findings:
             wrong = () if terms.surrogate else wrong_gradients(loose)
             off = wrong_gradients(exact)
@@ -178,6 +180,8 @@ def _report(
                 loose = one.evidence(rough) if rough is not asked else exact
                 broken = judge(loose)
         finer, late = broken if loose is exact else judge(exact), clock.missed
+        for each in (broken, finer) if finer is not broken else (broken,):
+            each.findings[:1] = [_doubted(f, exercise, meant) for f in each.findings[:1]]
         # What is wrong either way is explained by exact numbers.
         same = [(f.rule, f.position) for f in broken.findings[:1]] == [
             (f.rule, f.position) for f in finer.findings[:1]
@@ -197,6 +201,8 @@ def _report(
         report.findings += map(said, notes)
         if terms.reference is None and terms.surrogate is None:
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])
+        if meant.kind == STEPS and report.findings[0].rule == "upstream-nonlinear":
+            report.findings[0] = with_step(report.findings[0], "surrogate/nonlinear")
         if late and report.outcome != "failed":
             left = [q.id for q in asked.questions if q.id not in observation.answers]
             report.unasked, report.passed = left or ["the slopes that were not measured"], False
@@ -210,6 +216,16 @@ def _approximately(found: Finding, evidence: Evidence, many: bool) -> Finding:
     found, share = explained(found, evidence), how_far(wrong_gradients(evidence))
     told = Clause(found.cause, found.facts)
     return fault("loses-precision", "range/approximate", found.pair, found.position, many=many, said=told, share=share)  # fmt: skip
+
+
+def _doubted(found: Finding, exercise: Exercise, meant: Meant) -> Finding:
+    """A finding on what looks like a surrogate's gradient, told as what is wrong with that."""
+    position, doubt = found.position, meant.doubts.get(-1 if found.position is None else found.position)  # fmt: skip
+    if doubt is None or position is None or found.rule not in _MAY_BE_MEANT:
+        return found
+    rule = "gradient-sign" if doubt == TURNED else found.rule
+    facts = {"argument": exercise.argument(position)}
+    return replace(found, rule=rule, cause=f"surrogate/{doubt}", facts=facts, symptom=False)
 
 
 def _perhaps_meant(finding: Finding) -> Finding:

@@ -110,3 +110,43 @@ def test_a_solver_may_be_interpolated(solve, factor, known):
     made = op("Solver", lambda ctx, w, way: keep(ctx, solve(w), w, way=way), backward)
     report = evaluate(made, inputs=(normal(4, 5), 10.0), seed=1, seconds=None)
     assert report.passed == known, str(report)
+
+
+def of_signs(added):
+    """A layer whose weight is a sign, with a gradient that is ``added`` up over the rows (row, output, input)."""
+
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g @ w.sign(), added(g[:, :, None] * x[:, None])
+
+    return op("Signs", lambda ctx, x, w: keep(ctx, x @ w.sign().t(), x, w), backward)
+
+
+@pytest.mark.parametrize(
+    ("added", "known"),
+    [(lambda each: each.sum(0), True), (lambda each: each.mean(0), False), (lambda each: each[0], False),
+     (lambda each: each.sum(0) / len(each) ** 0.5, True)],
+)  # fmt: skip
+def test_over_rows_a_surrogate_is_a_sum(added, known):
+    report = evaluate(of_signs(added), inputs=(normal(4, 3), normal(5, 3, seed=1)), seed=1)
+    assert report.passed == known, str(report)
+    assert any(f.rule == "surrogate" for f in report.findings) == known
+    assert known or report.findings[0].cause == "surrogate/rows", str(report)
+
+
+@pytest.mark.parametrize(
+    ("backward", "cause"),
+    [(lambda ctx, g: -g * (ctx.saved_tensors[0].abs() < 1), "surrogate/turned"),
+     (lambda ctx, g: g.mean(0).expand_as(g), "surrogate/rows")],
+)  # fmt: skip
+def test_a_surrogate_that_leads_elsewhere_is_told_as_that(backward, cause):
+    made = op("Sign", lambda ctx, x: keep(ctx, x.sign(), x), backward)
+    report = evaluate(made, inputs=(normal(4, 3),), seed=1)
+    assert report.findings[0].cause == cause, str(report)
+
+
+def test_a_surrogate_that_clips_what_comes_from_above_is_told_what_to_clip():
+    made = op("Sign", lambda ctx, x: x.sign(), lambda ctx, g: g * (g.abs() < 1))
+    report = evaluate(made, inputs=(normal(4, 3),), seed=1)
+    assert report.findings[0].rule == "upstream-nonlinear", str(report)
+    assert "by what forward was given" in report.findings[0].hint
