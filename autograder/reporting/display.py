@@ -121,7 +121,15 @@ def _row(row: Row) -> Iterator[str]:
     shapes = max((len(line.shape) for line in row.numbers), default=0)
     for name, shape, text in row.numbers:
         of_shape = f"{shape:<{shapes}}  " if shapes else ""
-        yield f"{' ' * _COLUMN}{name:<{names}}  {of_shape}{text}"
+        start = f"{' ' * _COLUMN}{name:<{names}}  {of_shape}"
+        yield start + _whole_numbers(text, _WIDTH - len(start))
+
+
+def _whole_numbers(text: str, room: int) -> str:
+    """As many of the numbers in brackets as there is room for: complex ones are long."""
+    if len(text) <= room or not text.startswith("["):
+        return text
+    return f"{text[: room - 3].rpartition(', ')[0]}, …]"
 
 
 # ---- numbers under one another, so that columns line up ------------------------------------------

@@ -311,3 +311,11 @@ def test_tiny_outputs_are_judged_in_their_own_unit(unit, factor):
     made = op("Tiny", lambda ctx, x: keep(ctx, unit * x.sin(), x), lambda ctx, g: factor * unit * g * ctx.saved_tensors[0].cos())  # fmt: skip
     report = evaluate(made, inputs=(normal(4),), seed=1, seconds=None)
     assert report.passed == (factor == 1.0), str(report)
+
+
+def test_a_table_of_complex_numbers_is_as_wide_as_all_else():
+    product = op("Product", lambda ctx, a, b: keep(ctx, a * b, a, b), lambda ctx, g: (g * ctx.saved_tensors[1].conj(), g * ctx.saved_tensors[0]))  # fmt: skip
+    a, b = (torch.complex(normal(12, seed=k), normal(12, seed=k + 1)) for k in (0, 2))
+    report = evaluate(product, inputs=(a, b), seed=1)
+    assert not report.passed
+    assert max(map(len, str(report).splitlines())) <= 97, str(report)
