@@ -143,9 +143,7 @@ def of_every_shape(
     )
 
 
-def elementwise_cases(
-    *more: Case, far: Case | None = None, draw: Solution = normal
-) -> tuple[Case, ...]:
+def elementwise_cases() -> tuple[Case, ...]:
     """Cases of a smooth function of one tensor of any shape."""
     at_zero = special(
         "x = 0",
@@ -154,8 +152,8 @@ def elementwise_cases(
         advice="The function is smooth at 0, and has one slope there. Where backward is put together from pieces "
         "(x < 0, sign, abs), what each of them is at 0 itself counts too.",
     )
-    usual = extreme("inputs up to ±1000 in float32", EXTREME, second=True, digits=True)
-    return (*of_every_shape(draw, at_zero, *more), far or usual)
+    far = extreme("inputs up to ±1000 in float32", EXTREME, second=True, digits=True)
+    return (*of_every_shape(normal, at_zero), far)
 
 
 def zeros_and_others(s: Sampler) -> Tensor:

@@ -22,30 +22,20 @@ from autograder.exercises.common_cases import cases_of, extreme, special
 from autograder.running.watching import Storages
 
 
-def softmax_rows(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """softmax over the last dimension where the mask is True; a row with nothing gives zeros."""
-    if mask is None:
-        return torch.softmax(scores, -1)
-    empty = ~mask.any(-1, keepdim=True)
-    scores = scores.masked_fill(~mask & ~empty, -torch.inf)
-    return torch.softmax(scores, -1).masked_fill(empty, 0.0)
-
-
-def scale_of(q: Tensor, scale: float | None) -> float:
-    """The factor of the scores: the one that is given (0.0 counts), else 1/√E."""
-    return 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-
-
-def attention_weights(q: Tensor, k: Tensor, mask: Tensor | None, scale: float | None) -> Tensor:
-    """(…, L, S): how much of each key every query takes."""
-    return softmax_rows(q @ k.transpose(-1, -2) * scale_of(q, scale), mask)
-
-
 def attention(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, scale: float | None = None
 ) -> Tensor:
-    """The reference: as F.scaled_dot_product_attention, with derivatives of every order."""
-    return attention_weights(q, k, mask, scale) @ v
+    """The reference: as F.scaled_dot_product_attention, with derivatives of every order.
+
+    A row with nothing to attend to gives zeros.
+    """
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale  # 0.0 counts
+    scores = q @ k.transpose(-1, -2) * factor
+    if mask is None:
+        return torch.softmax(scores, -1) @ v
+    empty = ~mask.any(-1, keepdim=True)
+    scores = scores.masked_fill(~mask & ~empty, -torch.inf)
+    return torch.softmax(scores, -1).masked_fill(empty, 0.0) @ v
 
 
 # What the exercises rebuild, as torch's function mode and dispatcher name it.
@@ -106,17 +96,9 @@ def large_scores(s: Sampler) -> Arguments:
     return torch.tensor(q).double(), torch.tensor(k).double(), s.normal(4, 2)
 
 
-def row_bytes(args: Arguments) -> tuple[int, int]:
-    """(bytes of one number a query, bytes of the mask and of a bool a query: is its row empty?)."""
-    q = args[0]
-    rows = q.numel() // max(q.shape[-1], 1)
-    masked = len(args) > 3 and args[3] is not None
-    return rows * q.element_size(), args[3].numel() + rows if masked else 0
-
-
-def bytes_of_logsumexp(q: Tensor) -> int:
-    """One number a query. Torch's own attention keeps it in float32 for a half-precision q, and so may others."""
-    return q.numel() // max(q.shape[-1], 1) * max(q.element_size(), 4)
+def queries_of(q: Tensor) -> int:
+    """How many queries there are, in all heads."""
+    return q.numel() // max(q.shape[-1], 1)
 
 
 # Above 2 · max(E, Ev) and well below L and S: even half a block of full rows of scores stands out.
@@ -163,19 +145,19 @@ def _tiles_alone(data: Data, right: Data) -> Cause | None:
     return None
 
 
-def causal_mask(q: Tensor, k: Tensor, shift: int = 0) -> Tensor:
-    """Query i attends to keys 0 … i + shift: aligned top-left, as torch does."""
-    return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril(shift)
-
-
 def flash_reference(q: Tensor, k: Tensor, v: Tensor, causal: bool, block_size: int = 1) -> Tensor:
-    """The reference of attention in tiles: block_size changes nothing about the result."""
-    return attention(q, k, v, causal_mask(q, k) if causal else None)
+    """The reference of attention in tiles: block_size changes nothing about the result.
+
+    causal: query i attends to keys 0 … i, aligned top-left, as torch does.
+    """
+    every = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool)
+    return attention(q, k, v, every.tril() if causal else None)
 
 
 def budget(args: Arguments, outputs: Arguments) -> int:
-    """q, k, v, the output and one logsumexp a row."""
-    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0])
+    """q, k, v, the output and one logsumexp a row, which torch's own attention keeps in float32 for a half-precision q."""
+    q = args[0]
+    return bytes_of(*args[:3], outputs[0]) + queries_of(q) * max(q.element_size(), 4)
 
 
 def _drawn(

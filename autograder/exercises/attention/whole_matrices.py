@@ -11,11 +11,11 @@ from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
 from autograder.exercises.attention.flash_attention import (
     ATTENTION_OPERATIONS,
     attention,
-    bytes_of_logsumexp,
+    budget,
     far_apart,
     heads,
     large_scores,
-    row_bytes,
+    queries_of,
 )
 from autograder.exercises.common_cases import along, along_a_dim, cases_of, extreme, kept, special
 
@@ -163,8 +163,15 @@ _CASES = (
 
 
 def _with_weights(args: Arguments, outputs: Arguments) -> int:
-    row, mask = row_bytes(args)
-    return bytes_of(*args[:3]) + row * args[1].shape[-2] + mask
+    q, k, v, *_ = args
+    weights = queries_of(q) * q.element_size() * k.shape[-2]
+    return bytes_of(q, k, v) + weights + _of_mask(args)
+
+
+def _of_mask(args: Arguments) -> int:
+    """The mask, and a bool a query: is its row empty?"""
+    masked = len(args) > 3 and args[3] is not None
+    return args[3].numel() + queries_of(args[0]) if masked else 0
 
 
 SCALED_DOT_PRODUCT_ATTENTION = Exercise(
@@ -193,15 +200,11 @@ SCALED_DOT_PRODUCT_ATTENTION = Exercise(
 )
 
 
-def _budget(args: Arguments, outputs: Arguments) -> int:
-    return bytes_of(*args[:3], outputs[0]) + bytes_of_logsumexp(args[0]) + row_bytes(args)[1]
-
-
 LEAN_ATTENTION = replace(
     SCALED_DOT_PRODUCT_ATTENTION,
     name="LeanAttention",
     summary="the same attention, keeping no L×S float tensor: the weights are computed again.",
-    budget=_budget,
+    budget=lambda args, outputs: budget(args, outputs) + _of_mask(args),
     budget_words="q, k, v, the output, one logsumexp a row and the mask",
     hints=(
         "The weights are a function of q and k, which are kept anyway. Which single number of each row "

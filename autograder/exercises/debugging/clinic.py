@@ -253,7 +253,7 @@ _admit(
     dropped_rows,
     of_every_shape(
         lambda s, *shape: (s.away_from(*shape[:-1], 40, 20 * shape[-1]), 0.4),
-        special("p = 0", lambda s: (s.away_from(5, 3), 0.0)),
+        special("p = 0", lambda s: s.away_from(5, 3), 0.0),
         least=1,
     ),
     (

@@ -53,7 +53,7 @@ def _reduction_cases() -> tuple[Case, ...]:
         make("a vector, dim=0", 5, dim=0, role="batch"),
         make("a vector, dim=-1, keepdim=True", 4, dim=-1, keep=(True,), role="batch"),
         make("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
-        extreme("inputs of ±1000", lambda s: (_large(s), 1)),
+        extreme("inputs of ±1000", _large, 1),
     )
 
 
@@ -133,7 +133,7 @@ MAX = Exercise(
         ),
         distinct_along("a vector", 5, dim=0, role="batch"),
         distinct_along("an empty batch, dim=1", 0, 3, dim=1, role="empty"),
-        extreme("inputs of ±1000", lambda s: (1000.0 * s.distinct(2, 3, spacing=0.4), 1)),
+        extreme("inputs of ±1000", lambda s: 1000.0 * s.distinct(2, 3, spacing=0.4), 1),
     ),
     budget=lambda args, outputs: bytes_of(outputs[1]),
     budget_words="the indices",

@@ -12,7 +12,6 @@ from torch.autograd import Function
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import (
     Arguments,
-    Case,
     Cause,
     Data,
     Exercise,
@@ -25,11 +24,12 @@ from autograder.contract.exercise import (
 from autograder.exercises.common_cases import (
     ONE_TENSOR,
     cases_of,
+    drawing,
     elementwise_cases,
     extreme,
-    float64,
     kept,
     of_every_shape,
+    some,
     special,
 )
 from autograder.running.watching import Watching
@@ -60,7 +60,11 @@ BESSEL_J0 = Exercise(
     reference=lambda x: _Bessel.apply(x, 0),
     cases=(
         *elementwise_cases(),
-        Case("a vector of numbers up to ±30", lambda s: (s.uniform(6, low=-30.0, high=30.0),)),
+        special(
+            "a vector of numbers up to ±30",
+            lambda s: s.uniform(6, low=-30.0, high=30.0),
+            role="main",
+        ),
         # Where the value that torch has is off most, from the seventh digit on.
         special("numbers a little above 5", lambda s: s.uniform(6, low=5.001, high=5.1), wants=()),
     ),
@@ -229,7 +233,7 @@ SOLVE = Exercise(
         _system("a batch of systems", 2, 3, k=2),
         special(
             "A without a number on its diagonal",
-            lambda s: (float64([[0.0, 2.0], [-1.0, 0.0]]), s.away_from(2, 2)),
+            [[0.0, 2.0], [-1.0, 0.0]], lambda s: s.away_from(2, 2),
 
             advice="Rows have to be exchanged first: the pivots belong to the factors, and torch.linalg.lu_solve wants both.",
         ),
@@ -249,7 +253,7 @@ SOLVE = Exercise(
     refusals=(
         Refusal(
             "a singular A",
-            lambda s: (float64([[1.0, 2.0], [2.0, 4.0]]), s.normal(2, 1)),
+            drawing([[1.0, 2.0], [2.0, 4.0]], some(2, 1)),
             errors=("RuntimeError",),
             argument="A",
         ),

@@ -233,7 +233,8 @@ AMAX = Exercise(
             ),
             special(
                 "300 that tie",
-                lambda s: (s.uniform(1, 1).expand(2, 300).clone(), 1),
+                lambda s: s.uniform(1, 1).expand(2, 300).clone(),
+                1,
                 advice="Count those that share in a dtype that has room for all of them; uint8 ends at 255.",
             ),
         ),

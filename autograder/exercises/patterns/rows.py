@@ -71,12 +71,15 @@ EMBEDDING = Exercise(
         ),
         special(
             "one index, again and again",
-            lambda s: (torch.full((6,), 2), s.normal(4, 3)),
+            torch.full((6,), 2),
+            some(4, 3),
             advice=_ADD_UP,
         ),
         special(
             "nothing but padding",
-            lambda s: (torch.full((2, 3), 3), s.normal(5, 2), 3),
+            torch.full((2, 3), 3),
+            some(5, 2),
+            3,
             second="mixed",
             advice="All rows of the gradient are 0 then, and it still has the shape of weight.",
         ),
@@ -121,7 +124,8 @@ SOFT_RANK = Exercise(
         _values,
         special(
             "ties, and a row of equal numbers",
-            lambda s: (float64([[1.0, 2.0, 1.0], [3.0, 3.0, 3.0]]) + s.uniform(2, 1), 0.5),
+            lambda s: float64([[1.0, 2.0, 1.0], [3.0, 3.0, 3.0]]) + s.uniform(2, 1),
+            0.5,
             second=True,
             advice="Equal numbers share their rank: σ(0) is ½. Only the pair of an element with itself is left out.",
         ),

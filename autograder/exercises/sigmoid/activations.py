@@ -16,6 +16,7 @@ from autograder.exercises.common_cases import (
     elementwise_cases,
     extreme,
     kept,
+    normal,
     special,
     with_number,
 )
@@ -125,7 +126,7 @@ def _swish(x: Tensor, beta: Tensor) -> Tensor:
 def _drawn(s: Sampler, x: tuple[int, ...], beta: tuple[int, ...]) -> Arguments:
     """x normal, beta between 0.4 and 1.8 in size, of either sign."""
     size = s.uniform(*beta, low=0.4, high=1.8)
-    return 1.5 * s.normal(*x), torch.where(s.normal(*beta) > -0.5, size, -size)
+    return normal(s, *x), torch.where(s.normal(*beta) > -0.5, size, -size)
 
 
 _swish_case = cases_of(_drawn)
@@ -145,12 +146,14 @@ SWISH = Exercise(
         _swish_case("a batch of matrices, one beta a row", (2, 3, 4), (3, 1)),
         special(
             "beta = 0",
-            lambda s: (1.5 * s.normal(3, 2), torch.zeros(2, dtype=torch.float64)),
+            lambda s: normal(s, 3, 2),
+            [0.0, 0.0],
             second=True,
         ),
         special(
             "x = 0",
-            lambda s: (torch.zeros(3, dtype=torch.float64), s.uniform(3, low=0.5, high=1.5)),
+            [0.0, 0.0, 0.0],
+            lambda s: s.uniform(3, low=0.5, high=1.5),
             second=True,
         ),
         _swish_case("x and beta 0-d", (), (), role="batch"),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Arguments, Case, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, extreme, float64, kept, special
+from autograder.contract.exercise import Arguments, Exercise, Sampler
+from autograder.exercises.common_cases import cases_of, empty, extreme, float64, kept, some, special
 from autograder.exercises.ste.straight_through import EXTREME, FAR_OUT, HALVES, shuffled, surrogate
 
 
@@ -57,6 +56,10 @@ def _drawn(s: Sampler, *shape: int, scale: float, grid: tuple[int, int, int]) ->
 
 
 _quantise_case = cases_of(_drawn)
+_WIDE = [-1e20, -3e9, *EXTREME, 3e9, 1e20]
+_REBUILT = frozenset(
+    {"torch.fake_quantize_per_tensor_affine", "torch.fake_quantize_per_channel_affine"}
+)
 
 
 FAKE_QUANTIZE = Exercise(
@@ -68,9 +71,7 @@ FAKE_QUANTIZE = Exercise(
     signature="(x, scale, zero_point, qmin, qmax)",
     reference=_quantise_surrogate,
     gradcheck=False,
-    forbidden=frozenset(
-        {"torch.fake_quantize_per_tensor_affine", "torch.fake_quantize_per_channel_affine"}
-    ),
+    forbidden=_REBUILT,
     cases=(
         _quantise_case("a vector, 3 bits", 12, scale=0.3, grid=(0, -4, 3)),
         _quantise_case("a matrix, 8 bits", 3, 4, scale=0.07, grid=(100, 0, 255)),
@@ -110,7 +111,7 @@ FAKE_QUANTIZE = Exercise(
         _quantise_case("an empty batch", 0, 3, scale=0.4, grid=(0, -4, 3), role="empty"),
         extreme(
             "inputs up to ±1e20 in float32",
-            [-1e20, -3e9, *EXTREME, 3e9, 1e20],
+            _WIDE,
             0.7,
             5,
             0,
@@ -162,10 +163,7 @@ def _drawn_scale(
 _case = cases_of(_drawn_scale)
 
 
-def _given(steps: tuple[float, ...], *grid: int) -> Any:
-    """x = 0.25 · steps with the scale 0.25, which divides exactly."""
-    return lambda s: (float64(steps) * 0.25, float64(0.25), *grid)
-
+_QUARTER = float64(0.25)  # divides exactly
 
 LEARNED_SCALE = Exercise(
     name="LearnedScale",
@@ -177,14 +175,11 @@ LEARNED_SCALE = Exercise(
     reference=_learned,
     gradcheck=False,
     second_order="not-judged",
-    forbidden=frozenset(
-        {
-            "torch.fake_quantize_per_tensor_affine",
-            "torch.fake_quantize_per_channel_affine",
-            "torch._fake_quantize_learnable_per_tensor_affine",
-            "torch._fake_quantize_learnable_per_channel_affine",
-        }
-    ),
+    forbidden=_REBUILT
+    | {
+        "torch._fake_quantize_learnable_per_tensor_affine",
+        "torch._fake_quantize_learnable_per_channel_affine",
+    },
     cases=(
         _case("a vector, one scale", 12, grid=(-4, 3)),
         _case("a matrix, a scale for each row", 3, 4, scale=(3,), grid=(-8, 7)),
@@ -192,12 +187,18 @@ LEARNED_SCALE = Exercise(
         _case("2 bits, a scale for each channel", 2, 3, 3, scale=(2,), grid=(-2, 1)),
         special(
             "x on the ends of the range",
-            _given((-4.0, 3.0, 0.0, 1.0), -4, 3),
+            [-1.0, 0.75, 0.0, 0.25],
+            _QUARTER,
+            -4,
+            3,
             advice="On an end x / scale = qmin or qmax, which is not inside: x gets 0 there, scale qmin or qmax.",
         ),
         special(
             "ties, which go to the even step",
-            _given((-1.5, -0.5, 0.5, 1.5, 2.5), -4, 3),
+            [-0.375, -0.125, 0.125, 0.375, 0.625],
+            _QUARTER,
+            -4,
+            3,
             advice=HALVES,
         ),
         _case("8 bits without a sign", 3, 4, grid=(0, 255), role="special"),
@@ -206,15 +207,20 @@ LEARNED_SCALE = Exercise(
         ),
         _case("one channel", 1, 5, scale=(1,), grid=(-4, 3), role="batch"),
         _case("a single number (0-d)", grid=(-2, 1), role="batch"),
-        Case(
+        empty(
             "an empty batch",
-            lambda s: (s.normal(0, 3), s.uniform(low=0.5, high=1.5), -4, 3),
-            role="empty",
+            some(0, 3),
+            lambda s: s.uniform(low=0.5, high=1.5),
+            -4,
+            3,
             advice="A sum over no elements is 0, and so is the gradient of scale: what is √(n · qmax) for n = 0?",
         ),
         extreme(
             "inputs up to ±1e20 in float32",
-            lambda s: (float64([-1e20, -3e9, *EXTREME, 3e9, 1e20]), float64(0.7), -128, 127),
+            _WIDE,
+            float64(0.7),
+            -128,
+            127,
             advice=FAR_OUT,
         ),
     ),

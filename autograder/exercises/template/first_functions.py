@@ -128,7 +128,8 @@ CLIP = Exercise(
         _bounded("whole numbers as bounds", -2, -1),
         special(
             "x on a bound",
-            lambda s: (_on_bounds(s), *_BOUNDS),
+            _on_bounds,
+            *_BOUNDS,
             advice="The contract lets the gradient pass on both bounds: low <= x and x <= high, not <. "
             "The output does not tell whether x was on a bound or beyond it, and what is computed from "
             "the bounds is rounded: compare x with each of them as it is.",
@@ -157,8 +158,8 @@ CLIP = Exercise(
         ),
         _bounded("0 as a bound (0.0 to 1.5)", 0.0, 1.5, role="special", advice=_ZERO),
         _bounded("0 as a bound (-1.5 to 0.0)", -1.5, 0.0, role="special", advice=_ZERO),
-        extreme("inputs of ±1000", lambda s: (large(s), -2.0, 3.0)),
-        Case("a single number (0-d)", lambda s: (s.uniform(), -0.5, 1.5), role="batch"),
+        extreme("inputs of ±1000", large, -2.0, 3.0),
+        special("a single number (0-d)", Sampler.uniform, -0.5, 1.5, role="batch"),
         empty("an empty tensor", some(0, 3), -1.0, 1.0),
     ),
     hints=(
@@ -216,7 +217,7 @@ WEIGHTED_SUM = Exercise(
         ),
         special("x1 = 0", [0.0, 0.0, 0.0], some(3), 0.5, 1.5),
         special("x2 = 0", some(3), [0.0, 0.0, 0.0], 0.5, 1.5),
-        extreme("inputs of ±1000", lambda s: (large(s), -large(s), 0.5, 2.0)),
+        extreme("inputs of ±1000", large, lambda s: -large(s), 0.5, 2.0),
         _case("empty tensors", 0, 3, role="empty"),
     ),
     hints=(
