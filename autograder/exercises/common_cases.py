@@ -50,6 +50,20 @@ def some(*shape: int) -> Callable[[Sampler], Tensor]:
     return lambda s: s.normal(*shape)
 
 
+def put(
+    draw: Callable[[Sampler], Tensor], number: float, *places: Any
+) -> Callable[[Sampler], Tensor]:
+    """What ``draw`` draws, with a number at these places."""
+
+    def make(s: Sampler) -> Tensor:
+        drawn = draw(s)
+        for place in places:
+            drawn[place] = number
+        return drawn
+
+    return make
+
+
 def _as_arguments(made: Any) -> Arguments:
     return made if isinstance(made, tuple) else (made,)
 

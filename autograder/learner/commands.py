@@ -11,7 +11,7 @@ import runpy
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,24 +98,23 @@ BESIDE = ("inputs", "reference", "surrogate")
 class Target:
     """One Function of a file, ready to be checked.
 
-    beside  what was found for it: inputs, reference, surrogate
+    beside  what was found for it, or None: inputs, reference, surrogate
     """
 
     file: Path
     name: str
     submission: Any
-    beside: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, Any]
 
     def report(self, **terms: Any) -> Report:
         """Its report; ``terms`` as evaluate takes them."""
         with importable(self.file.parent):
-            given = dict(self.beside)
-            made = given.get("inputs")
-            if callable(made):
-                given["inputs"] = made()
-            if given.get("inputs") is None:  # the course asks, and allows nothing
+            inputs = self.beside["inputs"]
+            inputs = inputs() if callable(inputs) else inputs
+            if inputs is None:  # the course asks, and allows nothing
                 terms = {k: v for k, v in terms.items() if k in ("seed", "device")}
-            return evaluate(self.submission, exercise=self.name, **given, **terms)
+            given = {**self.beside, "inputs": inputs, **terms}
+            return evaluate(self.submission, exercise=self.name, **given)
 
 
 def targets(file: Path, function: str = "", names: Mapping[str, str] | None = None) -> list[Target]:
@@ -141,21 +140,16 @@ def targets(file: Path, function: str = "", names: Mapping[str, str] | None = No
                 f"{file} has no Function with inputs: say inputs = (x, …) in it, the arguments as you would pass "
                 "them to apply, or inputs = {'MyOp': (x, …)}; or name a Function with --function MyOp"
             )
-    made = [_target(file, name, value, beside) for name, value in chosen.items()]
-    for target in made:
-        if "inputs" not in target.beside and not is_exercise(target.name):
+    made = []
+    for name, value in chosen.items():
+        found = {word: _of(each, name) for word, each in beside.items()}
+        if found["inputs"] is None and not is_exercise(name):
             raise ValueError(
-                f"{target.name} is no exercise, so it needs inputs to be checked on: --inputs NAME, "
+                f"{name} is no exercise, so it needs inputs to be checked on: --inputs NAME, "
                 f"where {file} says NAME = (x, …), the arguments as you would pass them to apply"
             )
+        made.append(Target(file, name, value, found))
     return made
-
-
-def _target(file: Path, name: str, value: Any, beside: Mapping[str, Any]) -> Target:
-    found = {word: _of(each, name) for word, each in beside.items()}
-    return Target(
-        file, name, value, {word: each for word, each in found.items() if each is not None}
-    )
 
 
 def _of(value: Any, name: str) -> Any:

@@ -82,13 +82,13 @@ def find_device() -> Device:
             name = torch.cuda.get_device_name()
             return Device(("cpu", "cuda"), f"{cpu}) and on the GPU ({name}).")
         advice = f"The GPU cannot be used: {problem} Its driver may be too old for this torch."
-        return Device(("cpu",), f"{cpu}).", f"{advice} {NO_GPU_NEEDED}")
-    if torch.backends.mps.is_available():
+    elif torch.backends.mps.is_available():
         return Device(("cpu",), f"{cpu}); an Apple GPU is not used: it has no float64.")
-    if shutil.which("nvidia-smi") and torch.version.cuda is None:
+    elif shutil.which("nvidia-smi") and torch.version.cuda is None:
         advice = "There seems to be an NVIDIA GPU, but this torch is built for the CPU only."
-        return Device(("cpu",), f"{cpu}).", f"{advice} {NO_GPU_NEEDED}")
-    return Device(("cpu",), f"{cpu}). {NO_GPU_NEEDED}")
+    else:
+        return Device(("cpu",), f"{cpu}). {NO_GPU_NEEDED}")
+    return Device(("cpu",), f"{cpu}).", f"{advice} {NO_GPU_NEEDED}")
 
 
 def cuda_problem() -> str:

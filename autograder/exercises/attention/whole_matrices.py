@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,15 +18,16 @@ from autograder.exercises.attention.flash_attention import (
     large_scores,
     queries_of,
 )
-from autograder.exercises.common_cases import along, along_a_dim, cases_of, extreme, kept, special
-
-
-def _masked_scores(s: Sampler) -> Arguments:
-    """Rows in which one or two elements are −inf, as a mask leaves them."""
-    x = s.normal(3, 4)
-    x[0, 1], x[1, 2], x[1, 3] = -torch.inf, -torch.inf, -torch.inf
-    return x, 1
-
+from autograder.exercises.common_cases import (
+    along,
+    along_a_dim,
+    cases_of,
+    extreme,
+    kept,
+    put,
+    some,
+    special,
+)
 
 SOFTMAX = Exercise(
     name="Softmax",
@@ -36,7 +38,11 @@ SOFTMAX = Exercise(
         *along_a_dim(
             along,
             along("a batch of matrices, dim=-1", 2, 4, 3, dim=-1),
-            special("rows with some −inf, as a mask leaves them", _masked_scores),
+            special(
+                "rows with some −inf, as a mask leaves them",
+                put(some(3, 4), -torch.inf, (0, 1), (1, 2), (1, 3)),
+                1,
+            ),
         ),
         extreme(
             "inputs up to ±1000 in float32",
@@ -79,16 +85,16 @@ def _drawn(
 _whole = cases_of(_drawn)
 
 
-def _nothing_to_attend_to(s: Sampler) -> Arguments:
-    mask = some_mask(s, 4, 5)
-    mask[1] = mask[3] = False
-    return *heads(s, (), 4, 5, 3, 2), mask
-
-
-def _nothing_in_one_entry(s: Sampler) -> Arguments:
-    mask = some_mask(s, 2, 3, 4)
-    mask[1, 2] = False
-    return *heads(s, (2,), 3, 4, 2, 5), mask
+def _drawn_closed(
+    s: Sampler,
+    sizes: tuple[int, int, int, int],
+    mask: tuple[int, ...],
+    *closed: Any,
+    batch: tuple[int, ...] = (),
+) -> Arguments:
+    """``closed`` rows of the mask have nothing to attend to."""
+    made = put(lambda s: some_mask(s, *mask), False, *closed)(s)
+    return *heads(s, batch, *sizes), made
 
 
 def _nothing_at_all(s: Sampler) -> Arguments:
@@ -114,6 +120,8 @@ _EMPTY_ROW = (
 )
 
 
+_closed = cases_of(_drawn_closed, role="special", advice=_EMPTY_ROW)
+
 _CASES = (
     _whole("one head without a mask", (4, 5, 3, 2)),
     _whole("a batch with a mask", (3, 5, 4, 2), batch=(2,), mask=(2, 3, 5)),
@@ -123,13 +131,9 @@ _CASES = (
     _whole(
         "a mask of keys, a scale, and values of width 1", (3, 4, 2, 1), batch=(2,), mask=(2, 1, 4), scale=(1.3,)
     ),
-    special(
-        "rows with nothing to attend to", _nothing_to_attend_to,
-        advice=_EMPTY_ROW,
-    ),
-    special(
-        "a row with nothing to attend to in one batch entry only", _nothing_in_one_entry,
-        advice=_EMPTY_ROW,
+    _closed("rows with nothing to attend to", (4, 5, 3, 2), (4, 5), 1, 3),
+    _closed(
+        "a row with nothing to attend to in one batch entry only", (3, 4, 2, 5), (2, 3, 4), (1, 2), batch=(2,)
     ),
     special(
         "a mask of one column, False in a row", _nothing_at_all, advice=_EMPTY_ROW

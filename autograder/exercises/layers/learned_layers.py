@@ -127,14 +127,14 @@ LAYER_NORM = Exercise(
 )
 
 
-def _drawn_windows(
-    s: Sampler, *x: int, out: int, kernel: int, stride: int = 1, padding: int = 0
-) -> Arguments:
-    """x (N, C, L) and a weight (out, C, kernel); sizes that the kernel has to fit stay as they are."""
-    return s.normal(*x), s.normal(out, x[1], kernel), s.normal(out), stride, padding
-
-
-_windows = cases_of(_drawn_windows)
+# x (N, C, L) and a weight (out, C, kernel); sizes that the kernel has to fit stay as they are.
+_windows = cases_of(
+    lambda s, *x, out, kernel, stride=1, padding=0: (
+        *(s.normal(*x), s.normal(out, x[1], kernel), s.normal(out)),
+        stride,
+        padding,
+    )
+)
 
 
 CONV1D = Exercise(

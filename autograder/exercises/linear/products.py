@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
-from autograder.exercises.common_cases import cases_of, extreme, float64, kept, special
+from autograder.exercises.common_cases import cases_of, extreme, float64, kept, put, some, special
 
 _down_case = cases_of(lambda s, grad, shape: (s.normal(*grad), shape), wants=(0,))
 
@@ -68,17 +68,6 @@ UNBROADCAST = Exercise(
 _factors = cases_of(lambda s, a, b: (s.away_from(*a), s.away_from(*b)))
 
 
-def _zero_factors(s: Sampler) -> Arguments:
-    a = s.normal(2, 3)
-    a[0, 1] = 0.0
-    return a, float64([0.0, 1.5, -2.0])
-
-
-def _large_factors(s: Sampler) -> Arguments:
-    ends = float64([-1000.0, 1000.0, 1e-3])
-    return ends + s.uniform(2, 3), s.uniform(3, low=0.5, high=1.5)
-
-
 MULTIPLY = Exercise(
     name="Multiply",
     summary="a · b, element by element, for any two shapes that broadcast.",
@@ -92,7 +81,8 @@ MULTIPLY = Exercise(
         _factors("a row times a batch of matrices", (4,), (2, 3, 4)),
         special(
             "zeros among the factors",
-            _zero_factors,
+            put(some(2, 3), 0.0, (0, 1)),
+            [0.0, 1.5, -2.0],
             second=True,
             advice="a · b divided by b does not give a back where b is 0. Save the factors themselves.",
         ),
@@ -105,7 +95,11 @@ MULTIPLY = Exercise(
         _factors(
             "an empty batch times a single row of two dimensions", (0, 3), (1, 3), role="empty"
         ),
-        extreme("inputs of ±1000", _large_factors),
+        extreme(
+            "inputs of ±1000",
+            lambda s: float64([-1000.0, 1000.0, 1e-3]) + s.uniform(2, 3),
+            lambda s: s.uniform(3, low=0.5, high=1.5),
+        ),
     ),
     budget=kept(0, 1),
     budget_words="a and b",
@@ -193,12 +187,6 @@ def _off_the_kink(s: Sampler, *x: int, out: int) -> Arguments:
 _rectified = cases_of(_off_the_kink)
 
 
-def _at_the_kink(s: Sampler) -> Arguments:
-    """Rows whose pre-activation is exactly 0 in every unit, and one ordinary row."""
-    x = torch.stack([torch.zeros(3, dtype=torch.float64), s.normal(3)])
-    return x, s.normal(4, 3), torch.zeros(4, dtype=torch.float64)
-
-
 LINEAR_RELU = Exercise(
     name="LinearReLU",
     summary="relu(x · weightᵀ + bias), keeping a bool mask; the gradient at a pre-activation of 0 is 0.",
@@ -210,7 +198,9 @@ LINEAR_RELU = Exercise(
         _rectified("a batch of vectors, more outputs than inputs", 3, 2, out=4),
         special(
             "pre-activations of exactly 0",
-            _at_the_kink,
+            lambda s: torch.stack([torch.zeros(3, dtype=torch.float64), s.normal(3)]),
+            some(4, 3),
+            [0.0, 0.0, 0.0, 0.0],
             advice="At a pre-activation of 0 the contract asks for the gradient 0: the mask is z > 0, not "
             "z >= 0.",
         ),

@@ -25,6 +25,7 @@ from autograder.exercises.common_cases import (
     extreme,
     float64,
     kept,
+    put,
     some,
     special,
     unknown,
@@ -156,13 +157,6 @@ def log_sum_exp(x: Tensor, dim: int) -> Tensor:
     return torch.where(empty.squeeze(dim), -torch.inf, value)
 
 
-def _with_infinities(s: Sampler) -> Arguments:
-    """A row of −inf, a row with one −inf, an ordinary row."""
-    x = s.normal(3, 4)
-    x[0], x[1, 2] = -torch.inf, -torch.inf
-    return x, 1
-
-
 def _nan_upstream(log_sum_exp: Solution, s: Sampler) -> Data:
     """Which rows of the gradient are NaN when the gradient that arrives for row 1 of 3 is."""
     x = s.normal(3, 4).requires_grad_(True)
@@ -187,7 +181,8 @@ LOG_SUM_EXP = Exercise(
             along("a single row, dim=1", 1, 3, dim=1),
             special(
                 "rows with −inf",
-                _with_infinities,
+                put(some(3, 4), -torch.inf, 0, (1, 2)),
+                1,
                 second=True,
                 advice="In a row of −inf the output is −inf too, and −inf − (−inf) is nan. Put 0 in place of an "
                 "infinite maximum or output before you subtract it, with torch.where.",

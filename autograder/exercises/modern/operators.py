@@ -13,7 +13,6 @@ from torch import Tensor
 
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import (
-    Arguments,
     Cause,
     Data,
     Exercise,
@@ -21,7 +20,15 @@ from autograder.contract.exercise import (
     Scenario,
     Solution,
 )
-from autograder.exercises.common_cases import ONE_TENSOR, cases_of, extreme, kept, special
+from autograder.exercises.common_cases import (
+    ONE_TENSOR,
+    cases_of,
+    extreme,
+    kept,
+    put,
+    some,
+    special,
+)
 from autograder.exercises.sigmoid.activations import SWISH
 from autograder.observation.compare import close
 from autograder.running.function_classes import patched
@@ -158,18 +165,6 @@ def row_softmax(x: Tensor) -> Tensor:
     return torch.softmax(x.masked_fill(empty, 0.0), -1).masked_fill(empty, 0.0)
 
 
-def _masked(s: Sampler) -> Arguments:
-    x = s.normal(3, 5)
-    x[0, 1], x[1, 3:], x[2, 0] = -torch.inf, -torch.inf, -torch.inf
-    return (x,)
-
-
-def _nothing(s: Sampler) -> Arguments:
-    x = s.normal(3, 4)
-    x[1] = -torch.inf
-    return (x,)
-
-
 def _one_call(softmax: Callable[[Tensor], Tensor], s: Sampler) -> Data:
     x = s.normal(3, 5)
     return launched(lambda: softmax(x))
@@ -193,10 +188,10 @@ TRITON_SOFTMAX = Exercise(
         _rows("a batch of matrices, rows of 7", 2, 3, 7),
         _rows("rows of 130", 2, 130),
         _rows("rows of a single element", 3, 1, role="special"),
-        special("rows with some −inf, as a mask leaves them", _masked, ),
+        special("rows with some −inf, as a mask leaves them", put(some(3, 5), -torch.inf, (0, 1), (1, slice(3, None)), (2, 0))),
         special(
             "a row of nothing but −inf",
-            _nothing,
+            put(some(3, 4), -torch.inf, 1),
 
             advice="Its maximum is −inf, and −inf − (−inf) is nan. Take 0 for such a maximum, and let the sum of "
             "nothing divide nothing.",

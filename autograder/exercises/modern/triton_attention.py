@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import (
-    Arguments,
     Cause,
     Data,
     Exercise,
@@ -34,12 +33,8 @@ _SHARE = 1e-6  # that an average of ones may be off by
 _WHOLE = 1e-3  # that a number of keys may be off by
 
 
-def _drawn(s: Sampler, *sizes: int, causal: bool, batch: tuple[int, ...] = ()) -> Arguments:
-    """sizes L, S, E, Ev."""
-    return (*heads(s, batch, *sizes), causal)
-
-
-_of = cases_of(_drawn)
+# Of the sizes L, S, E, Ev.
+_of = cases_of(lambda s, *sizes, causal, batch=(): (*heads(s, batch, *sizes), causal))
 
 
 def _ranked(scores: Tensor) -> Tensor:

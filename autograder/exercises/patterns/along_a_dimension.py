@@ -16,6 +16,7 @@ from autograder.exercises.common_cases import (
     extreme,
     float64,
     kept,
+    put,
     some,
     special,
     unknown,
@@ -36,15 +37,9 @@ def product(x: Tensor, dim: int) -> Tensor:
 _factors = cases_of(lambda s, *shape, dim: (s.away_from(*shape), dim))
 
 
-def _zeros(s: Sampler, *places: tuple[int, int]) -> Arguments:
-    """A matrix of four factors a row, with 0 at these places; the other rows have none."""
-    x = s.away_from(3, 4, gap=0.3)
-    for place in places:
-        x[place] = 0.0
-    return x, 1
-
-
-_with_zeros = cases_of(_zeros)
+def _four_factors(s: Sampler) -> Tensor:
+    """A matrix of four factors a row, none of them 0."""
+    return s.away_from(3, 4, gap=0.3)
 
 
 PROD = Exercise(
@@ -56,22 +51,17 @@ PROD = Exercise(
         *along_a_dim(
             _factors,
             _factors("rows of a single factor, dim=1", 3, 1, dim=1),
-            _with_zeros(
+            special(
                 "rows with one zero",
-                (0, 1),
-                (2, 3),
-                role="special",
+                put(_four_factors, 0.0, (0, 1), (2, 3)),
+                1,
                 second=True,
                 advice=_NO_DIVISION,
             ),
-            _with_zeros(
+            special(
                 "rows with two zeros, and with three",
-                (0, 0),
-                (0, 2),
-                (1, 1),
-                (1, 2),
-                (1, 3),
-                role="special",
+                put(_four_factors, 0.0, (0, 0), (0, 2), (1, 1), (1, 2), (1, 3)),
+                1,
                 second=True,
                 advice="With two zeros every gradient of the row is 0. The second derivative is not: the two zeros "
                 "have one, the product of the other factors.",
@@ -116,22 +106,6 @@ def norm(x: Tensor, dim: int) -> Tensor:
 _rows = cases_of(lambda s, *shape, dim: (s.away_from(*shape, gap=0.3), dim))
 
 
-def _zero_rows(s: Sampler) -> Arguments:
-    x = s.away_from(4, 3)
-    x[0], x[2] = 0.0, 0.0
-    return x, 1
-
-
-def _short_rows(s: Sampler) -> Arguments:
-    return s.away_from(2, 3) * 1e-30, 1
-
-
-def _some_zeros(s: Sampler) -> Arguments:
-    x = s.away_from(3, 4)
-    x[0, 1:], x[1, 2] = 0.0, 0.0
-    return x, 1
-
-
 def _far(s: Sampler) -> Arguments:
     rows = [[1e30, -2e30, 3e30], [1000.0, 0.0, -1000.0], [1e30, 1.0, 0.0], [0.0, 0.0, 0.0]]
     return float64(rows) * s.uniform(4, 1, low=0.5, high=1.5), 1
@@ -148,19 +122,22 @@ NORM = Exercise(
             _rows("rows of a single number, dim=1", 3, 1, dim=1),
             special(
                 "rows of zeros",
-                _zero_rows,
+                put(lambda s: s.away_from(4, 3), 0.0, 0, 2),
+                1,
                 advice="In a row of zeros x / out is 0 / 0, which is nan. Put 1 in place of a norm of 0 with "
                 "torch.where before you divide; no small number has to be added.",
             ),
             special(
                 "zeros in rows that are not zero",
-                _some_zeros,
+                put(lambda s: s.away_from(3, 4), 0.0, (0, slice(1, None)), (1, 2)),
+                1,
                 second=True,
                 advice="A row is zero when all of its elements are, which is where its norm is 0.",
             ),
             special(
                 "short rows: a norm of 1e-30",
-                _short_rows,
+                lambda s: s.away_from(2, 3) * 1e-30,
+                1,
                 advice="The gradient of a short row has length 1, too: put another number in place of a norm of 0 alone.",
             ),
         ),
@@ -193,7 +170,7 @@ _SHARE = (
 )
 
 
-def _ties(s: Sampler) -> Arguments:
+def _ties(s: Sampler) -> Tensor:
     """Two, three and four of a row are the largest, and a row without ties."""
     rows = [
         [2.0, 5.0, 5.0, 1.0],
@@ -201,12 +178,7 @@ def _ties(s: Sampler) -> Arguments:
         [7.0, 7.0, 7.0, 7.0],
         [0.0, 4.0, -1.0, -1.0],
     ]
-    return float64(rows) + s.uniform(4, 1), 1
-
-
-def _columns(s: Sampler) -> Arguments:
-    x, _ = _ties(s)
-    return x.t().contiguous(), 0
+    return float64(rows) + s.uniform(4, 1)
 
 
 def _almost(s: Sampler) -> Arguments:
@@ -224,8 +196,8 @@ AMAX = Exercise(
         *along_a_dim(
             distinct_along,
             distinct_along("rows of a single number, dim=1", 3, 1, dim=1),
-            special("ties along dim=1", _ties, second="mixed", advice=_SHARE),
-            special("ties along dim=0", _columns, advice=_SHARE),
+            special("ties along dim=1", _ties, 1, second="mixed", advice=_SHARE),
+            special("ties along dim=0", lambda s: _ties(s).t().contiguous(), 0, advice=_SHARE),
             special(
                 "almost a tie: another last digit",
                 _almost,

@@ -111,17 +111,13 @@ def soft_rank(x: Tensor, temperature: float) -> Tensor:
     return 0.5 + torch.sigmoid(differences / temperature).sum(-1)
 
 
-def _values(s: Sampler, *shape: int) -> Arguments:
-    return s.normal(*shape), float(s.uniform(low=0.4, high=1.6))
-
-
 SOFT_RANK = Exercise(
     name="SoftRank",
     summary="rank_i = 1 + Σ_{j≠i} σ((x_i − x_j) / temperature) over the last dimension.",
     signature="(x, temperature)",
     reference=soft_rank,
     cases=of_every_shape(
-        _values,
+        lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.4, high=1.6))),
         special(
             "ties, and a row of equal numbers",
             lambda s: float64([[1.0, 2.0, 1.0], [3.0, 3.0, 3.0]]) + s.uniform(2, 1),

@@ -6,7 +6,6 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler
 from autograder.exercises.common_cases import (
@@ -119,10 +118,6 @@ SCALED_SIGMOID = Exercise(
 )
 
 
-def _swish(x: Tensor, beta: Tensor) -> Tensor:
-    return x * torch.sigmoid(beta * x)
-
-
 def _drawn(s: Sampler, x: tuple[int, ...], beta: tuple[int, ...]) -> Arguments:
     """x normal, beta between 0.4 and 1.8 in size, of either sign."""
     size = s.uniform(*beta, low=0.4, high=1.8)
@@ -136,7 +131,7 @@ SWISH = Exercise(
     name="Swish",
     summary="x · σ(beta · x); beta is a tensor that broadcasts to the shape of x.",
     signature="(x, beta)",
-    reference=_swish,
+    reference=lambda x, beta: x * torch.sigmoid(beta * x),
     cases=(
         _swish_case("one beta per channel", (3, 4), (4,)),
         _swish_case("a single beta (0-d)", (5,), ()),

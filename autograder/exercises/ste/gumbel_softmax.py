@@ -21,18 +21,11 @@ from autograder.exercises.ste.straight_through import surrogate
 from autograder.observation.compare import show
 
 
-def soft_version(logits: Tensor, gumbels: Tensor, tau: float) -> Tensor:
-    return torch.softmax((logits + gumbels) / tau, -1)
-
-
-def one_hot_of(soft: Tensor) -> Tensor:
-    """1 at the largest element of the last dimension, 0 elsewhere."""
-    return torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
-
-
 def relaxed(logits: Tensor, gumbels: Tensor, tau: float, hard: bool) -> Tensor:
-    soft = soft_version(logits, gumbels, tau)
-    return surrogate(one_hot_of(soft), soft) if hard else soft
+    """Soft values, or 1 at the largest of the last dimension, with the gradient of the soft ones."""
+    soft = torch.softmax((logits + gumbels) / tau, -1)
+    winner = torch.zeros_like(soft).scatter(-1, soft.argmax(-1, keepdim=True), 1.0)
+    return surrogate(winner, soft) if hard else soft
 
 
 _DRAWS = 20  # until the noise decides somewhere, which three draws in ten do in a single row

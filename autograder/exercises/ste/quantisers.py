@@ -12,21 +12,11 @@ from autograder.exercises.common_cases import cases_of, empty, extreme, float64,
 from autograder.exercises.ste.straight_through import EXTREME, FAR_OUT, HALVES, shuffled, surrogate
 
 
-def quantised(x: Tensor, scale: float, zero_point: int) -> Tensor:
-    """round(x / scale) + zero_point, before the clamp."""
-    return torch.round(x / scale) + zero_point
-
-
-def fake_quantised(x: Tensor, scale: float, zero_point: int, qmin: int, qmax: int) -> Tensor:
-    """x rounded to the grid (q − zero_point) · scale with qmin ≤ q ≤ qmax."""
-    q = quantised(x, scale, zero_point).clamp(qmin, qmax)
-    return (q - zero_point) * scale
-
-
 def _quantise_surrogate(x: Tensor, scale: float, zero_point: int, qmin: int, qmax: int) -> Tensor:
-    q = quantised(x, scale, zero_point)
+    """x rounded to the grid (q − zero_point) · scale with qmin ≤ q ≤ qmax; x itself to the derivative, where q is inside."""
+    q = torch.round(x / scale) + zero_point
     inside = ((q >= qmin) & (q <= qmax)).to(x.dtype)
-    return surrogate(fake_quantised(x, scale, zero_point, qmin, qmax), x * inside)
+    return surrogate((q.clamp(qmin, qmax) - zero_point) * scale, x * inside)
 
 
 def _off_the_ties(s: Sampler, shape: tuple[int, ...], low: int, high: int) -> Tensor:

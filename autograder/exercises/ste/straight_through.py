@@ -129,16 +129,11 @@ def _on_both_sides(s: Sampler, *shape: int) -> Tensor:
     return shuffled(s, flat).reshape(shape)
 
 
-def plus_or_minus_one(x: Tensor) -> Tensor:
-    """+1 where x ≥ 0, −1 elsewhere; the dtype of x."""
-    return torch.where(x >= 0, 1.0, -1.0).to(x.dtype)
-
-
 BINARIZE = Exercise(
     name="Binarize",
     summary="+1 where x ≥ 0, −1 elsewhere; the gradient passes where |x| ≤ 1 and is 0 elsewhere.",
     signature="(x)",
-    reference=lambda x: surrogate(plus_or_minus_one(x), clipped(x, -1.0, 1.0)),
+    reference=lambda x: surrogate(torch.where(x >= 0, 1.0, -1.0).to(x), clipped(x, -1.0, 1.0)),
     gradcheck=False,
     cases=of_every_shape(
         _on_both_sides,
