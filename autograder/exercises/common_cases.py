@@ -113,6 +113,12 @@ with_number = cases_of(
     )
 )
 
+
+def beside_number(low: float, high: float) -> Solution:
+    """Draws a tensor of a shape, and a number between low and high."""
+    return lambda s, *shape: (s.normal(*shape), float(s.uniform(low=low, high=high)))
+
+
 # A tensor of a shape, away from 0.
 off_zero = cases_of(Sampler.away_from)
 

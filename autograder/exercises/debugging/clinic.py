@@ -23,6 +23,7 @@ from autograder.contract.exercise import (
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
 from autograder.exercises.common_cases import (
     ONE_TENSOR,
+    beside_number,
     extreme,
     kept,
     normal,
@@ -178,7 +179,7 @@ _admit(
     "(x, decay)",
     lambda x, decay: (x * decay ** torch.arange(x.shape[-1]).to(x)).sum(-1),
     of_every_shape(
-        lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.8, high=0.9))),
+        beside_number(0.8, 0.9),
         Case("terms that cancel", _cancelling),
         special("decay = 1: a plain sum", some(3, 4), 1.0),
         least=1,
@@ -231,7 +232,7 @@ _admit(
     "(x, alpha)",
     lambda x, alpha: x.detach() + alpha * (x - x.detach()),
     of_every_shape(
-        lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.2, high=0.8))),
+        beside_number(0.2, 0.8),
         special("alpha = 0", some(4), 0.0),
         _far(0.5, second=False),
     ),

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler
 from autograder.exercises.common_cases import (
+    beside_number,
     cases_of,
     empty,
     extreme,
@@ -117,7 +118,7 @@ SOFT_RANK = Exercise(
     signature="(x, temperature)",
     reference=soft_rank,
     cases=of_every_shape(
-        lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.4, high=1.6))),
+        beside_number(0.4, 1.6),
         special(
             "ties, and a row of equal numbers",
             lambda s: float64([[1.0, 2.0, 1.0], [3.0, 3.0, 3.0]]) + s.uniform(2, 1),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -16,7 +14,7 @@ from autograder.contract.exercise import (
     Scenario,
     Solution,
 )
-from autograder.exercises.common_cases import cases_of, extreme, float64, kept
+from autograder.exercises.common_cases import cases_of, float64, kept
 from autograder.exercises.ste.straight_through import surrogate
 from autograder.observation.compare import show
 
@@ -92,11 +90,8 @@ def _single_winner(data: Data, right: Data) -> Cause | None:
     return Cause("ties/several", {"each": bool((ones.sum(-1) > 1).any())}, shown)
 
 
-def _extreme(hard: bool) -> Callable[[Sampler], Arguments]:
-    rows = [[-1000.0, 0.0, 1000.0], [1000.0, -1000.0, 3.0], [-1000.0, -500.0, -750.0]]
-    logits = float64(rows)
-    return lambda s: (logits.clone(), s.uniform(3, 3), 0.5, hard)
-
+_ROWS = [[-1000.0, 0.0, 1000.0], [1000.0, -1000.0, 3.0], [-1000.0, -500.0, -750.0]]
+_far = cases_of(lambda s, hard: (float64(_ROWS), s.uniform(3, 3), 0.5, hard), role="extreme")
 
 GUMBEL_SOFTMAX = Exercise(
     name="GumbelSoftmax",
@@ -115,8 +110,8 @@ GUMBEL_SOFTMAX = Exercise(
         _case("a batch of matrices, soft", 2, 2, 3, tau=1.3, hard=False),
         _case("a single row", 4, tau=0.8, hard=True, role="batch"),
         _case("an empty batch", 0, 4, tau=0.8, hard=True, role="empty"),
-        extreme("logits up to ±1000 in float32, soft", _extreme(False)),
-        extreme("logits up to ±1000 in float32, hard", _extreme(True)),
+        _far("logits up to ±1000 in float32, soft", False),
+        _far("logits up to ±1000 in float32, hard", True),
     ),
     budget=kept(0, 1),
     budget_words="logits and gumbels",

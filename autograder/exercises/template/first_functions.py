@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.exercise import Arguments, Case, Exercise, Refusal, Sampler, Solution
+from autograder.contract.exercise import Arguments, Exercise, Refusal, Sampler, Solution
 from autograder.exercises.common_cases import (
     cases_of,
     clipped,
@@ -114,6 +114,7 @@ def _on_bounds(s: Sampler) -> Tensor:
     return torch.cat([float64(_BOUNDS), ordinary])
 
 
+_clip_case = cases_of(_clipped)
 _bounded = cases_of(lambda s, low, high: (_around(s, low, high), low, high))
 _ZERO = "0.0 is a bound like any other."
 
@@ -123,8 +124,8 @@ CLIP = Exercise(
     signature="(x, low, high)",
     reference=clipped,
     cases=(
-        Case("a vector", _clipped),
-        Case("a matrix", lambda s: _clipped(s, 2, 3)),
+        _clip_case("a vector"),
+        _clip_case("a matrix", 2, 3),
         _bounded("whole numbers as bounds", -2, -1),
         special(
             "x on a bound",
