@@ -39,6 +39,11 @@ class Pair:
         if self.references is not None and self.references.exercise.drawn is not None:
             self.question = self.references.as_drawn(self.question, self.answer.outputs)
 
+    def other(self, gradients: Sequence[Any], outputs: Sequence[Any] = (), **asked: Any) -> Pair:
+        """Other gradients for the same question, or for one with these fields; the outputs are the same where none are given."""
+        answer = Answer(tuple(outputs) or self.answer.outputs, gradients=tuple(gradients))
+        return Pair(replace(self.question, **asked), answer, self.references)
+
     @cached_property
     def expected(self) -> Expected:
         """The right answer, computed when a rule first looks at it: many rules need not.

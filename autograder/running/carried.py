@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import io
 import pickle
-import re
 import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +25,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from autograder.contract.differentiation import as_tuple
 from autograder.running.function_classes import custom_nodes, in_backward, patched
-from autograder.running.watching import Watching
+from autograder.running.watching import COPIES, VIEWS, Watching, name_of
 
 # What torch itself has put on ctx once forward is over, for itself and for torch.func.
 _TORCHS = frozenset(
@@ -117,10 +116,6 @@ class Written:
 
 
 Work = dict[str, int]  # how often each operation ran that makes numbers
-# What only moves numbers depends on how they lie in memory, and a copy may lie otherwise.
-_MOVES = re.compile(
-    r"view|clone|detach|copy|expand|alias|stride|permute|transpose|equal|\bt\b|squeeze|slice|select"
-)
 
 
 def worked(cls: type, ask: Callable[[], Any]) -> tuple[Any, Work]:
@@ -128,8 +123,9 @@ def worked(cls: type, ask: Callable[[], Any]) -> tuple[Any, Work]:
     ran = Watching()
     with in_backward((cls,), ran):
         found = ask()
-    work = {str(operation): times for operation, times in ran.operations.items()}
-    return found, {name: times for name, times in work.items() if not _MOVES.search(name)}
+    # What only moves numbers depends on how they lie in memory, and a copy may lie otherwise.
+    made = (each for each in ran.operations.items() if name_of(each[0]) not in VIEWS | COPIES)
+    return found, {str(operation): times for operation, times in made}
 
 
 class World:

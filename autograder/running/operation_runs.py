@@ -13,16 +13,9 @@ from torch.utils._pytree import tree_map
 
 from autograder.observation.snapshot import storage_of
 from autograder.running.function_classes import patched
-from autograder.running.watching import Storages, note_imaginary
+from autograder.running.watching import AFFINE, Storages, name_of, note_imaginary
 
 _MOST = 2**21  # numbers of a run that are remembered
-
-# Affine in all that they are given, or in parts of it: what they are given tells nothing.
-_AFFINE = frozenset(
-    ["add", "sub", "rsub", "neg", "sum", "mean", "detach", "alias", "clone", "copy", "view", "expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "cat", "stack", "constant_pad_nd", "index", "gather", "scatter", "index_put", "index_add", "scatter_add", "diag", "diag_embed", "diagonal", "zeros_like", "ones_like", "empty_like", "new_zeros", "new_ones", "new_empty", "new_full", "full_like", "flip", "roll", "cumsum", "reshape_alias", "local_scalar_dense", "is_same_size", "unfold", "as_strided", "index_select", "split", "split_with_sizes", "unbind", "fill", "zero", "masked_select", "masked_fill", "nonzero", "im2col", "col2im", "repeat", "tril", "triu", "to", "to_copy", "unsafe_view", "isnan", "isinf", "isfinite", "any", "all", "argmax", "argmin", "equal", "where", "convolution_backward", "lift_fresh", "eq", "ne", "bernoulli"]
-)  # fmt: skip
-_PRODUCTS = frozenset(["mul", "mm", "bmm", "addmm", "baddbmm", "addcmul", "multiply"])
-_OF_MATRICES = frozenset(["mm", "bmm", "matmul"])
 
 
 class Run(NamedTuple):
@@ -53,13 +46,13 @@ class Results(Storages):
         self._handed: dict[int, tuple[Tensor, Tensor]] = {}
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        name = func.__name__.partition(".")[0].strip("_")
+        name = name_of(func)
         given = [*_leaves((*args, *kwargs.values()))]
         numbers = [each for each in given if type(each) in (int, float)]
         if numbers:
             self.entered.append(torch.tensor(numbers, dtype=torch.float64))
         self._enter(given)
-        taken = () if name in _AFFINE else self._copies(given)  # before it may write to them
+        taken = () if name in AFFINE else self._copies(given)  # before it may write to them
         result = super().run(func, args, kwargs)
         self._ran(name, taken, result)
         if not isinstance(result, Tensor | list | tuple | None):

@@ -23,7 +23,7 @@ from torch.autograd.function import FunctionCtx
 from torch.utils._pytree import tree_leaves
 
 from autograder.observation.syntax import Span, code_at
-from autograder.running.watching import Framed
+from autograder.running.watching import Framed, name_of
 
 LARGEST = 4096  # elements of a tensor; larger ones are not followed
 MOST = 2000  # operations
@@ -197,12 +197,6 @@ def span_of(frame: FrameType) -> Span | None:
     code = frame.f_code
     found = next(islice(code.co_positions(), frame.f_lasti // 2, None), (None,))
     return None if None in found else Span(code.co_filename, *found)
-
-
-def name_of(func: Any) -> str:
-    """ "add" for aten::add.Tensor and for aten::add_.Tensor."""
-    name = str(func._schema.name).partition("::")[2]
-    return name.removesuffix("_") or name
 
 
 def whole_numbers(result: Any) -> list[Any]:

@@ -110,11 +110,6 @@ def _run(ask: Asking, q: Question, answer: Answer) -> None:
     written = [i for i in changed(before, args) if not any(args[i] is o for o in said)]
     answer.data["inputs_changed_in_forward"] = written
     answer.data["on_ctx"] = on_ctx(args, outputs)
-    if (
-        twice
-    ):  # .float() of a float32 tensor is that tensor: the upstream gradient has its output's dtype
-        pairs = zip(q.upstream, outputs, strict=False)
-        ask.question = q = replace(q, upstream=tuple(g if g is None else g.to(o.dtype) for g, o in pairs))  # fmt: skip
     upstream = fresh_upstream(q, outputs)
     marks = [moment(g) for g in upstream if looked]
     drawn.append(torch.get_rng_state())

@@ -149,13 +149,14 @@ def transposed(tensor: Tensor) -> Tensor:
 
 
 def fresh_upstream(question: Question, outputs: Sequence[Any]) -> list[Tensor | None]:
-    """The upstream gradients for these outputs; None where a question has none."""
+    """The upstream gradients for these outputs, in the dtype of each, as torch hands them over; None where a question has none."""
     made: list[Tensor | None] = []
     for given, output in zip(question.upstream, outputs, strict=False):
         if given is None or not isinstance(output, Tensor):
             made.append(None)
             continue
-        given = given.to(output.device, copy=True)
+        dtype = output.dtype if output.is_complex() == given.is_complex() else given.dtype
+        given = given.to(output.device, dtype, copy=True)
         if question.layout == "expanded":
             given = given.expand(output.shape)
         elif question.layout in ("transposed", "consumer"):

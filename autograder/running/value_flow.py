@@ -33,12 +33,11 @@ from autograder.running.operations import (
     Place,
     Read,
     Value,
-    name_of,
     recorded,
     span_of,
     whole_numbers,
 )
-from autograder.running.watching import Framed
+from autograder.running.watching import Framed, name_of
 
 
 def ancestors(end: Value) -> list[Value]:

@@ -28,6 +28,31 @@ from autograder.observation.snapshot import storage_of
 from autograder.observation.syntax import codes_of
 
 
+def name_of(operation: Any) -> str:
+    """ "add" for aten::add.Tensor and for aten::add_.Tensor."""
+    schema = getattr(operation, "_schema", None)  # what is counted beside operations has none
+    name = str(schema.name if schema else operation).partition("::")[2]
+    return name.removesuffix("_") or name
+
+
+# What operations do with the numbers that they are given, by name. They show the same numbers in another shape;
+VIEWS = frozenset(
+    ["view", "_unsafe_view", "_reshape_alias", "as_strided", "alias", "detach", "lift_fresh", "expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "diagonal", "unfold", "split", "split_with_sizes", "unbind"]
+)  # fmt: skip
+# they copy them, or look whether they are still the same;
+COPIES = frozenset(["_to_copy", "clone", "copy", "equal", "is_same_size"])
+# they put them somewhere else;
+MOVES = frozenset(
+    ["_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add", "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed"]
+)  # fmt: skip
+# or they add them up, make others, pick or tell some: what they are given tells nothing of what they give.
+AFFINE = VIEWS | COPIES | MOVES | frozenset(
+    ["add", "sub", "rsub", "neg", "sum", "mean", "cumsum", "index", "index_put", "scatter_add", "diag", "tril", "triu", "im2col", "col2im", "masked_select", "nonzero", "zeros_like", "ones_like", "empty_like", "new_zeros", "new_ones", "new_empty", "new_full", "full_like", "fill", "zero", "_local_scalar_dense", "isnan", "isinf", "isfinite", "any", "all", "argmax", "argmin", "eq", "ne", "bernoulli", "convolution_backward"]
+)  # fmt: skip
+# What a trace runs as well: copies, and the look whether they are still alike.
+OF_A_TRACE = frozenset({"detach", "clone", "equal"})
+
+
 class PlainMode(TorchDispatchMode):
     """A dispatch mode in which nothing is compiled, and ``run`` makes each operation run.
 
@@ -96,7 +121,7 @@ class Watching(PlainMode):
                 result = operator._init_fn(*args, **kwargs)
         self.operations[func] += 1
         # A trace copies what is saved, and torch detaches it.
-        self.recorded |= torch.is_grad_enabled() and func not in _OF_A_TRACE
+        self.recorded |= torch.is_grad_enabled() and name_of(func) not in OF_A_TRACE
         if isinstance(result, Tensor):
             self.saw(func, (result,))
         else:
@@ -104,18 +129,12 @@ class Watching(PlainMode):
         return result
 
 
-# What a trace runs as well: copies, and the look whether they are still alike.
-_OF_A_TRACE = frozenset(
-    [torch.ops.aten.detach.default, torch.ops.aten.clone.default, torch.ops.aten.equal.default]
-)
-
-
 def work_of(operations: Mapping[Any, int]) -> int:
     """The number of operations, of which it is known how often each ran; without those of a trace.
 
     So the same is counted where something is traced and where it is not.
     """
-    return sum(times for each, times in operations.items() if each not in _OF_A_TRACE)
+    return sum(times for each, times in operations.items() if name_of(each) not in OF_A_TRACE)
 
 
 class Made(NamedTuple):

@@ -27,12 +27,8 @@ from autograder.observation.observation import Question
 from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Reread, Value, ancestors
+from autograder.running.watching import MOVES
 
-# What puts numbers somewhere else, and makes none.
-MOVES = frozenset({
-    "_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add",
-    "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed", "read",
-})  # fmt: skip
 ERROR: Place = ("error", 0)  # that a run stops
 # Room for numbers.
 ZEROS = frozenset({"zeros", "zeros_like", "new_zeros", "empty", "empty_like", "new_empty"})
@@ -279,7 +275,7 @@ def _mended(
 
 def _moves(value: Value, part: Value) -> bool:
     """Whether a value is only another view or a copy of its part."""
-    if (not value.view and value.op not in MOVES) or any(
+    if (not value.view and value.op not in MOVES and not value.read) or any(
         g.mask and g is not part for g in value.given
     ):
         return False

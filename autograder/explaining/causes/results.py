@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.explaining.causes.departures import MOVES, ZEROS, Departure, departure
+from autograder.explaining.causes.departures import ZEROS, Departure, departure
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules.gradient import usable_pairs, wrong_gradient
@@ -17,6 +17,7 @@ from autograder.judging.rules.problems import gradient_problem
 from autograder.observation.compare import close, single_inside
 from autograder.observation.source import at
 from autograder.running.operations import LARGEST
+from autograder.running.watching import MOVES
 
 ENOUGH = 8  # elements in all cases together: fewer may agree with a wrong formula by chance
 

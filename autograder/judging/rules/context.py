@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
@@ -16,7 +15,6 @@ from autograder.judging.rules.ranges import half_precision, single_precision
 from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Verdict, finds, of_classes, rule, to
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import both, close
-from autograder.observation.observation import Answer
 from autograder.observation.source import at
 
 _MADE = "intermediate"  # how the trace calls a tensor that is neither an input nor the output
@@ -29,7 +27,7 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
         return NOT_ASKED
     kept, allowed = sum(k.bytes for k in pair.answer.kept), allowed_bytes(ev, pair)
     half = pair.question.variant == "bfloat16"
-    if (lack := _left_elsewhere(ev, pair)) is not None:
+    if (lack := _left_elsewhere(pair)) is not None:
         return fault("saves-too-much", "memory/elsewhere", pair, lack=lack, evidence=at(ev.source.saves()))  # fmt: skip
     # More is kept where the dtype is wrong, which is the cause.
     if kept <= allowed or (half and finds(ev, single_precision, half_precision)):
@@ -41,7 +39,7 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
     )  # fmt: skip
 
 
-def _left_elsewhere(ev: Evidence, pair: Pair) -> str | None:
+def _left_elsewhere(pair: Pair) -> str | None:
     """How backward ends that gets what ctx holds alone, if that is not as it should; "" for another gradient, or another way."""
     carried = pair.answer.data.get("carried")
     if carried is None or not pair.all_agree:
@@ -49,10 +47,7 @@ def _left_elsewhere(ev: Evidence, pair: Pair) -> str | None:
     if not isinstance(carried, list) or len(carried) != len(pair.question.wants) + 1:
         return str(carried)
     *gradients, same_work = carried
-    alone = Pair(
-        pair.question, Answer(pair.answer.outputs, gradients=tuple(gradients)), ev.references
-    )
-    return None if alone.all_agree and same_work is True else ""
+    return None if pair.other(gradients).all_agree and same_work is True else ""
 
 
 def allowed_bytes(ev: Evidence, pair: Pair) -> int:
@@ -74,31 +69,23 @@ def keeps_calls_apart(ev: Evidence, pair: Pair) -> Verdict:
         return None if alike else fault("shared-state", "context/again", pair)
     if pair.answer.data.get("overwritten"):
         return fault("shared-state", "context/overwritten", pair)
-    if (
-        pair.answer.failure is not None
-        or not pair.all_agree
-        or not _second_call(ev, pair).all_agree
-    ):
+    if pair.answer.failure is not None or not pair.all_agree or not _second_call(pair).all_agree:
         return fault("shared-state", "context/shared", pair)
     stops = pair.answer.data.get("again_stops")
     if stops is not None and not (stops.refused or stops.is_runtime_error):
         shown = {"original": stops.original, **at(stops.place)}
         return fault("shared-state", "context/again-stops", pair, evidence=shown, kind=stops.kind, said=stops.words[:100])  # fmt: skip
     again = pair.answer.data.get("again")
-    if again is None:
-        return None
-    second = Pair(pair.question, Answer(pair.answer.outputs, gradients=tuple(again)), ev.references)
-    return None if second.all_agree else fault("shared-state", "context/again", pair)
+    alike = again is None or pair.other(again).all_agree
+    return None if alike else fault("shared-state", "context/again", pair)
 
 
-def _second_call(ev: Evidence, pair: Pair) -> Pair:
+def _second_call(pair: Pair) -> Pair:
     """The other one of two calls that ran backward."""
-    found, wants = pair.answer.data.get("other"), pair.question.wants
-    if not isinstance(found, list) or len(found) != len(wants):
-        found = [None for _ in wants]
-    question = replace(pair.question, args=pair.question.more["args"])
-    outputs = tuple(pair.answer.data.get("other_outputs") or ())
-    return Pair(question, Answer(outputs, gradients=tuple(found)), ev.references)
+    found, data = pair.answer.data.get("other"), pair.answer.data
+    if not isinstance(found, list) or len(found) != len(pair.question.wants):
+        found = [None for _ in pair.question.wants]
+    return pair.other(found, data.get("other_outputs") or (), args=pair.question.more["args"])
 
 
 @rule("saves-on-ctx", needs=RIGHT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from torch import Tensor
 
@@ -12,7 +11,7 @@ from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import gradient_problem
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, of_classes, rule, to
 from autograder.observation.compare import close
-from autograder.observation.observation import KERNEL, Answer
+from autograder.observation.observation import KERNEL
 from autograder.observation.source import at
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -83,8 +82,7 @@ def _watched(pair: Pair) -> Iterator[Pair]:
         return
     given = pair.question.more.get("moved", ())
     for args, gradients in zip(given, pair.answer.data.get("moved", ()), strict=False):
-        asked = replace(pair.question, args=args, upstream=pair.question.upstream)
-        yield Pair(asked, Answer(gradients=tuple(gradients)), pair.references)
+        yield pair.other(gradients, args=args)
 
 
 @rule("uses-builtin", needs=("forward_runs", "output_value"), of=to("structure"))
