@@ -174,7 +174,8 @@ def exercise_for(
     if terms.surrogate is not None:
         reference = _with_gradient_of(reference, terms.surrogate)
     smooth = [
-        terms.reference is None or _gradcheck_accepts(terms.reference, a) for a in inputs.sets
+        terms.reference is None or gradcheck_accepts(terms.reference, *each)
+        for each in zip(inputs.sets, inputs.wants, strict=True)
     ]
     cases = tuple(
         _case(i, *each, len(smooth), kink=any(smooth) and not smooth[i])
@@ -270,15 +271,17 @@ def _straight(value: Any, meant: Any) -> Any:
     return value.detach() + (meant - meant.detach())
 
 
-def _gradcheck_accepts(reference: Callable[..., Any], args: tuple[Any, ...]) -> bool:
-    """Whether gradcheck accepts the reference's own gradient; True where gradcheck is not asked."""
+def gradcheck_accepts(
+    function: Callable[..., Any], args: tuple[Any, ...], wants: tuple[int, ...]
+) -> bool:
+    """Whether gradcheck accepts the gradients of a function; True where gradcheck is not asked."""
     if not is_small(args):
         return True
-    leaves = [a.clone().requires_grad_() if is_differentiable(a) else a for a in args]
+    leaves = [a.clone().requires_grad_() if i in wants else a for i, a in enumerate(args)]
     try:
         with torch.enable_grad():
-            return torch.autograd.gradcheck(reference, leaves, raise_exception=False)
-    except Exception:  # a reference that stops with an error is told of when it is used
+            return torch.autograd.gradcheck(function, leaves, raise_exception=False)
+    except Exception:  # what stops with an error is told of when it is used
         return True
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 _SLOW = 1 / 1250  # a call, as a share of all the time that there is
+_LATER = 0.2  # of all the time that there is: so much later a call may end that began in time
 _AGAIN = 0.25  # seconds after which a call that goes on all the same is interrupted once more
 # Where nothing is interrupted: what is half done there, nobody would put back.
 _WHOLE = (
@@ -113,7 +114,7 @@ class Clock:
 
     @contextlib.contextmanager
     def interrupting(self) -> Iterator[None]:
-        """In the block a call that goes on when time is over ends with TimeIsOver, between two steps of Python.
+        """In the block a call that goes on long after time is over ends with TimeIsOver, between two steps of Python.
 
         A single step cannot be interrupted: one call of native code is one. So it is on the main thread, where the
         system has such signals, and nobody else waits for one.
@@ -132,19 +133,13 @@ class Clock:
             signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
 
     def _late(self, number: int, frame: FrameType | None) -> None:
-        file = "" if frame is None else frame.f_code.co_filename
-        if (
-            frame is None
-            or self._started is None
-            or self.left > 0
-            or any(w in file for w in _WHOLE)
-        ):
+        if frame is None or self._started is None or self.left > -_LATER * (self.seconds or 0.0):
             return
-        took, place = (
-            time.monotonic() - self._started,
-            f"line {frame.f_lineno} of {Path(file).name}",
-        )
-        self.cut = self.cut or f"{self._what} was interrupted after {took:.1f} s, in {place}"
+        file, took = frame.f_code.co_filename, time.monotonic() - self._started
+        if any(each in file for each in _WHOLE):
+            return
+        place = f"in line {frame.f_lineno} of {Path(file).name}"
+        self.cut = self.cut or f"{self._what} was interrupted after {took:.1f} s, {place}"
         raise _Interrupts
 
     def between(self) -> None:

@@ -77,7 +77,7 @@ class Nature:
             led = {p: of for p in off if (of := self._led(p))}
             with contextlib.suppress(Exception):  # so far away a forward may stop
                 self.linear = not any(map(self._interpolates, led))
-            for p in filter(self._mixes_rows, [*led] * self.linear):
+            for p in filter(self._mixes_rows, [*led] * (self.linear and not self.noisy)):
                 self.doubts[p] = ROWS
                 del led[p]
             # What forward does not follow at all is a parameter of the surrogate beside it.

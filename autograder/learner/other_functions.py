@@ -13,7 +13,14 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from autograder.contract.any_function import VALUES, Given, Terms, exercise_for, given
+from autograder.contract.any_function import (
+    VALUES,
+    Given,
+    Terms,
+    exercise_for,
+    given,
+    gradcheck_accepts,
+)
 from autograder.contract.ending import Clock, TimeIsOver, on
 from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import BOUNDS
@@ -24,7 +31,7 @@ from autograder.contract.real_numbers import is_differentiable
 from autograder.contract.ties import tied
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding, fault
-from autograder.judging.rules import judge
+from autograder.judging.rules import Verdicts, judge
 from autograder.learner.asking_in_time import ask_in_time
 from autograder.learner.excused_gradients import (
     Meant,
@@ -46,6 +53,7 @@ from autograder.running.survey import survey
 _OF_A_DTYPE = frozenset({"raises", "forward-dtype", "forward-unstable", "gradient-unstable"})
 
 
+_ROUNDING = 1e-14  # as a share of an output: what float64 leaves
 _UNSTEADY = (
     "Two calls with the same arguments give other outputs, though torch, NumPy and Python draw the same random numbers. "
     "Where forward draws from a generator of its own, hand that in as an argument."
@@ -180,6 +188,8 @@ def _report(
                 loose = one.evidence(rough) if rough is not asked else exact
                 broken = judge(loose)
         finer, late = broken if loose is exact else judge(exact), clock.missed
+        if not broken.findings and not many and _gradcheck_rejects(finer, own, arguments):
+            loose, broken = exact, finer
         for each in (broken, finer) if finer is not broken else (broken,):
             each.findings[:1] = [_doubted(f, exercise, meant) for f in each.findings[:1]]
         # What is wrong either way is explained by exact numbers.
@@ -216,6 +226,15 @@ def _approximately(found: Finding, evidence: Evidence, many: bool) -> Finding:
     found, share = explained(found, evidence), how_far(wrong_gradients(evidence))
     told = Clause(found.cause, found.facts)
     return fault("loses-precision", "range/approximate", found.pair, found.position, many=many, said=told, share=share)  # fmt: skip
+
+
+def _gradcheck_rejects(finer: Verdicts, own: Measured, arguments: Given) -> bool:
+    """Whether gradients that only a finer comparison sees to be wrong are wrong to gradcheck, which looks at each slope."""
+    wrong = any(f.rule.startswith("gradient-") for f in finer.findings)
+    sets = zip(arguments.sets, arguments.wants, strict=True)
+    # Of what is rounded inside, gradcheck's step shows the rounding.
+    exact = wrong and own.share <= _ROUNDING
+    return exact and not all(gradcheck_accepts(own.call, *each) for each in sets)
 
 
 def _doubted(found: Finding, exercise: Exercise, meant: Meant) -> Finding:

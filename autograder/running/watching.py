@@ -40,7 +40,7 @@ VIEWS = frozenset(
     ["view", "_unsafe_view", "_reshape_alias", "as_strided", "alias", "detach", "lift_fresh", "expand", "permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "diagonal", "unfold", "split", "split_with_sizes", "unbind"]
 )  # fmt: skip
 # they copy them, or look whether they are still the same;
-COPIES = frozenset(["_to_copy", "clone", "copy", "equal", "is_same_size"])
+COPIES = frozenset(["_to_copy", "to", "clone", "copy", "equal", "is_same_size"])
 # they put them somewhere else;
 MOVES = frozenset(
     ["_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add", "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 import torch
+from torch.autograd.function import once_differentiable
 
 from autograder import evaluate
 from tests.anyfn.making import keep, normal, op, positive
@@ -92,6 +93,23 @@ def test_what_gradcheck_accepts_is_told_and_passes(offset):
     assert (report.passed, told) == ((True, "advice") if offset < 1e-3 else (False, None)), str(report)  # fmt: skip
     assert not evaluate(made, inputs=(positive(5),), strict=True, seed=1).passed
     assert not evaluate(made, inputs=(positive(5),), reference=torch.sqrt, seed=1).passed
+
+
+def test_what_gradcheck_rejects_is_an_error_however_little_it_is_beside_larger_numbers():
+    """Below the floor of its norm a vector is divided by a constant, which backward forgets."""
+
+    def normalised(ctx, x):
+        n = x.norm(dim=1, keepdim=True).clamp_min(0.1)
+        return keep(ctx, x / n, x, n)
+
+    def backward(ctx, g):
+        x, n = ctx.saved_tensors
+        return g / n - x * (g * x).sum(1, keepdim=True) / n**3
+
+    x = normal(4, 3)
+    x[1] *= 1e-3
+    made = op("Normalised", normalised, once_differentiable(backward))
+    assert not evaluate(made, inputs=(x,), seed=1).passed
 
 
 @pytest.mark.parametrize("harm", [False, True])
