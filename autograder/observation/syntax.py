@@ -56,14 +56,14 @@ def product_around(span: Span) -> Span:
     except SyntaxError:
         return span
     around = parents(tree)
-    node = next((n for n in around if isinstance(n, ast.expr) and _span_of(n, span.file) == span), None)  # fmt: skip
+    node = next((n for n in around if isinstance(n, ast.expr) and span_of_node(n, span.file) == span), None)  # fmt: skip
     if node is None:
         return span
     while isinstance(up := around.get(node), ast.BinOp) and (
         isinstance(up.op, ast.Mult) or (isinstance(up.op, ast.Div) and up.left is node)
     ):
         node = up
-    return _span_of(node, span.file)
+    return span_of_node(node, span.file)
 
 
 def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
@@ -71,7 +71,8 @@ def parents(tree: ast.AST) -> dict[ast.AST, ast.AST]:
     return {part: node for node in ast.walk(tree) for part in ast.iter_child_nodes(node)}
 
 
-def _span_of(node: ast.expr, file: str) -> Span:
+def span_of_node(node: ast.expr, file: str) -> Span:
+    """Where an expression stands."""
     end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
     return Span(file, node.lineno, end[0], node.col_offset, end[1])
 

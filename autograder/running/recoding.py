@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import dis
+import linecache
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from autograder.observation.syntax import Span, span_of_node
 from autograder.running.value_flow import Other, names_in
 
 _MOST = 20_000  # lines of a function whose loop need not end
+_FIELDS = ("value", "test", "iter", "target", "targets")  # of statements
 
 
 class Noted:
@@ -55,15 +61,119 @@ def calls_kernels(function: FunctionType) -> bool:
     return any(type(each).__module__.startswith("triton") for each in named)
 
 
-class Recoded(Other):
-    """A function that has other code while the mode is on. A loop that no longer ends is stopped."""
+@dataclass(frozen=True)
+class Expression:
+    """An expression of a function.
 
-    def __init__(self, function: FunctionType, other: CodeType) -> None:
+    node    where the function is defined
+    tree    the expression there; holder, field: what it is a part of
+    """
+
+    function: FunctionType
+    node: ast.FunctionDef | ast.Lambda
+    tree: ast.expr
+    holder: ast.AST
+    field: str
+
+    @property
+    def is_target(self) -> bool:
+        """Whether something is assigned to it."""
+        return self.field in ("target", "targets")
+
+    def other(self, text: str) -> CodeType | None:
+        """The function's code with another expression there; None where it is none."""
+        try:
+            new = ast.parse(text, mode="eval").body
+        except SyntaxError:
+            return None
+        for each in ast.walk(new):
+            ast.copy_location(each, self.tree)
+            if self.is_target and isinstance(each, ast.Name | ast.Tuple):
+                each.ctx = ast.Store()
+        self._exchange(self.tree, new)
+        try:
+            return _compiled(self.node, self.function.__code__)
+        except (SyntaxError, ValueError):
+            return None
+        finally:
+            self._exchange(new, self.tree)
+
+    def _exchange(self, one: ast.expr, other: ast.expr) -> None:
+        held = getattr(self.holder, self.field)
+        if isinstance(held, list):
+            held[held.index(one)] = other
+        else:
+            setattr(self.holder, self.field, other)
+
+
+def expressions(function: FunctionType) -> Iterator[Expression]:
+    """Those that the statements of a function compute, and the last of what each assigns to."""
+    node = _definition(function)
+    for part in ast.walk(node) if node is not None else ():
+        for name in _FIELDS if isinstance(part, ast.stmt | ast.comprehension) else ():
+            held = getattr(part, name, None)
+            tree = held[-1] if isinstance(held, list) else held
+            if node is not None and isinstance(tree, ast.expr):
+                yield Expression(function, node, tree, part, name)
+
+
+def expression_of(functions: Iterable[FunctionType], span: Span) -> Expression | None:
+    """The expression that stands there, in the outermost of these functions."""
+    there = [f for f in functions if f.__code__.co_filename == span.file]
+    for function in sorted(there, key=lambda f: f.__code__.co_firstlineno):
+        node = _definition(function)
+        for part in ast.walk(node) if node is not None else ():
+            for name, held in ast.iter_fields(part):
+                for tree in held if isinstance(held, list) else [held]:
+                    if isinstance(tree, ast.expr) and span_of_node(tree, span.file) == span and node is not None:  # fmt: skip
+                        return Expression(function, node, tree, part, name)
+    return None
+
+
+def _definition(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
+    """Where a function is defined, without what decorates it; None where two of that name begin in one line."""
+    code = function.__code__
+    found = list[ast.FunctionDef | ast.Lambda]()
+    for node in ast.walk(ast.parse("".join(linecache.getlines(code.co_filename)))):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(each.lineno for each in decorators)])
+            if (getattr(node, "name", "<lambda>"), first) == (code.co_name, code.co_firstlineno):
+                decorators.clear()
+                found.append(node)
+    return found[0] if len(found) == 1 else None
+
+
+def _compiled(node: ast.FunctionDef | ast.Lambda, old: CodeType) -> CodeType | None:
+    """The code of a definition. What it takes from a function around it, it takes from one here."""
+    store = [ast.Name(name, ast.Store()) for name in old.co_freevars]
+    inner = node if isinstance(node, ast.FunctionDef) else ast.Expr(node)
+    body: list[ast.stmt] = [*(ast.Assign([name], ast.Constant(None)) for name in store), inner]
+    around = ast.FunctionDef("around", ast.arguments([], [], None, [], [], None, []), body, [])
+    whole = compile(ast.fix_missing_locations(ast.Module([around], [])), old.co_filename, "exec", dont_inherit=True)  # fmt: skip
+    codes = [whole]
+    while codes:
+        code = codes.pop()
+        if code.co_name == old.co_name:
+            return code if code.co_freevars == old.co_freevars else None
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return None
+
+
+class Recoded(Other):
+    """A function that has other code while the mode is on. A loop that no longer ends is stopped.
+
+    names  what else the code may name: what has these names already keeps them
+    """
+
+    def __init__(self, function: FunctionType, other: CodeType, names: Mapping[str, Any] = {}) -> None:  # fmt: skip
         super().__init__()
         self.function, self.code, self.other, self.lines = function, function.__code__, other, 0
+        self.names = {name: v for name, v in names.items() if name not in function.__globals__}
 
     def __enter__(self) -> Any:
         self.function.__code__ = self.other
+        self.function.__globals__.update(self.names)
         self._before = sys.gettrace()
         if _loops(self.other):
             sys.settrace(self._entered)
@@ -72,6 +182,8 @@ class Recoded(Other):
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         sys.settrace(self._before)
+        for name in self.names:
+            self.function.__globals__.pop(name, None)
         self.function.__code__ = self.code
 
     def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:

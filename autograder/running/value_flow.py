@@ -294,45 +294,11 @@ class Reread(Other):
         return func(*args, **kwargs)
 
 
-class Rewritten(Looking):
-    """Puts what another expression gives in the place of one, each time that a value is made there.
+class Tried(Looking):
+    """What other expressions give at the moment at which a value is made, in a run which they do not change.
 
-    span   where the expression stands: one of the value's
-    given  further names: the arguments by those of the contract
-    stops  whether it gave none once
-    """
-
-    def __init__(self, value: Value, span: Span, given: Given, text: str = "") -> None:
-        super().__init__(value)
-        self.span, self.given, self.text = span, given, text
-        self.stops = False
-
-    def seen(self, func: Any, result: Any) -> Any:
-        frames = (f for f in self.frames() if f.f_code.co_filename == self.span.file)
-        frame = next((f for f in frames if span_of(f) == self.span), None)
-        if frame is None or not isinstance(result, Tensor) or func._schema.is_mutable:
-            return result
-        numbers = self.computing(frame)
-        self.stops = self.stops or numbers is None
-        return result if numbers is None else self.instead_of(result, numbers, func, result)
-
-    def computing(self, frame: FrameType) -> Tensor | None:
-        """What is put there instead, where the expression is computed; None: nothing."""
-        return self.computed(self.text, frame)
-
-    def computed(self, text: str, frame: FrameType) -> Tensor | None:
-        """What an expression gives; None where it stops."""
-        space = {**frame.f_globals, **self.given, **frame.f_locals}
-        try:
-            made = eval(text, space) if self.whole is None or torchs_alone(text, space) else None
-        except Exception:  # most of what is tried makes no sense
-            return None
-        return made.detach() if isinstance(made, Tensor) else None
-
-
-class Tried(Rewritten):
-    """What other expressions give there at the moment of the value, in a run which they do not change.
-
+    span    where the expression stands: one of the value's
+    given   further names: the arguments by those of the contract
     others  what to try, where these names stand for numbers and tensors: pairs of anything and an expression
     found   with what each gives
     """
@@ -341,14 +307,23 @@ class Tried(Rewritten):
         self, value: Value, span: Span, given: Given,
         others: Callable[[Given], Iterable[tuple[Any, str]]],
     ) -> None:  # fmt: skip
-        super().__init__(value, span, given)
-        self.others, self.found = others, list[tuple[Any, str, Tensor]]()
+        super().__init__(value)
+        self.span, self.given, self.others = span, given, others
+        self.found = list[tuple[Any, str, Tensor]]()
 
-    def computing(self, frame: FrameType) -> None:
-        if self.value.made is not None and self.ran == self.value.made[0]:
+    def seen(self, func: Any, result: Any) -> Any:
+        if self.value.made is None or self.ran != self.value.made[0]:
+            return result
+        frames = (f for f in self.frames() if f.f_code.co_filename == self.span.file)
+        frame = next((f for f in frames if span_of(f) == self.span), None)
+        if frame is not None and isinstance(result, Tensor) and not func._schema.is_mutable:
+            space = {**frame.f_globals, **self.given, **frame.f_locals}
             for what, text in self.others(names_in(frame, self.given)):
-                if (numbers := self.computed(text, frame)) is not None:
-                    self.found.append((what, text, numbers))
+                with contextlib.suppress(Exception):  # most of what is tried makes no sense
+                    if self.whole is None or torchs_alone(text, space):
+                        made = eval(text, space)
+                        self.found += [(what, text, made.detach())] * isinstance(made, Tensor)
+        return result
 
 
 _VALUES = Tensor | int | float | complex | str | tuple | list | torch.dtype | torch.device | FunctionCtx | None  # fmt: skip

@@ -5,7 +5,7 @@ import torch
 from autograder.observation.observation import Answer, Question
 from autograder.observation.syntax import code_at
 from autograder.running.probe import answered
-from autograder.running.value_flow import Replaced, Rewritten, flow_of
+from autograder.running.value_flow import Replaced, Tried, flow_of
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
 QUESTION = Question("run:0", "function", "a vector", args=(X,))
@@ -30,10 +30,13 @@ def test_the_expressions_that_gave_a_value_end_where_somebody_asked():
     assert [code_at(span) for span in made().spans] == ["x * 2", "doubled(X)"]
 
 
-def test_another_expression_takes_the_place_of_one_inside_the_answer():
+def test_another_expression_is_computed_where_one_stands():
     value = made()
-    other = Rewritten(value, value.spans[0], {}, "x * 3")
-    assert answered(doubled, QUESTION, {}, other).outputs[0].equal(3 * X)
+    tried = Tried(value, value.spans[0], {"k": 3}, lambda names: [(sorted(names), "x * k")])
+    assert answered(doubled, QUESTION, {}, tried).outputs[0].equal(2 * X)
+    ((names, text, numbers),) = tried.found
+    assert (names, text) == (["k", "x"], "x * k")
+    assert numbers.equal(3 * X)
 
 
 def test_inside_a_function_in_cpp_the_shape_stays():

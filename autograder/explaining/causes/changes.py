@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -28,9 +28,13 @@ _FUNCTIONS = {
     "the exponential": "exp", "the logarithm": "log", "the sigmoid": "sigmoid", "the tanh": "tanh",
     "the sign": "sign", "the ReLU": "relu",
 }  # fmt: skip
+_OVER_DIMS = frozenset({"sum", "mean", "prod", "norm", "logsumexp", "any", "all", "var"})
+_REDUCE = {"max": "amax", "min": "amin", **{name: name for name in ("amax", "amin", *_OVER_DIMS)}}
 _TOKENS = re.compile(r"-?\d[\d.]*|\w+|[<>=!*/]+|\S")
 _SUMS = ("sum(0)", "mean(0)", "sum(-1, keepdim=True)", "mean(-1, keepdim=True)")
 _TERMS = (("", 1.0), ("2 · ", 2.0), ("½ · ", 0.5))
+ORDERS = ("<", "<=", ">", ">=", "==", "!=")
+_NEAR = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,28 @@ class Edit:
 
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Change(NamedTuple):
+    """An expression that may be meant.
+
+    rank   how unlikely that is, from 0
+    mine   the part that is another one; line: its line
+    other  what is there instead
+    text   the whole expression
+    """
+
+    rank: int
+    mine: str
+    other: str
+    text: str
+    line: int
+
+    @property
+    def edit(self) -> Edit:
+        """What it says was done wrong."""
+        told = apart(self.mine, ast.unparse(ast.parse(self.other)))
+        return Edit("edit", told | {"part": self.text != f"({self.other})"})
 
 
 def of_whole(
@@ -72,19 +98,39 @@ def of_whole(
             yield less, f"({code}) - {coefficient} * {term}"
 
 
-def inside(code: str, tree: ast.expr, names: Mapping[str, Any]) -> Iterator[tuple[Edit, str]]:
-    """Another part in the place of one."""
-    for name in names:
-        yield Edit("edit", {"mine": code, "other": name}), name
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr)]
+def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (), asks: bool = False) -> list[Change]:  # fmt: skip
+    """An expression with one of its parts changed, the likeliest first.
+
+    names   numbers and tensors that are known there
+    agreed  what is listed in the same order elsewhere
+    asks    whether it decides what runs: other numbers there lead the right way by chance
+    """
+    code = ast.unparse(tree)
+    again = ast.parse(code, mode="eval").body
+    nodes = [n for n in ast.walk(again) if isinstance(n, ast.expr)]
+    tests = [again] if asks else [n.test for n in nodes if isinstance(n, ast.IfExp)]
+    asking = {node for test in tests for node in ast.walk(test)}
     # What only a size is read of: its numbers count nothing.
     counted = {n for each in nodes if called(each) == "len" for n in ast.walk(each)} - {*nodes[:1]}
-    for others in (_replacements, _wrappings):
-        for node in nodes if others is _replacements else [n for n in nodes if n not in counted]:
-            start, end = node.col_offset, node.end_col_offset or 0
-            for other in others(node, _Parts(code, names)):
-                told = apart(code[start:end], other) | {"part": end - start < len(code)}
-                yield Edit("edit", told), f"{code[:start]}({other}){code[end:]}"
+    found = list[Change]()
+    for node, here in zip(nodes, (n for n in ast.walk(tree) if isinstance(n, ast.expr)), strict=False):  # fmt: skip
+        if node in asking and not isinstance(node, ast.Compare | ast.BoolOp):
+            continue
+        start, end = node.col_offset, node.end_col_offset or 0
+        mine, parts = code[start:end], _Parts(code, names)
+        others = [*_orders(node, agreed), *_replacements(node, parts)]
+        others += _wrappings(node, parts) if node not in counted else []
+        line = getattr(here, "lineno", tree.lineno)
+        for rank, other in others:
+            rank += other in names and other not in code  # it is farther away
+            found.append(Change(rank, mine, other, f"{code[:start]}({other}){code[end:]}", line))
+    return sorted(found, key=lambda change: change.rank)
+
+
+def orders(tree: ast.expr, agreed: Container[str]) -> list[Change]:
+    """The targets of an assignment in another order."""
+    mine = ast.unparse(tree)
+    return [Change(rank, mine, text, f"({text})", tree.lineno) for rank, text in _orders(tree, agreed)]  # fmt: skip
 
 
 def apart(mine: str, other: str) -> dict[str, Any]:
@@ -96,9 +142,33 @@ def apart(mine: str, other: str) -> dict[str, Any]:
     return {"mine": mine, "other": other}
 
 
-def signs_of(operator: ast.operator) -> Iterator[str]:
-    """The signs that may belong in the place of one."""
-    yield from _SIGNS.values() if type(operator) in _SIGNS else "&|"
+def listed(node: ast.AST) -> str:
+    """What stands side by side in a node: the parts of a tuple, the arguments of a call or of a function; "" for less than two."""
+    match node:
+        case ast.Tuple():
+            parts = [*map(ast.unparse, node.elts)]
+        case ast.Call():
+            parts = [*map(ast.unparse, node.args)]
+        case ast.FunctionDef():
+            parts = [each.arg for each in node.args.args if each.arg != "ctx"]
+        case _:
+            parts = []
+    return ", ".join(parts) if len(parts) > 1 else ""
+
+
+def _orders(node: ast.expr, agreed: Container[str]) -> Iterator[tuple[int, str]]:
+    """A tuple, or a call, with two neighbours in each other's place."""
+    if not listed(node) or listed(node) in agreed:
+        return
+    parts = node.elts if isinstance(node, ast.Tuple) else getattr(node, "args", [])
+    if any(isinstance(part, ast.Starred) for part in parts):
+        return
+    for i in range(len(parts) - 1):
+        swapped = [*parts[:i], parts[i + 1], parts[i], *parts[i + 2 :]]
+        if isinstance(node, ast.Call):
+            yield 0, ast.unparse(ast.Call(node.func, swapped, node.keywords))
+        else:
+            yield 0, ast.unparse(ast.Tuple(swapped, ast.Load()))
 
 
 @dataclass(frozen=True)
@@ -116,34 +186,49 @@ class _Parts:
         alone = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)
         return self.of(node) if alone else f"({self.of(node)})"
 
+    def alike(self, name: str) -> list[str]:
+        """The other names of the same kind: of tensors, or of numbers."""
+        kind = isinstance(self.names[name], Tensor)
+        return [n for n, v in self.names.items() if isinstance(v, Tensor) == kind and n != name]
+
     @property
     def numbers(self) -> list[str]:
         return [name for name, value in self.names.items() if not isinstance(value, Tensor)]
 
+    @property
+    def whole(self) -> list[str]:
+        return [name for name in self.numbers if type(self.names[name]) is int]
 
-def _replacements(node: ast.expr, parts: _Parts) -> Iterator[str]:
+
+def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
     """What may belong in the place of a name, a number, an operator or a call."""
-    text, names = parts.of(node), parts.names
-    if isinstance(node, ast.Constant) or isinstance(getattr(node, "operand", None), ast.Constant):
-        yield from _numbers(ast.literal_eval(text), parts)
-    elif text in names:
-        kind = isinstance(names[text], Tensor)
-        yield from (n for n, v in names.items() if isinstance(v, Tensor) == kind and n != text)
-    elif isinstance(node, ast.BinOp):
-        yield from _brackets(node, parts)
-        left, right = parts.operand(node.left), parts.operand(node.right)
-        yield from (f"{left} {sign} {right}" for sign in signs_of(node.op))
-        yield from (f"{right} {sign} {left}" for sign in "-/@" if type(node.op) in _SIGNS)
-        yield from (parts.of(node.left), parts.of(node.right))
-    elif isinstance(node, ast.UnaryOp):
-        yield parts.of(node.operand)
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
-        left, right = parts.of(node.left), parts.of(node.comparators[0])
-        alike = isinstance(node.ops[0], ast.Eq | ast.NotEq)
-        orders = ("==", "!=") if alike else ("<", "<=", ">", ">=")
-        yield from (f"{left} {order} {right}" for order in orders)
-    elif isinstance(node, ast.Call):
-        yield from _calls(node, parts)
+    text = parts.of(node)
+    match node:
+        case ast.Name() | ast.Attribute() if text in parts.names:
+            yield from ((0, name) for name in parts.alike(text))
+        case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            yield from _numbers(ast.literal_eval(text), parts)
+        case ast.Compare(ops=[order]):
+            left, right = parts.of(node.left), parts.of(node.comparators[0])
+            alike = isinstance(order, ast.Eq | ast.NotEq)
+            for other in ORDERS[4:] if alike else ORDERS[:4]:
+                yield int(other != _NEAR.get(type(order))), f"{left} {other} {right}"
+        case ast.BoolOp():
+            sign = " or " if isinstance(node.op, ast.And) else " and "
+            yield 1, sign.join(map(parts.of, node.values))
+        case ast.UnaryOp():
+            yield 1, parts.of(node.operand)
+        case ast.BinOp():
+            left, right = parts.operand(node.left), parts.operand(node.right)
+            signs = _SIGNS.values() if type(node.op) in _SIGNS else "&|"
+            yield from ((2, each) for each in _brackets(node, parts))
+            yield from ((2 + (sign == "**"), f"{left} {sign} {right}") for sign in signs)
+            yield from ((3, f"{right} {sign} {left}") for sign in "-/@" if type(node.op) in _SIGNS)
+            yield from ((2, parts.of(each)) for each in (node.left, node.right))
+        case ast.Call():
+            yield from _calls(node, parts)
+        case ast.Subscript(slice=ast.Slice()):
+            yield 2, parts.of(node.value)
 
 
 def _brackets(node: ast.BinOp, parts: _Parts) -> Iterator[str]:
@@ -158,40 +243,59 @@ def _brackets(node: ast.BinOp, parts: _Parts) -> Iterator[str]:
                 yield f"({parts.operand(node.left)} {outer} {a}) {sign} {b}"
 
 
-def _numbers(number: Any, parts: _Parts) -> Iterator[str]:
+def _numbers(number: Any, parts: _Parts) -> Iterator[tuple[int, str]]:
     """Other numbers, and names of numbers, in the place of one."""
     if isinstance(number, bool):
-        yield str(not number)
+        yield 1, str(not number)
     elif isinstance(number, int | float):
-        yield from parts.numbers
-        near = number + 1, number - 1, 2 * number, number / 2, -number
-        yield from map(str, dict.fromkeys((0, 1, 2, 3, -1, -2, 0.5, *near)))
+        counts = isinstance(number, int)
+        yield from ((int(counts and n not in parts.whole), n) for n in parts.numbers)
+        near = [number + 1, number - 1, 0, 1, -1, 2 * number] if counts else []
+        others = dict.fromkeys((*near, 2, 3, -2, 0.5, number + 1, number - 1, 2 * number, number / 2, -number))  # fmt: skip
+        yield from ((1 if n in near else 3, str(n)) for n in others if n != number)
 
 
-def _calls(node: ast.Call, parts: _Parts) -> Iterator[str]:
-    """None of it, another function, or other keywords."""
-    name, function = called(node), parts.of(node.func)
-    given = parts.of(node)[len(function) :]
+def _calls(node: ast.Call, parts: _Parts) -> Iterator[tuple[int, str]]:
+    """None of it, another function, or other arguments."""
+    name, function, mine = called(node), parts.of(node.func), parts.of(node)
+    given = mine[len(function) :]
     # First: for what is positive, or squared afterwards, `abs` gives the same numbers.
-    yield from map(parts.of, node.args)
-    if isinstance(node.func, ast.Attribute):
-        yield parts.of(node.func.value)
+    yield from ((2, parts.of(arg)) for arg in node.args)
+    base = parts.of(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    if base:
+        yield 2, base
     for group in _ALIKE:
         if name in group:
-            yield from (function[: -len(name)] + other + given for other in sorted(group - {name}))
+            yield from ((3, function[: -len(name)] + other + given) for other in sorted(group - {name}))  # fmt: skip
     turned = re.sub(r"\b(min|max)=", lambda m: "max=" if m[1] == "min" else "min=", given)
     if turned != given:
-        yield function + turned
+        yield 3, function + turned
     if name in ("var", "std"):
-        yield f"{function}{given[:-1]}, correction=0)"
+        yield 3, f"{function}{given[:-1]}, correction=0)"
+    if name in _REDUCE and base:
+        if given == "()":
+            dims = (*parts.whole, "-1")
+            yield from ((1, f"{base}.{_REDUCE[name]}({dim}, keepdim=True)") for dim in dims)
+        else:
+            keeps = "keepdim" in given
+            yield 1, re.sub(r", keepdim=\w+", "", mine) if keeps else f"{mine[:-1]}, keepdim=True)"
+            yield 1, f"{base}.flatten(1).{name}{given}"
+    if name in ("numel", "len"):
+        of = base or parts.of(node.args[0])
+        yield from ((1, f"{of}.shape[{n}]") for n in parts.whole)
+    yield from ((3, f"{mine}.flip({n})") for n in parts.whole)
 
 
-def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[str]:
+def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
     """A part with something done to it."""
     text = parts.operand(node)
     if isinstance(node, ast.Compare):
-        yield f"~{text}"
+        yield 4, f"~{text}"
     elif isinstance(node, ast.Name | ast.Attribute | ast.BinOp | ast.Call | ast.Subscript):
-        yield from (form.format(text) for form in _FORMS)
-        others = [name for name in parts.names if name != text]
-        yield from (f"{text} {sign} {name}" for name in others for sign in "*/+-")
+        number = text in parts.numbers
+        yield from ((2 if number and form in ("-{}", "1 - {}") else 4, form.format(text)) for form in _FORMS)  # fmt: skip
+        tensor = isinstance(parts.names.get(text), Tensor)
+        for name, value in parts.names.items():
+            if name != text:
+                near = tensor and isinstance(value, Tensor)
+                yield from ((3 if near and sign in "*/" else 4, f"{text} {sign} {name}") for sign in "*/+-")  # fmt: skip

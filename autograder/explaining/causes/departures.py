@@ -68,6 +68,12 @@ class Departure:
         return _new(self.mine, self.right)
 
     @property
+    def sure(self) -> bool:
+        """Whether the first wrong step is known, and not only that the last can be mended."""
+        last = like(self.value.numbers, self.mine[-1].numbers)
+        return bool(self.mended) and not last and not self.right.anywhere.have(self.value.numbers)
+
+    @property
     def instead(self) -> Array | None:
         """What belongs in the place of the value, where nothing else would do as well."""
         found = [numbers for value, numbers in self.mended if value is self.value]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,6 @@ from torch import Tensor
 
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
-from autograder.explaining.causes.edits import edit
 from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.repairs import repair
 from autograder.explaining.causes.results import (
@@ -40,60 +38,31 @@ def with_line(ev: Evidence, finding: Finding) -> Reason:
     result = result_of(ev, finding)
     if finding.evidence.get("line") or result is None or not result.wrong:
         return Reason("")
-    ordinary = (
-        result.wrong[0].pair.question.role == "main"
-    )  # at a special point much helps by chance
-    told = repaired(result) if ordinary or not _sure(departure_of(result)) else None
+    told = repaired(result)
     return Reason("", line=told.line if told else line_of_result(result))
 
 
-def _sure(found: Departure | None) -> bool:
-    """Whether the first wrong step is known, and not only that the last can be mended."""
-    if found is None or not found.mended:
-        return False
-    last = like(found.value.numbers, found.mine[-1].numbers)
-    return not last and not found.right.anywhere.have(found.value.numbers)
-
-
-def edited(result: Result) -> Reason | None:
-    """The one change at the first wrong step with which every wrong case comes out right."""
-    found = departure_of(result)
-    if found is None:
-        return None
-    if found.value.view and (shaped := moved(found)) is not None:
-        return _reason(shaped, found, result)
-    if found.value.read and (read := _read(found, result)) is not None and not read.symptom:
-        return read
-    if (known := edit(result, found)) is None:
-        return None
-    told, span = known
-    if (
-        told.code == "scale"
-    ):  # which of the factors lacks it, nobody can tell, unless one is made elsewhere
-        span = product_around(span)
-        other = repaired(result)
-        if other is not None and other.line is not None and other.line[0] != span.line:
-            return other
-    line = span.line, linecache.getline(span.file, span.line).strip()
-    facts: dict[str, Any] = {"line": span.line, "code": _short(code_at(span)), **told.facts}
-    if told.code == "edit":
-        words = " ".join(str(facts[name]) for name in ("code", "mine", "other")).split()
-        facts["part"] = facts.get("part") and len(words) < _WORDS
-    pair = result.ev.pair(found.question.id)
-    return Reason(f"departs/{told.code}", facts, line, _rule(result), pair=pair)
-
-
 def repaired(result: Result) -> Reason | None:
-    """The one change anywhere in the learner's code with which every case comes out right."""
+    """The one change in the learner's code with which every case comes out right."""
     if not isinstance(result.wrong[0].got, Tensor):
         return None
-    departure = departure_of(result)
-    pair = result.ev.pair(departure.question.id) if departure else result.wrong[0].pair
+    step = departure_of(result)
+    if step is not None and step.value.view and (shaped := moved(step)) is not None:
+        return _reason(shaped, step, result)
+    if step is not None and step.value.read and (read := _read(step, result)) is not None and not read.symptom:  # fmt: skip
+        return read
+    pair = result.ev.pair(step.question.id) if step else result.wrong[0].pair
     if (found := repair(result.ev, pair, (result.kind, result.place))) is None:
         return None
-    facts = {"line": found.line, "code": _short(found.code), **found.edit.facts}
-    line = found.line, found.text
-    return Reason("departs/edit", facts, line, _rule(result), pair=pair)
+    code, line = found.code, found.line
+    if found.edit.code == "scale":  # which of the factors lacks it, nobody can tell
+        span = product_around(found.span)
+        code, line = code_at(span), span.line
+    facts: dict[str, Any] = {"line": line, "code": _short(code), **found.edit.facts}
+    if found.edit.code == "edit":
+        words = " ".join(str(facts[name]) for name in ("code", "mine", "other")).split()
+        facts["part"] = facts.get("part") and len(words) < _WORDS
+    return Reason(f"departs/{found.edit.code}", facts, (found.line, found.text), _rule(result), pair=pair)  # fmt: skip
 
 
 def _rule(result: Result) -> str:
