@@ -12,7 +12,7 @@ import io
 import pickle
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
@@ -63,14 +63,20 @@ def _bare(tensor: Tensor) -> Tensor:
     return tensor.detach()[once].clone().expand(tensor.shape)
 
 
+# What is itself and no number, by id: where it was written, and the thing.
+Known = dict[int, tuple[int, Any]]
+
+
 class _Writer(cloud.Pickler):
     """Writes functions and classes of the learner's as what they are made of; of tensors sizes, of modules names."""
 
-    def __init__(self, file: io.BytesIO) -> None:
+    def __init__(self, file: io.BytesIO, known: Known) -> None:
         super().__init__(file)
-        self.beside: list[Any] = []
+        self.beside, self.known = list[Any](), known
 
     def persistent_id(self, value: Any) -> Any:
+        if id(value) in self.known:
+            return 0, self.known[id(value)][0]
         if isinstance(
             value, types.ModuleType | torch.finfo | torch.iinfo | torch._ops.OpOverloadPacket
         ):
@@ -93,22 +99,32 @@ def _cached(function: Callable[..., Any], parameters: dict[str, Any]) -> Callabl
 
 
 class Written:
-    """Something as bytes, with tensors and modules beside them. Raises what pickle does for what cannot be written."""
+    """Something as bytes, with tensors and modules beside them. Raises what pickle does for what cannot be written.
 
-    def __init__(self, value: Any) -> None:
+    beside  something that was written before: a marker or a class of it is the same one here
+    """
+
+    def __init__(self, value: Any, beside: Written | None = None) -> None:
         file = io.BytesIO()
-        writer = _Writer(file)
+        writer = _Writer(file, beside.known if beside is not None else {})
         writer.dump(value)
         self.bytes = file.getvalue()
         self._beside = writer.beside
+        # Whoever asks whether a thing is this very one asks it of such a thing.
+        self.known: Known = {
+            at: (place, thing) for at, (place, thing) in writer.memo.copy().items() if type(thing) is object or isinstance(thing, type)
+        }  # fmt: skip
 
-    def read(self) -> Any:
-        """Another one of the same, that shares nothing with the first but what libraries hold."""
+    def read(self, copies: Mapping[int, Any] = {}) -> tuple[Any, dict[int, Any]]:
+        """Another one of the same, that shares nothing with the first but what libraries hold; and its parts, by place.
+
+        copies  the parts of the copy of what was written before
+        """
         reader = pickle.Unpickler(io.BytesIO(self.bytes))
-        reader.persistent_load = lambda known: self._beside[known[0] - 1]  # type: ignore[method-assign]
+        reader.persistent_load = lambda at: self._beside[at[0] - 1] if at[0] else copies[at[1]]  # type: ignore[method-assign]
         # cloudpickle would find the class that was written, since it is still here.
         with patched([(cloud, "_DYNAMIC_CLASS_TRACKER_BY_ID", weakref.WeakValueDictionary())]):
-            return reader.load()
+            return reader.load(), reader.memo.copy()
 
     def unlike(self, other: Written | None) -> int:
         """How many bytes differ; all of them where there is no other."""
@@ -139,7 +155,7 @@ class World:
         held = {}
         for name, value in attributes_of(self._node(self.cls, outputs)):
             with suppress(Exception):  # what cannot be written cannot be carried over either
-                held[f"ctx.{name}"] = Written(value)
+                held[f"ctx.{name}"] = Written(value, self._written)
         return held
 
     def backward(
@@ -151,20 +167,20 @@ class World:
         """
         node, packed = self._node(self.cls, outputs), list[int]()
         saved = [_bare(t) for t in saved_of(node) if t is not None]
-        held = Written(dict(attributes_of(node))).read()
+        held = Written(dict(attributes_of(node)), self._written)
 
         def pack(tensor: Tensor) -> int:
             packed.append(len(packed))
             return packed[-1]
 
-        copy = self._written.read()
+        copy, parts = self._written.read()
         ask(as_tuple(copy.apply(*others)))
         with saved_tensors_hooks(pack, lambda k: saved[k - len(packed)]):
             made = as_tuple(copy.apply(*others))
         ctx = self._node(copy, made)
         for name in dict(attributes_of(ctx)):
             delattr(ctx, name)
-        for name, value in held.items():
+        for name, value in held.read(parts)[0].items():
             setattr(ctx, name, value)
         return worked(copy, partial(ask, made))
 

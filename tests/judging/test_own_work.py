@@ -300,6 +300,11 @@ HONEST = {
     "@functools.wraps(torch.sigmoid)\ndef f(x):\n    return x\nf.steps = (0.25, 0.5, 0.75, 1.25)\n"
     + HEAD.replace("ctx.save_", "ctx.kind, ctx.f, ctx.box = Kind.SUM, f, Box()\n"
     "        ctx.m = torch.nn.Sequential(*(torch.nn.Dropout(0.25) for _ in range(5)))\n        ctx.save_") + RIGHT,
+    "a marker of the class, one of the cell, and a class of it": "NOTHING = object()\nclass Kind:\n    pass\n"
+    + HEAD.replace("class MySigmoid(Function):\n", "class MySigmoid(Function):\n    here = object()\n").replace(
+        "ctx.save_", "ctx.marks, ctx.kind = (MySigmoid.here, NOTHING), Kind()\n        ctx.save_")
+    + "        s = torch.sigmoid(x)\n        a, b = ctx.marks\n"
+    "        return g * s * (1 - s) if a is MySigmoid.here and b is NOTHING and isinstance(ctx.kind, Kind) else None\n",
     "a stack of contexts": "import contextlib\n" + HEAD.replace("ctx.save_", "with contextlib.ExitStack() as s:\n"
     "            s.enter_context(torch.autograd.graph.save_on_cpu())\n        ctx.save_") + RIGHT,
 }  # fmt: skip
