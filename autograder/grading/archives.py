@@ -15,8 +15,7 @@ import stat
 import unicodedata
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
 from functools import cached_property
 from pathlib import Path
 
@@ -33,6 +32,8 @@ NAMES = (
     r"/(?P<student_id>[^/_]+)_(?:\d+_assignsubmission_file(?:_?/|_)|(?:LATE_)?(?:\d+_\d+_)?)"
     r"(?P<file_id>%s)(?:-\d+| ?\(\d+\))?\.ipynb\Z"
 )
+
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OSError)
 
 
 class OwnMembers(ExtractorPlugin):
@@ -55,47 +56,26 @@ class OwnMembers(ExtractorPlugin):
     def _unpack(self, path: Path, folder: Path) -> None:
         try:
             with zipfile.ZipFile(path) as archive:
-                members = archive.infolist()
+                members = [(_name(member), member) for member in archive.infolist()]
                 if len(members) > MOST_MEMBERS:
                     raise zipfile.BadZipFile(f"it has {len(members)} members")
-                folder.mkdir(parents=True, exist_ok=True)
-                for member, name in self._plain(path.name, members):
-                    self._take_out(archive, member, folder / name)
+                files = Counter(name.casefold() for name, member in members if not member.is_dir())
+                for name, member in members:
+                    why, times = _why_not(member, name), files[name.casefold()]
+                    if why or times > 1:
+                        self._left_out(f"{path.name}: {name}", why or f"is there {times} times")
+                    elif not member.is_dir():
+                        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                        self._take_out(archive, member, folder / name)
         except (zipfile.BadZipFile, OSError) as error:
             self._left_out(path.name, f"cannot be read: {error}")
 
     def _take_out(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, place: Path) -> None:
         try:
             with archive.open(member) as source:
-                content = source.read(LARGEST)
-            place.parent.mkdir(exist_ok=True)
-            place.write_bytes(content)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            NotImplementedError,
-            RuntimeError,
-            OSError,
-        ) as error:
+                place.write_bytes(source.read(LARGEST))
+        except _UNREADABLE as error:
             self._left_out(f"{place.parent.name}/{place.name}", f"cannot be taken out: {error}")
-
-    def _plain(
-        self, archive: str, members: list[zipfile.ZipInfo]
-    ) -> Iterator[tuple[zipfile.ZipInfo, str]]:
-        """The members that may be taken out, each with its name."""
-        places: defaultdict[str, list[tuple[zipfile.ZipInfo, str]]] = defaultdict(list)
-        for member in members:
-            name = _name(member)
-            why = _why_not(member, name)
-            if why:
-                self._left_out(f"{archive}: {name}", why)
-            elif not member.is_dir():
-                places[name.casefold()].append((member, name))
-        for same in places.values():
-            if len(same) == 1:
-                yield same[0]
-            else:
-                self._left_out(f"{archive}: {same[0][1]}", f"is there {len(same)} times")
 
     def _left_out(self, name: str, why: str) -> None:
         self.log.warning("Left out: %s %s.", shown(name), why)
@@ -163,22 +143,17 @@ def _name(member: zipfile.ZipInfo) -> str:
 
 def _why_not(member: zipfile.ZipInfo, name: str) -> str:
     """Why a member is not taken out; "" where it may be."""
-    parts = name.rstrip("/").split("/")
+    parts, is_file = name.rstrip("/").split("/"), not member.is_dir()
     kind = stat.S_IFMT(member.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return "is a link or a device"
-    if any(part in ("", ".", "..") for part in parts) or "\\" in name or ":" in parts[0]:
-        return "leads out of its place"
-    if not name.isprintable() or any(len(part.encode()) > 200 for part in parts):
-        return "has a name that no file should have"
-    if member.is_dir():
-        return ""
-    if len(parts) > 2:
-        return "lies in folders that the LMS did not make"
-    if not name.endswith(".ipynb"):
-        return "is no notebook"
-    if member.flag_bits & 0x1:
-        return "is encrypted"
-    if member.file_size > LARGEST:
-        return f"has {member.file_size / 1e6:.0f} million bytes"
-    return ""
+    leads_out = not {"", ".", ".."}.isdisjoint(parts) or "\\" in name or ":" in parts[0]
+    refused = {
+        "is a link or a device": kind not in (0, stat.S_IFREG, stat.S_IFDIR),
+        "leads out of its place": leads_out,
+        "has a name that no file should have": not name.isprintable()
+        or any(len(part.encode()) > 200 for part in parts),
+        "lies in folders that the LMS did not make": is_file and len(parts) > 2,
+        "is no notebook": is_file and not name.endswith(".ipynb"),
+        "is encrypted": is_file and member.flag_bits & 0x1,
+        f"has {member.file_size / 1e6:.0f} million bytes": is_file and member.file_size > LARGEST,
+    }
+    return next((why for why, holds in refused.items() if holds), "")

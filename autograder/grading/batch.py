@@ -65,43 +65,45 @@ def made_of(
     while waiting:
         with pool(len(waiting)) as (executor, at_a_time):
             running: dict[Future[Any], _One] = {}
-            trouble = ""
-            while running or (waiting and not trouble):
-                while waiting and not trouble:
-                    # Of those a dead process had, one at a time: if it is one of them, it shows which.
-                    alone = any(one.attempts for one in (waiting[0], *running.values()))
-                    if len(running) >= (1 if alone else 2 * at_a_time):
-                        break
-                    one = waiting.popleft()
-                    one.sent = sent(one.given)
-                    if one.attempts >= MOST_ATTEMPTS:
-                        yield one.given, one.sent, ENDED
-                        continue
-                    try:
-                        running[executor.submit(work, *one.sent)] = one
-                    except (BrokenProcessPool, OSError, EOFError) as error:
-                        trouble = f"{type(error).__name__}: {error}"
-                        waiting.appendleft(one)
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    one = running.pop(future)
-                    try:
-                        made = future.result()
-                    except BrokenProcessPool as error:
-                        trouble, one.attempts = str(error), one.attempts + 1
-                        waiting.appendleft(one)
-                        continue
-                    except (CannotStart, NoLesson, CancelledError):
-                        raise
-                    except TooMuch as error:
-                        made = f"it took {error}"
-                    except Exception as error:  # a fault of ours: the others go on
-                        made = f"{type(error).__name__}: {str(error)[:300]}"
-                    breaks = 0
-                    yield one.given, one.sent, made
+            try:
+                while running or waiting:
+                    while waiting:
+                        one = waiting[0]
+                        # Of those a dead process had, one at a time: if it is one of them, it shows which.
+                        alone = any(each.attempts for each in (one, *running.values()))
+                        if len(running) >= (1 if alone else 2 * at_a_time):
+                            break
+                        one.sent = sent(one.given)
+                        if one.attempts < MOST_ATTEMPTS:
+                            running[executor.submit(work, *one.sent)] = one
+                        waiting.popleft()
+                        if one.attempts == MOST_ATTEMPTS:
+                            yield one.given, one.sent, ENDED
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        made = _made(future)
+                        one, breaks = running.pop(future), 0
+                        yield one.given, one.sent, made
+            except (BrokenProcessPool, OSError, EOFError) as error:
+                trouble = f"{type(error).__name__}: {error}"
+                for one in running.values():
+                    one.attempts += 1
+                waiting.extendleft(running.values())
         breaks += 1
         if waiting and breaks > MOST_BREAKS:
             words = "worker processes end before they have graded anything"
             raise CannotStart(f"{words} ({trouble})")
+
+
+def _made(future: Future[Any]) -> Any:
+    """What came of one; a text where nothing did for a reason of its own."""
+    try:
+        return future.result()
+    except (BrokenProcessPool, CannotStart, NoLesson, CancelledError):
+        raise
+    except TooMuch as error:
+        return f"it took {error}"
+    except Exception as error:  # a fault of ours: the others go on
+        return f"{type(error).__name__}: {str(error)[:300]}"
 
 
 # ---- grading ----------------------------------------------------------------------------------
@@ -192,9 +194,9 @@ class Tally:
 
 
 def grade_all(
-    course: CourseDirectory, order: Order, told: Callable[[Tally, Standing | None], None]
-) -> Tally:
-    """Grade what an order names. ``told`` hears of the beginning, and how it stands with each result.
+    course: CourseDirectory, order: Order
+) -> Generator[tuple[Tally, Standing | None], None, None]:
+    """Grade what an order names: how it stands at the beginning, and with each result.
 
     Raises Busy, NoLesson, Trouble, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
@@ -203,7 +205,7 @@ def grade_all(
         tasks, tally = _tasks(course, order, writer)
         for lesson in {task.files.name for task in tasks}:
             writer.check(lesson)
-        told(tally, None)
+        yield tally, None
         with closing(results(tasks, order)) as found:
             for task, graded in found:
                 student, lesson = graded.student, graded.lesson
@@ -215,8 +217,7 @@ def grade_all(
                 score = writer.read(partial(score_of, student=student, lesson=lesson))
                 one = Standing(student, lesson, score, writer.records.read(student, lesson))
                 tally.add(one)
-                told(tally, one)
-    return tally
+                yield tally, one
 
 
 def score_of(connection: Connection, student: str, lesson: str) -> Score | None:

@@ -13,6 +13,7 @@ from typing import Any
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import Connection
 
+from autograder.grading.course import folder_of
 from autograder.grading.database import reading
 from autograder.grading.handed_in import (
     HandedIn,
@@ -162,15 +163,12 @@ def overview(
     """
     used = used if used is not None else lessons or lessons_handed_in(course)
     found = tuple(standings(course, connection, used)) if used else ()
-    there = {(one.student, one.lesson) for one in found}
-    records = Records(Path(course.root))
+    there, records = {(one.student, one.lesson) for one in found}, Records(Path(course.root))
     gone = tuple(
-        Standing(
-            score.student, score.lesson, score, records.read(score.student, score.lesson), gone=True
-        )
+        Standing(*key, score, records.read(*key), gone=True)
         for score in read_scores(connection, lessons or None)
-        if (score.student, score.lesson) not in there and score.cells
-    )  # fmt: skip
+        if (key := (score.student, score.lesson)) not in there and score.cells
+    )
     students = tuple(read_students(connection))
     known = {one.student for one in found} | {one.id for one in students}
     there |= {(one.student, one.lesson) for one in gone}
@@ -198,22 +196,17 @@ def standings(
         scores = {one.student: one for one in read_scores(connection, [lesson], student)}
         for one in find(course, lesson, student):
             score, record = scores.get(one.student), records.read(one.student, lesson)
-            when, unclear = None, ""
-            try:
-                when = read_timestamp(one.folder)
-            except ValueError as error:  # the gradebook keeps what it has
-                unclear = str(error)
-            folder = course.format_path(course.autograded_directory, one.student, lesson)
+            when, unclear = read_timestamp(one.folder)
+            due = ""
+            folder = folder_of(course, course.autograded_directory, one.student, lesson)
             kept = score is not None and when in (None, score.handed_in)
-            kept = kept and Path(folder, f"{lesson}.ipynb").is_file()
-            if score is None or (record is None and not kept):
+            kept = kept and (folder / f"{lesson}.ipynb").is_file()
+            if score is None or not (record or kept):
                 due = UNGRADED
-            elif record is not None and not (kept and record.result.content in (
+            elif record and not (kept and record.result.content in (
                 content_hash(one.read(), files, How(seed, device)) for device in devices
             )):  # fmt: skip
                 due = CHANGED
-            else:
-                due = ""
             yield Standing(one.student, lesson, score, record, due, False, unclear, one)
 
 

@@ -21,8 +21,3 @@ def configure(c: Config, *parts: str) -> None:
         if part == "pages":
             places = [str(OWN_TEMPLATES), str(NBGRADER_TEMPLATES)]
             c.HTMLExporter.extra_template_basedirs = places
-
-
-def configure_pages(c: Config) -> None:
-    """Only what feedback and formgrader show."""
-    configure(c, "pages")

@@ -6,7 +6,6 @@ import logging
 import os
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from jupyter_core.application import JupyterApp
@@ -109,11 +108,3 @@ def checked_name(name: str) -> str:
     if name in ("", ".", "..") or separators & set(name):
         raise ValueError(f"{name!r} cannot be the name of a student or a lesson")
     return name
-
-
-def course_version() -> str:
-    """The version of this course that grades, as its package says; "" where it is not installed."""
-    try:
-        return version("backward-by-hand")
-    except PackageNotFoundError:
-        return ""

@@ -15,7 +15,6 @@ from autograder.grading.processes import processors
 from autograder.grading.words import filled
 from autograder.learner.environment import find_device, find_parts
 
-EXIT_SAFE, EXIT_UNSAFE = 0, 1
 # An extra of pyproject.toml, and what it is for; a program by any of its names, and what it is for.
 EXTRAS = {
     "course": "lessons and widgets in JupyterLab",
@@ -50,7 +49,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     found, others = list(examine()), [*missing_packages(), *missing_programs()]
     safe = all(one.works for one in found if one.needed)
     print(filled("doctor.txt.j2", walls=found, safe=safe, others=others))
-    return EXIT_SAFE if safe else EXIT_UNSAFE
+    return int(not safe)
 
 
 def missing_packages() -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets import Bool, Enum, Float, List, Unicode
 
-from autograder.grading.box import CannotStart, Limits, Walls
+from autograder.grading.box import CannotStart, Limits
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import HandedIn, known_lessons, lesson_files
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
@@ -62,8 +62,7 @@ class ExecuteInBox(CoursePreprocessor):
             sanitise(nb, ())
             return nb, resources
         folder = Path(course.format_path(course.submitted_directory, student, lesson))
-        walls = Walls.none() if self.unsafe else Walls()
-        how = How(0, self.device, Limits(seconds=self.seconds), walls, self.run_tests)
+        how = How.given(self.device, self.unsafe, self.run_tests, self.seconds)
         try:
             files = lesson_files(course, lesson)
             handed_in = HandedIn(student, lesson, folder, known_lessons(course))

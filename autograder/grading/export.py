@@ -12,12 +12,13 @@ import csv
 import io
 import json
 import os
+import pickle
 import sys
 import tomllib
 import unicodedata
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
@@ -33,9 +34,9 @@ from autograder.grading.marking import How, Result
 from autograder.grading.one_submission import Submission, close_boxes, grade
 from autograder.grading.records import Record, file_name, new_record
 from autograder.grading.scores import CellScore, Score, read_comments, read_lessons
-from autograder.grading.words import Trouble, filled, the_names
+from autograder.grading.words import Trouble, filled
 from autograder.grading.worksheets import Filled, fill_canvas, fill_moodle
-from autograder.learner.lesson import LessonFiles, NoLesson
+from autograder.learner.lesson import LessonFiles
 from autograder.learner.submitted_notebook import LARGEST
 
 CSV, CANVAS, MOODLE, GRADESCOPE = "csv", "canvas", "moodle", "gradescope"
@@ -56,19 +57,16 @@ class Exported:
 
 def run_export(options: argparse.Namespace, course: CourseDirectory) -> int:
     """Write what is asked for, and say where it is and what is not in it."""
+    lesson, place = options.lesson, options.output
     if options.format == "gradescope-autograder":
-        if options.lesson is None:
+        if lesson is None:
             raise ValueError("Say with --lesson which lesson the autograder is for.")
-        place = options.output or Path(course.root, f"{options.lesson}-autograder.zip")
-        pack(course, options.lesson, place)
+        place = pack(course, lesson, place or Path(course.root, f"{lesson}-autograder.zip"))
         print(f"Written: {place} (the answers are in it: for Gradescope only)")
         return 0
-    done = export(
-        course, options.format, options.lesson, options.output, options.partial, options.into
-    )
-    print(
-        f"Written: {done.path}" + (f" ({done.files} files)" if options.format == GRADESCOPE else "")
-    )
+    done = export(course, options.format, lesson, place, options.partial, options.into)
+    files = f" ({done.files} files)" if options.format == GRADESCOPE else ""
+    print(f"Written: {done.path}{files}")
     lost = [one for one in done.look.misplaced if not one.spare]
     absent = {
         "Left out, as they are not final": done.look.not_final,
@@ -101,41 +99,37 @@ def export(
     if kind == MOODLE and lesson is None:
         raise Trouble("A worksheet of Moodle is of one assignment: say which with --lesson.")
     with reading(course) as connection:
-        every = {one.name: one for one in read_lessons(connection)}
-        if lesson is not None and lesson not in every:
-            raise NoLesson(f"There is no lesson {lesson}. {the_names('lessons', lesson, [*every])}")
-        names = [*every] if lesson is None else [lesson]
+        lessons = read_lessons(connection, [lesson] if lesson is not None else ())
+        names = [one.name for one in lessons]
         used = [name for name in lessons_handed_in(course) if name in names]
         look = overview(course, connection, names, used)
         said_for = names if kind == GRADESCOPE else ()
         comments = {name: read_comments(connection, name) for name in said_for}
     if look.not_final and not partial:
         raise Trouble(filled("not_final.txt.j2", those=look.not_final))
-    if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
-        names = [name for name in names if any(one.lesson == name for one in look.every)]
     final = {(one.student, one.lesson): one for one in look.every if one.is_final}
     scores = {key: one.score for key, one in final.items() if one.score}
     if kind == GRADESCOPE:
         folder = output or Path(course.root, "gradescope")
         for (student, name), score in scores.items():
             said = [text for _, text, by_person in comments[name].get(student, ()) if by_person]
-            place = folder / file_name(name) / file_name(student)
-            place.mkdir(parents=True, exist_ok=True)
-            data = results(score, final[student, name].record, said)
-            replace_file(place / "results.json", data)
+            place = folder / file_name(name) / file_name(student) / "results.json"
+            replace_file(place, results(score, final[student, name].record, said))
         return Exported(folder, len(scores), look)
-    lessons, points = [every[name] for name in names], {k: one.points for k, one in scores.items()}
-    name, students = "grades" if kind == CSV else kind, look.students
-    if into is None:
-        left_out = {(one.student, one.lesson) for one in look.not_final}
-        facts = {"students": students, "lessons": lessons, "scores": scores, "left_out": left_out}
-        nobody = Score("", "", None, 0.0)
-        table = Filled(filled(f"{name}.csv.j2", row=_row, nothing=nobody, **facts), [])
-    elif kind == CANVAS:
-        table = fill_canvas(into.read_bytes(), students, lessons, points)
+    if into is not None:
+        points = {key: one.points for key, one in scores.items()}
+        given = (into.read_bytes(), look.students, lessons, points)
+        table = fill_canvas(*given) if kind == CANVAS else fill_moodle(*given)
     else:
-        table = fill_moodle(into.read_bytes(), students, lessons[0], points)
-    path = output or Path(course.root, f"{name}.csv")
+        if kind == CANVAS and lesson is None:  # no empty columns for lessons that are yet to come
+            there = {one.lesson for one in look.every}
+            lessons = [one for one in lessons if one.name in there]
+        facts = {"students": look.students, "lessons": lessons, "scores": scores, "row": _row}
+        left_out = {(one.student, one.lesson) for one in look.not_final}
+        template = "grades.csv.j2" if kind == CSV else "canvas.csv.j2"
+        nobody = Score("", "", None, 0.0)
+        table = Filled(filled(template, left_out=left_out, nothing=nobody, **facts), [])
+    path = output or Path(course.root, "grades.csv" if kind == CSV else f"{kind}.csv")
     replace_file(path, table.text.encode("utf-8", "replace"))
     return Exported(path, 1, look, table.remarks)
 
@@ -199,11 +193,7 @@ def pack(course: CourseDirectory, lesson: str, path: Path) -> Path:
         raise Trouble("The zip is made in a clone of this course: what it needs is listed there.")
     needs = tomllib.loads(listing.read_text("utf-8"))["project"]["dependencies"]
     torch = next(one for one in needs if one.startswith("torch"))
-    how = how_to_grade(course, lesson, How())
-    data = {
-        "lesson": asdict(lesson_files(course, lesson)), "seed": how.seed,
-        "allowed": how.allowed, "by_promise": how.by_promise,
-    }  # fmt: skip
+    given = pickle.dumps((lesson_files(course, lesson), how_to_grade(course, lesson, How())))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         index = os.environ.get("TORCH_INDEX", "")
         for name in ("setup.sh", "run_autograder"):
@@ -212,7 +202,7 @@ def pack(course: CourseDirectory, lesson: str, path: Path) -> Path:
             facts = {"python": PYTHON, "torch": torch, "index": index}
             archive.writestr(script, filled(f"gradescope/{name}.j2", **facts) + "\n")
         archive.writestr("requirements.txt", "\n".join(needs) + "\n")
-        archive.writestr("lesson.json", json.dumps(data))
+        archive.writestr("lesson.pickle", given)
         for package in ("autograder", "widgets"):
             for file in sorted((REPOSITORY / package).rglob("*")):
                 if file.is_file() and "__pycache__" not in file.parts:
@@ -222,16 +212,12 @@ def pack(course: CourseDirectory, lesson: str, path: Path) -> Path:
 
 def main(place: Path) -> int:
     """Grade what lies in submission/ of Gradescope's folder, into results/results.json."""
-    given = json.loads((place / "source/lesson.json").read_text("utf-8"))
-    modules = tuple((name, text) for name, text in given["lesson"].pop("modules"))
-    files = LessonFiles(**given["lesson"], modules=modules)
+    given: tuple[LessonFiles, How] = pickle.loads((place / "source/lesson.pickle").read_bytes())
+    files, how = given
     walls = next(one for one in WALLS if one == WALLS[-1] or not trouble(one))
-    how = How(
-        given["seed"], walls=walls, allowed=tuple(given["allowed"]), by_promise=given["by_promise"]
-    )
-    result = grade(_handed_in(place / "submission", files.name), files, how)
+    result = grade(_handed_in(place / "submission", files.name), files, replace(how, walls=walls))
     close_boxes()
-    data = results(_score(result), new_record(result, ""))
+    data = results(_score(result), new_record(result))
     replace_file(place / "results" / "results.json", data)
     print(f"Graded {files.name}: {result.score:g} of {result.max_score:g}. {walls}")
     print(*result.reasons, sep="\n")
@@ -241,13 +227,12 @@ def main(place: Path) -> int:
 def _handed_in(folder: Path, lesson: str) -> Submission:
     """The lesson's notebook, or the only one there, whatever its name."""
     there = notebooks_in(folder)
-    if len(there) == 1 and there[0].name != f"{lesson}.ipynb":
-        try:
-            return Submission("", read_plain(there[0], LARGEST))
-        except (NotPlain, FileNotFoundError) as error:
-            return Submission("", None, f"{error}.")
-    inside = there[0].parent if len(there) == 1 else folder
-    return HandedIn("", lesson, inside).read()
+    if len(there) != 1:
+        return HandedIn("", lesson, folder).read()
+    try:
+        return Submission("", read_plain(there[0], LARGEST))
+    except NotPlain as error:
+        return Submission("", None, f"{there[0].name} {error}.")
 
 
 def _score(result: Result) -> Score:

@@ -30,6 +30,7 @@ from autograder.grading.feedback_page import STATIC, Page, page_of
 from autograder.grading.kept_files import OF_EXCHANGE, replace_file, share
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
 from autograder.grading.processes import bounded, local_pool
+from autograder.grading.progress_bar import Bar
 from autograder.grading.sanitising import course_of
 from autograder.grading.scores import read_comments, read_lessons, read_scores, read_students
 from autograder.grading.words import counted, printable
@@ -72,7 +73,6 @@ def formgrader_scripts(_: str = "") -> str:
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-EXIT_DONE, EXIT_FAILED = 0, 1
 FORMAT = 2  # of what is in a digest
 _META = re.compile(rb'<meta name="autograder-feedback" content="([0-9a-f]{64})"')
 _HEAD = 4096  # bytes of a page in which its digest stands
@@ -98,11 +98,10 @@ def digest_of(page: Page) -> str:
 def run_feedback(options: argparse.Namespace, course: CourseDirectory) -> int:
     """Write pages, and say how many; 0 only if every page could be written."""
     with reading(course) as connection:
-        lessons = _lessons(connection, options.lesson)
         found = [
             page
-            for name in lessons
-            for page in pages(course, connection, name, options.student)
+            for lesson in read_lessons(connection, options.lesson)
+            for page in pages(course, connection, lesson.name, options.student)
             if page.graded.is_file()
         ]
         if options.student and not found:
@@ -118,17 +117,7 @@ def run_feedback(options: argparse.Namespace, course: CourseDirectory) -> int:
     for page, why in failed:
         words = f"autograder: no page for {page.score.student}, {page.score.lesson}: {why}"
         print(printable(words), file=sys.stderr)
-    return EXIT_FAILED if failed else EXIT_DONE
-
-
-def _lessons(connection: Connection, named: Sequence[str]) -> list[str]:
-    known = [lesson.name for lesson in read_lessons(connection)]
-    for name in named:
-        if name not in known:
-            raise NoLesson(
-                f"The gradebook does not know {name!r}. It knows: {', '.join(known) or 'no lesson'}."
-            )
-    return list(dict.fromkeys(named)) or known
+    return int(bool(failed))
 
 
 def pages(
@@ -159,11 +148,11 @@ def write_pages(
     """Write pages, several at a time; gives those that could not be, and why."""
     mode = 0o664 if course.groupshared else 0o644
     failed: list[tuple[Page, str]] = []
-    terminal = sys.stderr.isatty() and len(wanted) > 1
+    bar = Bar(sys.stderr)
     done = made_of(_made, wanted, lambda page: (page,), lambda n: local_pool(min(jobs, n)))
     for number, (page, _, made) in enumerate(done, 1):
-        if terminal:
-            print(f"\r\x1b[K{number}/{len(wanted)}", end="", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            bar.show(number, len(wanted))
         if isinstance(made, str):
             failed.append((page, made))
             continue
@@ -174,8 +163,7 @@ def write_pages(
                 own = (page.graded.parent / name).read_bytes()
                 replace_file(page.path.with_name(name), own, mode)
         share(page.path.parent, course)
-    if terminal:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    bar.end()
     return failed
 
 

@@ -22,7 +22,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from autograder.grading.safe_text import PICTURES, safe_html
-from autograder.grading.sanitising import safe_outputs, safe_pictures
+from autograder.grading.sanitising import sanitise
 from autograder.grading.scores import CellScore, Score
 from autograder.grading.words import filled
 from autograder.learner.lesson import grade_id_of
@@ -72,12 +72,13 @@ def page_of(notebook: NotebookNode, about: Page, digest: str = "") -> str:
     digest    of what the page is made of: it says so of itself
     """
     hide_hidden_tests(notebook)
+    sanitise(notebook)
     lesson_texts = _texts(about.source)
     cells = [_shown(cell, about, lesson_texts) for cell in notebook.cells]
     most = sum(one.max_points for one in about.cells.values())
     given = sum(one.points for one in about.cells.values()) - about.penalty
     return filled(
-        "feedback.html.j2", pictures=PICTURES, text=_text, plain=_plain, digest=digest, about=about,
+        "feedback.html.j2", pictures=PICTURES, plain=_plain, digest=digest, about=about,
         total=given, most=most, style=Markup(_style()), cells=cells,
     )  # fmt: skip
 
@@ -108,14 +109,15 @@ def _shown(cell: NotebookNode, about: Page, lesson_texts: Collection[str]) -> di
     found = _found_in(outputs) if grade else ""
     if found:  # an error that only repeats the report above it
         outputs = [one for one in outputs if one.get("ename") != "CheckFailed"]
-    pictures = safe_pictures(cell.get("attachments"))
     if is_code:
         body = _code(cell.source)
+    elif pictures := cell.get("attachments"):
+        body = Markup(safe_html(cell.source, pictures))
     else:
-        body = Markup(safe_html(cell.source, pictures)) if pictures else _text(cell.source)
+        body = _text(cell.source)
     return {
         "name": name, "role": role, "grade": grade, "marked": marked, "found": found, "body": body,
-        "own": marked or cell.source not in lesson_texts, "outputs": safe_outputs(outputs),
+        "own": marked or cell.source not in lesson_texts, "outputs": outputs,
         "check": _CHECK.search(cell.source[:1000]),
         "comment": _text(about.comments.get(name, "") if marked else ""),
     }  # fmt: skip

@@ -6,15 +6,13 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import timedelta
-from typing import Any, TextIO
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
 
 from autograder.grading.batch import Order, Tally, grade_all
-from autograder.grading.box import Limits, Walls
 from autograder.grading.class_overview import WAITS, Overview, Standing
 from autograder.grading.class_overview import in_words as standing_in_words
 from autograder.grading.course import prepare
@@ -22,11 +20,11 @@ from autograder.grading.database import NONE_YET, is_there
 from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
 from autograder.grading.marking import How
 from autograder.grading.processes import refuse_without_gpu
+from autograder.grading.progress_bar import Bar
 from autograder.grading.words import Trouble, filled
 from autograder.learner.lesson import NoLesson
 
 EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED = 0, 1, 130
-_BAR = 24
 
 
 def run_grade(options: argparse.Namespace, course: CourseDirectory) -> int:
@@ -47,12 +45,11 @@ def run_grade(options: argparse.Namespace, course: CourseDirectory) -> int:
             file=sys.stderr if options.json else sys.stdout,
         )
         return _say_misplaced(course, options.student, options.json)
-    walls = Walls.none() if options.unsafe else Walls()
-    how = How(0, options.device, Limits(seconds=options.seconds), walls, options.run_tests)
+    how = How.given(options.device, options.unsafe, options.run_tests, options.seconds)
     order = Order(lessons, options.student, options.all, options.jobs, options.scheduler, how)
     if options.unsafe:
         print("--unsafe: submissions run WITHOUT a sandbox, as you.", file=sys.stderr)
-    status = _grade(course, order, Json(sys.stdout) if options.json else Bar(sys.stderr))
+    status = _grade(course, order, options.json)
     if status == EXIT_INTERRUPTED:
         return status
     return max(status, _say_misplaced(course, options.student, options.json))
@@ -72,49 +69,39 @@ def _say_misplaced(course: CourseDirectory, student: str | None, as_json: bool) 
     return EXIT_FAILED if any(not one.spare for one in found) else EXIT_DONE
 
 
-def _grade(course: CourseDirectory, order: Order, show: Json | Bar) -> int:
-    last = Tally()
-
+def _grade(course: CourseDirectory, order: Order, as_json: bool) -> int:
+    tally, bar = Tally(), Bar(sys.stderr)
     try:
-        with _told_to_end() as has_been_told:
-
-            def told(tally: Tally, one: Standing | None) -> None:
-                nonlocal last
-                last = tally
-                show(tally, one)
+        with _told_to_end() as has_been_told, closing(grade_all(course, order)) as found:
+            for tally, one in found:
+                if as_json:
+                    print(json.dumps(_line(tally, one), ensure_ascii=False), flush=True)
+                else:
+                    bar.show(tally.done, tally.total)
                 # Raised in a callback or a finaliser of some library it would have been swallowed.
-                if has_been_told():
+                if has_been_told:
                     raise KeyboardInterrupt
-
-            grade_all(course, order, told)
-    except KeyboardInterrupt:
-        show.end()
-        print(
-            f"Stopped. {last.done} of {last.total} are graded and kept; "
-            "run the same command again to go on.",
-            file=sys.stderr,
-        )
-        return EXIT_INTERRUPTED
-    except (Trouble, NoLesson, OSError):
-        show.end()
-        if last.done:
-            print(
-                f"{last.done} of {last.total} are graded and kept; mend this, then run the same "
-                "command again to go on.",
-                file=sys.stderr,
-            )
+    except (KeyboardInterrupt, Trouble, NoLesson, OSError) as error:
+        bar.end()
+        kept = f"{tally.done} of {tally.total} are graded and kept; "
+        again = "run the same command again to go on."
+        if isinstance(error, KeyboardInterrupt):
+            print(f"Stopped. {kept}{again}", file=sys.stderr)
+            return EXIT_INTERRUPTED
+        if tally.done:
+            print(f"{kept}mend this, then {again}", file=sys.stderr)
         raise
-    show.end()
-    if order.student and not last.total and not last.unchanged:
+    bar.end()
+    if order.student and not tally.total and not tally.unchanged:
         raise NoLesson(f"{order.student} handed nothing in for these lessons.")
-    if not isinstance(show, Json):
-        print(in_words(last))
-    return EXIT_FAILED if last.left_out else EXIT_DONE
+    if not as_json:
+        print(filled("grade.txt.j2", tally=tally, seconds=tally.seconds))
+    return EXIT_FAILED if tally.left_out else EXIT_DONE
 
 
 @contextmanager
-def _told_to_end() -> Iterator[Callable[[], bool]]:
-    """A terminal that is closed and a `kill` end a batch as Ctrl-C does; gives whether one came."""
+def _told_to_end() -> Iterator[list[int]]:
+    """A terminal that is closed and a `kill` end a batch as Ctrl-C does; gives those that came."""
     told: list[int] = []
 
     def end(number: int, frame: object) -> None:
@@ -124,75 +111,22 @@ def _told_to_end() -> Iterator[Callable[[], bool]]:
     ways = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.signal(number, end) for number in ways}
     try:
-        yield lambda: bool(told)
+        yield told
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def in_words(tally: Tally) -> str:
-    """What a finished batch says."""
-    return filled("grade.txt.j2", tally=tally, seconds=tally.seconds)
-
-
-class Json:
-    """A line for the beginning, one for each result."""
-
-    def __init__(self, out: TextIO):
-        self._out = out
-
-    def __call__(self, tally: Tally, one: Standing | None) -> None:
-        if one is None:
-            line: dict[str, Any] = {
-                "to_grade": tally.total, "unchanged": tally.unchanged, "waiting": tally.waited,
-            }  # fmt: skip
-        else:
-            assert one.score is not None
-            assert one.record is not None
-            result = one.record.result
-            line = one.as_data() | {
-                "automatic": sum(cell.automatic or 0.0 for cell in one.score.cells),
-                "needs_person": one.state == WAITS, "seconds": result.seconds,
-                "reasons": list(one.reasons or one.record.reasons),
-                "rules": {m.grade_id: m.rule for m in result.marks if m.rule},
-            }  # fmt: skip
-        print(json.dumps(line, ensure_ascii=False), file=self._out, flush=True)
-
-    def end(self) -> None:
-        """Nothing is left open."""
-
-
-class Bar:
-    """A progress bar in a terminal; elsewhere a line now and then."""
-
-    def __init__(self, out: TextIO):
-        self._out, self._said = out, 0
-        self._first = 0.0  # seconds until the first result: workers have to get ready
-
-    def __call__(self, tally: Tally, one: Standing | None) -> None:
-        if not tally.total:
-            return
-        text = f"{tally.done}/{tally.total}  {self._speed(tally)}"
-        share = tally.done / tally.total
-        if self._out.isatty():
-            bar = "█" * int(share * _BAR)
-            print(f"\r\x1b[K{bar:░<{_BAR}} {text}", end="", file=self._out, flush=True)
-        elif int(share * 10) > self._said:
-            self._said = int(share * 10)
-            print(text, file=self._out, flush=True)
-
-    def _speed(self, tally: Tally) -> str:
-        if not tally.done:
-            return "getting ready"
-        self._first = self._first or tally.seconds
-        passed = tally.seconds - self._first
-        if tally.done < 2 or not passed:
-            return f"the first after {self._first:.0f} s"
-        rate = (tally.done - 1) / passed
-        left = timedelta(seconds=round((tally.total - tally.done) / rate))
-        return f"{rate:.1f} a second  {left} left"
-
-    def end(self) -> None:
-        """Leave the bar where it is and begin a new line."""
-        if self._out.isatty():
-            print(file=self._out)
+def _line(tally: Tally, one: Standing | None) -> dict[str, Any]:
+    """For scripts: of the beginning, and of each result."""
+    if one is None:
+        return {"to_grade": tally.total, "unchanged": tally.unchanged, "waiting": tally.waited}
+    assert one.score is not None
+    assert one.record is not None
+    result = one.record.result
+    return one.as_data() | {
+        "automatic": sum(cell.automatic or 0.0 for cell in one.score.cells),
+        "needs_person": one.state == WAITS, "seconds": result.seconds,
+        "reasons": list(one.reasons or one.record.reasons),
+        "rules": {m.grade_id: m.rule for m in result.marks if m.rule},
+    }  # fmt: skip

@@ -46,7 +46,7 @@ class HandedIn:
         except FileNotFoundError:
             return Submission(self.student, None, self._instead())
         except NotPlain as error:
-            return Submission(self.student, None, f"{path.name} {error.why}.")
+            return Submission(self.student, None, f"{path.name} {error}.")
         try:
             with bounded(SECONDS_TO_RECOGNISE, None):
                 other = self.known.of(data) if self.known else ""
@@ -120,8 +120,7 @@ def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> l
     students  names that may stand in the name of a file. Links are named and never followed.
     """
     lessons, step = lesson_names(course), course.submitted_directory
-    first = Path(course.format_path(step, "*", "*"))
-    root = Path(*first.parts[: next(i for i, part in enumerate(first.parts) if "*" in part)])
+    root = Path(course.format_path(step, ".", "."))
     if not lessons or not root.is_dir():
         return []
     known = known_lessons(course)
@@ -137,19 +136,20 @@ def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> l
     for path in (path for each in root.iterdir() for path in notebooks_in(each)):
         inside = next((p for p in path.parents if p in places), None)
         if inside:
-            (student, lesson), folder = places[inside], str(inside)
+            student, lesson = places[inside]
             source = Path(course.format_path(course.source_directory, ".", lesson), path.name)
             # Where the lesson's own is missing, reading says what is there in its place.
             is_own = path.parent == inside and source.is_file()
             if is_own or not os.path.lexists(inside / f"{lesson}.ipynb"):
                 continue
+            place = inside
         else:
             student, lesson = _guess(path.relative_to(root), lessons, students)
             of = lesson or known.of(_read(path))
             lesson = of if of in lessons else None
-            folder = course.format_path(step, student or "STUDENT", lesson or "LESSON")
-        place = Path(folder, f"{lesson or 'LESSON'}.ipynb")
-        at, belongs = (os.path.relpath(one, course.root) for one in (path, place))
+            place = Path(course.format_path(step, student or "STUDENT", lesson or "LESSON"))
+        belongs = os.path.relpath(place / f"{lesson or 'LESSON'}.ipynb", course.root)
+        at = os.path.relpath(path, course.root)
         found.append(Misplaced(at, student, lesson, belongs, bool(inside)))
     return sorted(found, key=lambda one: one.path)
 
@@ -240,7 +240,7 @@ def _read(path: Path) -> bytes:
     """What stands in a notebook; nothing where that cannot be read."""
     try:
         return read_plain(path, LARGEST)
-    except (OSError, NotPlain):
+    except OSError:
         return b""
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from autograder.contract.promises import promise_of
 from autograder.contract.references import References
 from autograder.exercises import find
-from autograder.grading.box import Check, Lost
+from autograder.grading.box import Lost, Step
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.packing import from_bytes, from_plain, to_bytes, writable
@@ -54,11 +54,11 @@ def examination(
 _packed: WeakKeyDictionary[References, bytes] = WeakKeyDictionary()
 
 
-def question(name: str, asked: Asked, pieces: tuple[Piece, ...]) -> Check:
+def question(asked: Asked, pieces: tuple[Piece, ...]) -> Step:
     """The step of a job that puts the questions to what a submission's pieces define."""
     if asked.references not in _packed:
         _packed[asked.references] = to_bytes(list(asked.questions))
-    return Check(name, asked.exercise.name, _packed[asked.references], pieces)
+    return Step(pieces, asked.exercise.name, _packed[asked.references])
 
 
 def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str = "") -> Report:
@@ -67,14 +67,13 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
     given    what came out of the box; None where the checks were never reached
     stopped  how the cell that defines the exercise stopped, in words
     """
-    if given is None or isinstance(given, Lost):
-        if given is None:
-            return _failed(asked, "nothing-came")
+    if given is None:
+        return _failed(asked, "nothing-came")
+    if isinstance(given, Lost):
         return _failed(asked, given.why, detail=given.detail)
     try:
         observation = opened(given)
-        told = observation.facts.get("kind")
-        kind = None if told is None else from_plain(Kind, told)
+        kind = from_plain(Kind | None, observation.facts.get("kind"))
     except (ValueError, TypeError) as error:
         return _failed(asked, "unreadable", str(error))
     if kind is None:

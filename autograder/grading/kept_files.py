@@ -6,6 +6,8 @@ import contextlib
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -14,12 +16,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import parse_utc
 
 
-class NotPlain(Exception):
-    """No ordinary file, or too large a one. why: what it is instead."""
-
-    def __init__(self, path: Path, why: str):
-        super().__init__(f"{str(path)!r} {why}")
-        self.why = why
+class NotPlain(OSError):
+    """No ordinary file, or too large a one: what it is instead."""
 
 
 def read_plain(path: Path, most: int | None) -> bytes:
@@ -32,39 +30,63 @@ def read_plain(path: Path, most: int | None) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise NotPlain(path, f"cannot be read: {error.strerror}") from error
+        raise NotPlain(f"cannot be read: {error.strerror}") from error
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode):  # a folder cannot even be made a file of Python's
         os.close(descriptor)
-        raise NotPlain(path, "is no ordinary file")
+        raise NotPlain("is no ordinary file")
     with os.fdopen(descriptor, "rb") as file:
         if most is not None and facts.st_size > most:
-            raise NotPlain(path, f"has {facts.st_size / 1e6:.1f} million bytes")
+            raise NotPlain(f"has {facts.st_size / 1e6:.1f} million bytes")
         return file.read()
 
 
 def write_new(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file that is not there yet, down to the disk; no file where that does not work.
-
-    Raises FileExistsError if it is there.
-    """
+    """Write a file that is not there yet, down to the disk. Raises FileExistsError if it is there."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(descriptor, mode)
-            os.fsync(descriptor)
-    except BaseException:
-        path.unlink()
-        raise
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file in one step: whoever reads it finds the old content or the new."""
-    made = Replacement(path)
-    write_new(made.new, content, mode)
-    made.finish()
+    with replacing(path) as new:
+        write_new(new, content, mode)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Where to make a file or folder in hiding; at the end it takes the place of the old one.
+
+    After a failure everything is as it was. Names that begin with a dot are passed over by nbgrader.
+    Whatever a killed process left of them is put right the next time.
+    """
+    new, old = hidden(path), path.with_name(f".{path.name}.old")
+    is_first = not path.parent.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove(new)
+    try:
+        yield new
+    except BaseException:
+        with contextlib.suppress(OSError):
+            _remove(new)
+            if is_first:
+                path.parent.rmdir()
+        raise
+    _remove(old)
+    if path.is_dir():
+        os.rename(path, old)
+    os.replace(new, path)
+    sync_folder(path.parent)
+    _remove(old)
+
+
+def hidden(path: Path) -> Path:
+    """Where a new one is made."""
+    return path.with_name(f".{path.name}.new")
 
 
 def sync_folder(folder: Path) -> None:
@@ -74,65 +96,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class Replacement:
-    """A file or folder that is made in hiding (``new``), and takes the place of the old one by renaming.
-
-    Names that begin with a dot are passed over by nbgrader. Whatever a killed process left of
-    them is put right by the next Replacement of the same one.
-    """
-
-    def __init__(self, path: Path):
-        self.path, self.new, self._old = path, path.with_name(f".{path.name}.new"), aside(path)
-        self._is_aside = self._is_placed = False
-        self._made_parent = not path.parent.exists()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove(self.new)
-
-    def set_aside(self) -> None:
-        """The old one no longer holds; it is kept until `finish`."""
-        if self.path.exists():
-            _remove(self._old)
-            os.rename(self.path, self._old)
-            self._is_aside = True
-
-    def place(self) -> None:
-        """The new one is where it belongs; a folder only once the old one was set aside."""
-        os.rename(self.new, self.path)
-        self._is_placed = True
-        sync_folder(self.path.parent)
-
-    def finish(self) -> None:
-        """The new one is there, and nobody wants the old one back. One of them is there at any moment."""
-        if not self._is_placed:
-            # The new one takes the old one's name first: no moment leaves both behind.
-            if self._old.is_file():
-                os.replace(self.new, self._old)
-                self.new = self._old
-            self.place()
-        _remove(self._old)
-
-    def put_back(self) -> None:
-        """The old one holds again; nothing where it was not set aside."""
-        if self._is_placed:
-            os.rename(self.path, self.new)
-        if self._is_aside:
-            os.rename(self._old, self.path)
-        self._is_aside = self._is_placed = False
-
-    def undo(self) -> None:
-        """Everything as it was before, as far as the disk lets us."""
-        with contextlib.suppress(OSError):
-            self.put_back()
-            _remove(self.new)
-            if self._made_parent:
-                self.path.parent.rmdir()
-
-
-def aside(path: Path) -> Path:
-    """Where the old one waits meanwhile."""
-    return path.with_name(f".{path.name}.old")
 
 
 def _remove(path: Path) -> None:
@@ -177,19 +140,15 @@ def fill(folder: Path, notebook: str, lesson: str, submitted: Path, converter: A
         sync_folder(Path(inside))
 
 
-def read_timestamp(submitted: Path) -> datetime | None:
-    """When it was handed in, in UTC; None where no (or an empty) timestamp.txt says so.
-
-    Raises ValueError where there is one that cannot be understood.
-    """
+def read_timestamp(submitted: Path) -> tuple[datetime | None, str]:
+    """When it was handed in, in UTC, where a timestamp.txt says so; and why one cannot be understood, or ""."""
     try:
         text = read_plain(submitted / "timestamp.txt", LONGEST_DATE).decode("utf-8").strip()
-        when = parse_utc(text) if text else None
+        return (parse_utc(text) if text else None), ""
     except FileNotFoundError:
-        return None
+        return None, ""
     except (NotPlain, ValueError, OverflowError) as error:
-        raise ValueError(f"timestamp.txt cannot be understood ({error})") from error
-    return when
+        return None, f"timestamp.txt cannot be understood ({error})"
 
 
 def share(folder: Path, course: CourseDirectory) -> None:

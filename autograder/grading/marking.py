@@ -6,23 +6,24 @@ in the grader can never mean full marks.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from autograder.grading.box import Check, Job, Limits, Lost, Outcome, Run, Said, Walls
+from autograder.grading.box import Limits, Lost, Outcome, Said, Step, Walls
 from autograder.grading.box.job import NOT_REACHED
 from autograder.grading.judge import examination, judge, kept_share, question
-from autograder.grading.policy import read_slices
+from autograder.grading.policy import concerns_in, named
 from autograder.grading.safe_text import said_as_markdown
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
-from autograder.learner.slice import Asked, asked_of
+from autograder.learner.slice import Asked, Slice, asked_of
 from autograder.learner.submitted_notebook import output_of
 from autograder.reporting.report import Report
+from autograder.running.program import Piece
 
 # ---- what grading one submission gives: plain data that travels between processes and machines ----
 
@@ -139,82 +140,96 @@ class How:
     allowed: tuple[str, ...] = ()
     by_promise: bool = False
 
+    @classmethod
+    def given(cls, device: str, unsafe: bool, tests: bool, seconds: float = Limits.seconds) -> How:
+        """As commands and nbgrader_config.py say it; the rest is the lesson's."""
+        walls = Walls.none() if unsafe else Walls()
+        return cls(0, device, Limits(seconds=seconds), walls, tests)
+
     @property
     def devices(self) -> tuple[str, ...]:
         return ("cpu",) if self.device == "cpu" else ("cpu", self.device)
 
 
-@dataclass
-class Marked:
-    """What marking a notebook gave; its cells hold the outputs."""
+@dataclass(frozen=True)
+class Plan:
+    """What is asked of a notebook.
 
-    marks: list[Mark] = field(default_factory=list)
-    reasons: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def part(self) -> tuple[str, ...]:
-        """The exercises that wait, where others have their points; else empty."""
-        return part_of(mark.waits for mark in self.marks)
-
-
-def mark(notebook: NotebookNode, lesson: Lesson, run: Callable[[Job], Outcome], how: How) -> Marked:
-    """Run and judge a restored notebook, and write outputs into its cells.
-
-    run  takes a job to a box and brings back what came out of it
+    asked     what is asked together, as the box gets it
+    concerns  what a person has to look at, in words
+    held      the slices that it is in
     """
-    marked, seed, devices = Marked(), how.seed, how.devices
+
+    asked: list[Asked]
+    concerns: list[str]
+    held: frozenset[Slice]
+
+    def steps(self, how: How) -> list[Step]:
+        """For the box."""
+        made = []
+        for one in self.asked:
+            pieces = one.slice.pieces
+            if one.text:
+                made.append(Step((*pieces, Piece(one.graded[0].grade_id, one.text))))
+            else:
+                made.append(question(examination(one.exercise, how.seed, how.devices), pieces))
+        return made
+
+
+def plan(notebook: NotebookNode, lesson: Lesson, how: How) -> Plan:
+    """What is to be asked of a restored notebook; its graded cells hold an error from now on."""
     for cell in notebook.cells:
+        name = grade_id_of(cell)
         if cell.cell_type != "code":
             continue
-        name = grade_id_of(cell)
         if name in lesson.graded and not lesson.graded[name].is_solution:
             cell.outputs = [_error(NOT_GRADED, "This cell has not been graded.")]
         elif name in lesson.cells and not lesson.roles[name].get("solution"):
             cell.outputs, cell.execution_count = [], None
     asked = asked_of(notebook, lesson, how.tests)
-    concerns = read_slices((one.slice for one in asked), how.allowed)
-    held = {one.slice for one in asked if concerns and read_slices([one.slice], how.allowed)}
+    found = {one.slice: concerns_in(one.slice, how.allowed) for one in asked}
+    held = frozenset(one for one, concerns in found.items() if concerns)
     # Behind all others: what a person has to look at cannot touch what is seen of their structure.
     asked.sort(key=lambda one: one.slice in held)
-    outcome = run(Job(tuple(_step(one, seed, devices) for one in asked)))
-    began = time.perf_counter()
-    marked.reasons += [str(concern) for concern in concerns]
+    return Plan(asked, [*map(str, named(chain(*found.values())))], held)
+
+
+def mark(
+    notebook: NotebookNode, lesson: Lesson, planned: Plan, outcome: Outcome, how: How
+) -> tuple[list[Mark], list[str]]:
+    """Judge what came out of the box, and write outputs into the notebook's cells; gives marks and reasons."""
+    asked, reasons, marks = planned.asked, planned.concerns, list[Mark]()
     by_name = {grade_id_of(cell): cell for cell in notebook.cells}
     of_graded = {g.grade_id: (i, one) for i, one in enumerate(asked) for g in one.graded}
     cut = _cut(outcome, how.limits.seconds)
     for graded in lesson.graded.values():
         cell = by_name[graded.grade_id]
         index, one = of_graded.get(graded.grade_id, (-1, None))
-        share, report = None, None
+        share, report, waits = None, None, one is not None and one.slice in planned.held
         if one is None and not graded.is_solution:
-            marked.reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
+            reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
         elif index in cut:
             show_that_it_waits(cell)
         elif one is not None and one.text:
-            share = float(_show_test(cell, outcome.said.get(index), outcome.lost.get(index)))
+            share = float(_show_test(cell, outcome.said(index), outcome.lost.get(index)))
         elif one is not None:
             given = outcome.answers.get(index) or outcome.lost.get(index)
-            examined = examination(graded.exercise, seed, devices, graded.hidden)
+            examined = examination(graded.exercise, how.seed, how.devices, graded.hidden)
             report = judge(examined, given, one.slice.source, one.slice.stopped)
-            _show_report(cell, report, one.slice in held)
             share = kept_share(examined, given, report) if how.by_promise else float(report.passed)
-        unsure = report is not None and report.outcome == "incomplete"
-        if report is not None and unsure:
-            marked.reasons += [f"{graded.exercise}: {reason}" for reason in report.undecided]
-            show_that_it_waits(cell)
-        waits = unsure or (one is not None and one.slice in held)
-        marked.marks.append(_mark(graded, share, report, waits))
-    marked.reasons = list(dict.fromkeys(marked.reasons))
+            if report.outcome == "incomplete":
+                reasons += [f"{graded.exercise}: {reason}" for reason in report.undecided]
+                waits = True
+            _show_report(cell, report, waits)
+        marks.append(_mark(graded, share, report, waits))
     if cut:
         names = {asked[i].exercise or asked[i].graded[0].grade_id: None for i in sorted(cut)}
-        marked.reasons.append(
+        reasons.append(
             f"The time for the whole notebook ({how.limits.seconds:g} s) ran out before these had been "
             f"asked: {', '.join(names)}. Grade it again with more: --seconds "
             f"{2 * how.limits.seconds:g} --all --student."
         )
-    marked.seconds = {"box": outcome.seconds, "judge": time.perf_counter() - began}
-    return marked
+    return marks, list(dict.fromkeys(reasons))
 
 
 def _cut(outcome: Outcome, seconds: float) -> set[int]:
@@ -226,14 +241,6 @@ def _cut(outcome: Outcome, seconds: float) -> set[int]:
     cut = {index for index, how in outcome.lost.items() if how == NOT_REACHED}
     late = [index for index, how in outcome.lost.items() if how == CUT]
     return cut | {max(late)} if late and outcome.seconds >= seconds else cut
-
-
-def _step(asked: Asked, seed: int, devices: tuple[str, ...]) -> Run | Check:
-    """What goes into the box for graded cells that are asked together."""
-    name, pieces = asked.graded[0].grade_id, asked.slice.pieces
-    if asked.text:
-        return Run(name, asked.text, pieces)
-    return question(name, examination(asked.exercise, seed, devices), pieces)
 
 
 def _mark(graded: GradedCell, share: float | None, report: Report | None, waits: bool) -> Mark:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from threading import Lock
 
 import torch
@@ -15,11 +17,11 @@ from nbformat.v4.nbjson import JSONWriter
 
 from autograder.contract.exercise import Exercise
 from autograder.exercises import registered_exercises
-from autograder.grading.box import Box, Job, Outcome
+from autograder.grading.box import Box, Limits, Walls
 from autograder.grading.judge import examination
 from autograder.grading.lesson_building import solution_in
-from autograder.grading.marking import How, Mark, Result, mark, note_for_person
-from autograder.grading.processes import Bound, TooMuch, bounded
+from autograder.grading.marking import How, Mark, Result, mark, note_for_person, part_of, plan
+from autograder.grading.processes import TooMuch, bounded
 from autograder.grading.sanitising import sanitise
 from autograder.learner.lesson import Lesson, LessonFiles, grade_id_of, read_lesson
 from autograder.learner.submitted_notebook import UnreadableNotebook, read_notebook, restore
@@ -60,8 +62,7 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
     lesson = read_lesson(files)
     _notice_exercises()
     try:
-        with bounded() as bound:
-            return _grade(submission, files, lesson, how, bound)
+        return _grade(submission, files, lesson, how)
     except UnreadableNotebook as error:
         reason = str(error)
     except TooMuch as error:
@@ -69,41 +70,48 @@ def grade(submission: Submission, files: LessonFiles, how: How) -> Result:
     return not_graded(submission, files, how, reason)
 
 
-def _grade(
-    submission: Submission, files: LessonFiles, lesson: Lesson, how: How, bound: Bound
-) -> Result:
-    began = time.perf_counter()
+def _grade(submission: Submission, files: LessonFiles, lesson: Lesson, how: How) -> Result:
+    times = [time.perf_counter()]
     if submission.data is None:
         missing = f"There is no {lesson.name}.ipynb in what was handed in."
         raise UnreadableNotebook(submission.trouble or missing)
-    notebook = read_notebook(submission.data)
-    restore(notebook, lesson)
-    answers = {
-        name: cell.source
-        for cell in notebook.cells
-        if (name := grade_id_of(cell)) and lesson.roles[name].get("solution")
-    }
-    answered = tuple(
-        name
-        for name, text in answers.items()
-        if text.strip() != lesson.released.get(name, "").strip()
-    )
-    copied = bool(answers) and all(
-        text.split() == solution_in(lesson.cells[name].source).split()
-        for name, text in answers.items()
-    )
-    read = time.perf_counter() - began
-    content = content_hash(submission, files, how)
-    marked = mark(notebook, lesson, lambda job: _run(job, how, bound), how)
-    began = time.perf_counter()
-    if marked.reasons:
-        notebook.cells.insert(0, note_for_person(marked.reasons, marked.part))
-    sanitise(notebook, lesson.texts | {c.source for c in notebook.cells[:1] if marked.reasons})
-    text = JSONWriter().writes(notebook)
+    with bounded():
+        notebook = read_notebook(submission.data)
+        restore(notebook, lesson)
+        answers = {
+            name: cell.source
+            for cell in notebook.cells
+            if (name := grade_id_of(cell)) and lesson.roles[name].get("solution")
+        }
+        answered = tuple(
+            name
+            for name, text in answers.items()
+            if text.strip() != lesson.released.get(name, "").strip()
+        )
+        copied = bool(answers) and all(
+            text.split() == solution_in(lesson.cells[name].source).split()
+            for name, text in answers.items()
+        )
+        planned = plan(notebook, lesson, how)
+        steps = planned.steps(how)
+    times.append(time.perf_counter())
+    with _one_at_a_time:
+        outcome = _box(how.limits, how.walls, how.device).run(steps)
+    times.append(time.perf_counter())
+    with bounded():
+        marks, reasons = mark(notebook, lesson, planned, outcome, how)
+        times.append(time.perf_counter())
+        note = note_for_person(reasons, part_of(one.waits for one in marks))
+        if reasons:
+            notebook.cells.insert(0, note)
+        sanitise(notebook, lesson.texts | {note.source})
+        text = JSONWriter().writes(notebook)
+    times.append(time.perf_counter())
+    phases = zip(("read", "box", "judge", "write"), pairwise(times), strict=True)
     return Result(
-        submission.student, lesson.name, text, tuple(marked.marks), answered,
-        tuple(marked.reasons), content, how.seed,
-        {"read": read, **marked.seconds, "write": time.perf_counter() - began}, copied,
+        submission.student, lesson.name, text, tuple(marks), answered,
+        tuple(reasons), content_hash(submission, files, how), how.seed,
+        {phase: end - begin for phase, (begin, end) in phases}, copied,
     )  # fmt: skip
 
 
@@ -119,9 +127,18 @@ def not_graded(submission: Submission, files: LessonFiles, how: How, reason: str
 
 # ---- the worker's box ----------------------------------------------------------------------
 
-_boxes: dict[str, Box] = {}
 _one_at_a_time = Lock()
 _exercises: dict[str, Exercise] = {}  # an instructor's own, when it was last looked
+
+
+@lru_cache(1)
+def _box(limits: Limits, walls: Walls, device: str) -> Box:
+    return Box(limits, walls, device)
+
+
+def close_boxes() -> None:
+    """End this process's box; the next job builds a new one."""
+    _box.cache_clear()  # nobody else holds it
 
 
 def _notice_exercises() -> None:
@@ -133,19 +150,3 @@ def _notice_exercises() -> None:
             _exercises.update(now)
             examination.cache_clear()
             close_boxes()
-
-
-def _run(job: Job, how: How, bound: Bound) -> Outcome:
-    with bound.paused(), _one_at_a_time:
-        key = f"{how.device} {how.limits} {how.walls}"
-        if key not in _boxes:
-            close_boxes()
-            _boxes[key] = Box(how.limits, how.walls, how.device)
-        return _boxes[key].run(job)
-
-
-def close_boxes() -> None:
-    """End this process's boxes; the next job builds a new one."""
-    for box in _boxes.values():
-        box.close()
-    _boxes.clear()

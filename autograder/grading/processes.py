@@ -20,7 +20,6 @@ from typing import Any
 
 import autograder
 from autograder.grading.box.inside.walls import address_space
-from autograder.grading.box.outer_wall import sweep
 from autograder.grading.words import Trouble
 
 
@@ -49,7 +48,6 @@ def local_pool(workers: int) -> Iterator[tuple[Executor, int]]:
         for process in list((getattr(pool, "_processes", None) or {}).values()):
             process.kill()
         pool.shutdown(cancel_futures=True)
-        sweep()  # what their boxes were built in
 
 
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
@@ -190,54 +188,30 @@ class TooMuch(BaseException):
     """
 
 
-class Bound:
-    """The time and memory of one submission's text. Use `bounded`."""
-
-    def __init__(self, seconds: float, memory: int | None):
-        self._seconds, self._memory = seconds, memory
-        self._hears = threading.current_thread() is threading.main_thread()
-        self._before = resource.getrlimit(resource.RLIMIT_AS)
-
-    def start(self) -> None:
-        """Count from here. What does not hear of the end of its time ends with its process."""
-        signal.setitimer(signal.ITIMER_PROF, 2 * self._seconds)
-        if self._hears:
-            signal.signal(signal.SIGALRM, self._stop)
-            signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
-        if self._memory is not None and sys.platform == "linux":
-            soft, hard = self._before
-            most = address_space() + self._memory
-            if soft == resource.RLIM_INFINITY or soft > most:
-                resource.setrlimit(resource.RLIMIT_AS, (most, hard))
-
-    def end(self) -> None:
-        """Count no more."""
-        if self._hears:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        resource.setrlimit(resource.RLIMIT_AS, self._before)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Meanwhile nothing of it happens here: the box has limits of its own."""
-        self.end()
-        try:
-            yield
-        finally:
-            self.start()
-
-    def _stop(self, *_: object) -> None:
-        raise TooMuch(f"more than {self._seconds:g} s")
-
-
 @contextmanager
-def bounded(seconds: float = SECONDS, memory: int | None = MEMORY) -> Iterator[Bound]:
+def bounded(seconds: float = SECONDS, memory: int | None = MEMORY) -> Iterator[None]:
     """Raises TooMuch, with how much it was in words, for what takes more than that."""
-    bound = Bound(seconds, memory)
-    bound.start()
+
+    def stop(*_: object) -> None:
+        raise TooMuch(f"more than {seconds:g} s")
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    hears = threading.current_thread() is threading.main_thread()
+    # What does not hear of the end of its time ends with its process.
+    signal.setitimer(signal.ITIMER_PROF, 2 * seconds)
+    if hears:
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    if memory is not None and sys.platform == "linux":
+        most = address_space() + memory
+        if before[0] == resource.RLIM_INFINITY or before[0] > most:
+            resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
     try:
-        yield bound
+        yield
     except MemoryError as error:
         raise TooMuch(f"more than {(memory or 0) // MIB} MiB of memory") from error
     finally:
-        bound.end()
+        if hears:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_AS, before)

@@ -18,10 +18,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
+from nbformat.v4 import new_notebook
 from nbformat.v4.nbjson import JSONWriter
 
 from autograder.grading.course import checked_name
-from autograder.grading.kept_files import Replacement, aside, replace_file, write_new
+from autograder.grading.kept_files import hidden, replace_file
 from autograder.grading.marking import (
     NOT_GRADED,
     NOTE,
@@ -34,7 +35,8 @@ from autograder.grading.marking import (
 from autograder.grading.policy import names_a_line
 from autograder.grading.sanitising import sanitise
 from autograder.grading.words import CannotWrite, trouble_with
-from autograder.learner.lesson import grade_id_of, roles_of
+from autograder.learner.lesson import Lesson, grade_id_of
+from autograder.learner.submitted_notebook import restore
 from autograder.observation.packing import from_plain
 
 FORMAT = 1
@@ -71,13 +73,11 @@ class Record:
 
     result    the outcome, without the notebook (that is in autograded/), as the grader found it
     graded    when, in UTC, as ISO 8601
-    version   the course's version that graded it
     accepted  whose word the points in the gradebook rest on, where the grader alone gave none
     """
 
     result: Result
     graded: str
-    version: str
     accepted: Acceptance | None = None
     format: int = FORMAT
 
@@ -87,10 +87,14 @@ class Record:
         left = self.result.reasons
         return tuple(one for one in left if self.accepted is None or not names_a_line(one))
 
+    def as_bytes(self) -> bytes:
+        """For a file."""
+        return json.dumps(asdict(self), indent=1, default=str).encode("ascii")
 
-def new_record(result: Result, version: str, accepted: Acceptance | None = None) -> Record:
+
+def new_record(result: Result, accepted: Acceptance | None = None) -> Record:
     """The record of a result obtained now."""
-    return Record(replace(result, notebook=""), now(), version, accepted)
+    return Record(replace(result, notebook=""), now(), accepted)
 
 
 def now() -> str:
@@ -109,14 +113,18 @@ class Records:
         return self.folder / file_name(lesson) / f"{file_name(student)}.json"
 
     def read(self, student: str, lesson: str) -> Record | None:
-        """The record of a submission; None where there is none that can be read."""
-        found = _read(self.path(student, lesson))
-        whose = found and (found.result.student, found.result.lesson)
-        return found if whose == (student, lesson) else None
+        """The record of a submission; None where there is none that counts, or another is being written."""
+        drafted = hidden(self.path(student, lesson)).exists()
+        return None if drafted else self.last(student, lesson)
 
     def last(self, student: str, lesson: str) -> Record | None:
-        """As `read`; also a record that was set aside when somebody ended the grader."""
-        return self.read(student, lesson) or _read(aside(self.path(student, lesson)))
+        """As `read`; also one that counts no more, since somebody ended the grader while it wrote the next."""
+        try:
+            found: Record = from_plain(Record, json.loads(self.path(student, lesson).read_bytes()))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return None
+        told = found.format, found.result.student, found.result.lesson
+        return found if told == (FORMAT, student, lesson) else None
 
     def acceptance(self, result: Result) -> Acceptance | None:
         """The acceptance that holds for a new result; None where a person has to look (again)."""
@@ -124,12 +132,10 @@ class Records:
         given = before.accepted if before is not None else None
         return given if given is not None and given.covers(result) else None
 
-    def draft(self, record: Record) -> Replacement:
-        """Write a record down to the disk, but not yet in its place. Once it is there the submission counts as graded."""
-        made = Replacement(self.path(record.result.student, record.result.lesson))
-        text = json.dumps(asdict(record), indent=1, default=str)
-        write_new(made.new, text.encode("ascii"))
-        return made
+    def keep(self, record: Record) -> None:
+        """Put a record in its place."""
+        path = self.path(record.result.student, record.result.lesson)
+        replace_file(path, record.as_bytes())
 
 
 class Seeds:
@@ -182,35 +188,23 @@ def file_name(name: str) -> str:
     return f"%{quote(raw, safe='')[:120]}%{hashlib.sha256(raw).hexdigest()}"
 
 
-def _read(path: Path) -> Record | None:
-    try:
-        found: Record = from_plain(Record, json.loads(path.read_bytes()))
-        return found if found.format == FORMAT else None
-    except (OSError, ValueError, TypeError, RecursionError):
-        return None
-
-
 # ---- what waits for a person: what its notebook says of it, and what it gets once it was accepted ----
 
 
-def not_read(source: Path, reasons: Sequence[str]) -> str:
+def not_read(lesson: Lesson, reasons: Sequence[str]) -> str:
     """A notebook for formgrader where what was handed in could not be read: a person gives points.
 
     It says why, and has the lesson's graded cells. Each holds an error: whatever reads scores off
     outputs finds none.
     """
-    why = reasons or ("What was handed in is no notebook that can be read.",)
-    notebook = nbformat.read(source, as_version=4)
-    roles = roles_of(notebook)
-    graded = [
-        cell for cell in notebook.cells
-        if (role := roles.get(grade_id_of(cell))) and (role.get("grade") or role.get("task"))
-    ]  # fmt: skip
-    for cell in graded:
+    notebook = new_notebook()
+    restore(notebook, lesson)
+    for cell in notebook.cells:
         if cell.cell_type == "code":
             show_that_it_waits(cell)
+    why = reasons or ("What was handed in is no notebook that can be read.",)
     beginning = "This submission could not be graded automatically"
-    notebook.cells = [note_for_person(why, beginning=beginning), *graded]
+    notebook.cells.insert(0, note_for_person(why, beginning=beginning))
     sanitise(notebook)
     return str(JSONWriter().writes(notebook))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape, unescape
+from itertools import cycle
 from string import punctuation
 from typing import Any
 from xml.etree import ElementTree
@@ -85,6 +86,7 @@ rspace scriptlevel separator stretchy width
 # Environments that differ from a known one only in what they may be nested in.
 _ENVIRONMENTS = {"aligned": "align*", "alignedat": "align*", "gathered": "align*"}
 LONGEST_FORMULA = 4000
+GRAVE = "\u02cb"  # looks like a backtick
 
 
 def tex_to_mathml(tex: str, *, display: bool) -> str:
@@ -155,8 +157,7 @@ def is_plain(source: str, attachments: dict[str, Any] | None = None) -> bool:
 
 def as_typed(source: str) -> str:
     """Markdown that shows `source` itself, in a fence no line of it can close."""
-    longest = max((len(run) for run in re.findall(r"`+", source)), default=0)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * (1 + max(2, *map(len, re.findall(r"`+", source)), 0))
     return f"{fence}text\n{source}\n{fence}"
 
 
@@ -197,16 +198,14 @@ class _PageRenderer(_CarefulRenderer):
 
 
 def as_code(text: str) -> str:
-    """A piece of code within a sentence."""
-    ticks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    room = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{ticks}{room}{text}{room}{ticks}"
+    """A piece of code within a sentence, between two backticks; one that it has itself is another sign."""
+    return f"`{text.replace('`', GRAVE)}`"
 
 
 def said_as_markdown(sentence: str) -> str:
     """The sentence for a Markdown cell. Addresses in it are no links."""
     return "".join(
-        as_code(part) if is_code else "".join("\\" + c if c in punctuation else c for c in part)
+        f"`{part}`" if is_code else "".join("\\" + c if c in punctuation else c for c in part)
         for part, is_code in _parts(sentence)
     )
 
@@ -220,22 +219,5 @@ def said_as_html(sentence: str) -> str:
 
 
 def _parts(sentence: str) -> Iterator[tuple[str, bool]]:
-    """The sentence in pieces, and whether each is code; on one line.
-
-    Code stands between two runs of equally many backticks.
-    """
-    pieces = re.split("(`+)", " ".join(sentence.splitlines()))
-    last = {run: place for place, run in enumerate(pieces) if run.startswith("`")}
-    text, place = "", 0
-    while place < len(pieces):
-        run, place = pieces[place], place + 1
-        if last.get(run, 0) < place:
-            text += run
-            continue
-        end = pieces.index(run, place)
-        inside = "".join(pieces[place:end])
-        if inside.startswith(" ") and inside.endswith(" ") and "`" in inside:
-            inside = inside[1:-1]
-        yield from ((text, False), (inside, True))
-        text, place = "", end + 1
-    yield text, False
+    """The sentence in pieces, and whether each is code; on one line."""
+    return zip(re.split("`([^`]+)`", " ".join(sentence.splitlines())), cycle((False, True)))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
 from nbgrader import api
 from sqlalchemy import Connection, select
 
-from autograder.grading.words import counted
+from autograder.grading.words import counted, the_names
+from autograder.learner.lesson import NoLesson
 
 MOST_NAMED = 3  # cells in one sentence
 
@@ -71,7 +72,7 @@ class Score:
     lesson: str
     handed_in: datetime | None
     penalty: float
-    cells: tuple[CellScore, ...] = field(default=())
+    cells: tuple[CellScore, ...] = ()
     due: datetime | None = None
 
     @property
@@ -141,11 +142,19 @@ def read_students(connection: Connection) -> list[Student]:
     return [Student(*(value or "" for value in row)) for row in found]
 
 
-def read_lessons(connection: Connection) -> list[LessonScore]:
-    """Every lesson the gradebook knows, by name."""
+def read_lessons(connection: Connection, named: Iterable[str] = ()) -> list[LessonScore]:
+    """The lessons the gradebook knows, by name; those that are named, if any are.
+
+    Raises NoLesson for one that it does not know.
+    """
     one = api.Assignment
-    found = select(one.name, one.max_score, one.duedate).order_by(one.name)
-    return [LessonScore(name, float(total), due) for name, total, due in connection.execute(found)]
+    rows = connection.execute(select(one.name, one.max_score, one.duedate).order_by(one.name))
+    found = {name: LessonScore(name, float(total), due) for name, total, due in rows}
+    for name in named:
+        if name not in found:
+            names = the_names("lessons", name, [*found])
+            raise NoLesson(f"There is no lesson {name}. {names}")
+    return [found[name] for name in dict.fromkeys(named) or found]
 
 
 def read_scores(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.box import Walls
 from autograder.grading.class_overview import WAITS, Standing, standings
 from autograder.grading.course import folder_of
 from autograder.grading.database import reading
@@ -22,6 +21,7 @@ from autograder.grading.marking import How, Mark
 from autograder.grading.one_submission import close_boxes, grade
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.records import Acceptance, Records, lines_of, now, was_read, with_verdicts
+from autograder.grading.scores import Score, read_scores
 from autograder.grading.words import Trouble, counted, filled, printable, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson
 
@@ -37,18 +37,20 @@ def run_accept(options: argparse.Namespace, course: CourseDirectory) -> int:
         return _accept(course, _by_reason(course, lessons, options.reason), options)
     if not options.lesson:
         raise ValueError("Say what to accept: STUDENT LESSON, or --reason WORDS.")
-    status = EXIT_DONE
+    statuses = []
     for lesson in dict.fromkeys(options.lesson):
         try:
             if options.withdraw:
                 _withdraw(course, options.student, lesson)
             else:
-                waiting = [_waiting(course, options.student, lesson)]
-                status = max(status, _accept(course, waiting, options))
+                one = _standing(course, options.student, lesson)
+                if why := _why_not(one):
+                    raise Trouble(why)
+                statuses.append(_accept(course, [one], options))
         except (Trouble, NoLesson) as error:
             print(f"autograder: {error}", file=sys.stderr)
-            status = EXIT_FAILED
-    return status
+            statuses.append(EXIT_FAILED)
+    return max(statuses, default=EXIT_DONE)
 
 
 def _accept(
@@ -59,20 +61,19 @@ def _accept(
     if not options.yes and not _agreed():
         print("Nothing was changed.")
         return EXIT_FAILED
+    given: list[Score] = []
     with alone(Path(course.root)), Writer(course) as writer:
         for one in waiting:
-            record = one.record
-            if record is None or writer.records.read(one.student, one.lesson) != record:
-                words = f"{one.student}, {one.lesson} was graded again meanwhile. Look once more."
+            student, lesson, record = one.student, one.lesson, one.record
+            if record is None or writer.records.read(student, lesson) != record:
+                words = f"{student}, {lesson} was graded again meanwhile. Look once more."
                 raise Trouble(words)
             text = _notebook(course, one).read_text(encoding="utf-8")
-            folder = folder_of(course, course.submitted_directory, one.student, one.lesson)
+            folder = folder_of(course, course.submitted_directory, student, lesson)
             found = record.result
             accepted = Acceptance(found.content, lines_of(found), options.by or _me(), now())
             writer.write(replace(found, notebook=text), folder, accepted)
-    given = [
-        score for one in waiting if (score := _standing(course, one.student, one.lesson).score)
-    ]
+            given += writer.read(lambda at: [*read_scores(at, [lesson], student)])  # noqa: B023
     if len(given) == 1:
         (score,) = given
         print(f"Accepted: {score.points:g} of {score.max_points:g} points are in the gradebook.")
@@ -93,7 +94,7 @@ def _withdraw(course: CourseDirectory, student: str, lesson: str) -> None:
         if record is None or record.accepted is None:
             raise Trouble(f"{student}, {lesson} was not accepted by anybody.")
         again = replace(record, accepted=None, result=replace(record.result, content=""))
-        records.draft(again).finish()
+        records.keep(again)
     words = (
         f"{student}, {lesson} is accepted no more. `autograder grade {lesson} --student {student}`"
     )
@@ -104,11 +105,10 @@ def _by_reason(course: CourseDirectory, lessons: Sequence[str], words: str) -> l
     """Everybody who waits for nothing but lines in which these words stand. Raises Trouble."""
     with reading(course) as connection:
         waiting = [one for one in standings(course, connection, lessons) if one.state == WAITS]
-    found = []
-    for one in waiting:
-        lines = lines_of(one.record.result) if one.record and not one.record.accepted else ()
-        if lines and all(words in line for line in lines) and set(one.reasons) <= set(lines):
-            found.append(one)
+    found = [
+        one for one in waiting
+        if not _why_not(one) and {*one.reasons} <= {*_lines(one)} and all(words in line for line in _lines(one))
+    ]  # fmt: skip
     if not found:
         raise Trouble(
             f"Of {counted(len(waiting), 'submission')} that wait none waits for nothing but lines "
@@ -124,38 +124,38 @@ def _standing(course: CourseDirectory, student: str, lesson: str) -> Standing:
     raise Trouble(f"{student} handed nothing in for {lesson}.")
 
 
-def _waiting(course: CourseDirectory, student: str, lesson: str) -> Standing:
-    """The submission, if it is one that can be accepted. Raises Trouble, NoLesson, CannotWrite."""
-    who, one = f"{student}, {lesson}", _standing(course, student, lesson)
-    record = one.record
+def _lines(one: Standing) -> tuple[str, ...]:
+    return lines_of(one.record.result) if one.record else ()
+
+
+def _why_not(one: Standing) -> str:
+    """Why a submission cannot be accepted; "" where it can."""
+    who, record = f"{one.student}, {one.lesson}", one.record
     if one.is_to_grade or record is None:
         state = one.state if record else "not graded by autograder"
-        why = f"{who}: {state}. Run `autograder grade {lesson} --student {student}` first."
-    elif record.accepted is not None:
-        why = " ".join([f"{who} was {record.accepted}.", *one.reasons])
-    elif one.is_final:
-        why = f"{who} does not wait: it has its points."
-    elif not was_read(record.result) or not lines_of(record.result):
-        why = (
-            f"{who} waits for another reason, so there are no verdicts to accept. Give its points in "
-            f"formgrader. {' '.join(one.reasons)}"
-        )
-    else:
-        return one
-    raise Trouble(why)
+        return f"{who}: {state}. Run `autograder grade {one.lesson} --student {one.student}` first."
+    if record.accepted is not None:
+        return " ".join([f"{who} was {record.accepted}.", *one.reasons])
+    if one.is_final:
+        return f"{who} does not wait: it has its points."
+    if was_read(record.result) and _lines(one):
+        return ""
+    return (
+        f"{who} waits for another reason, so there are no verdicts to accept. Give its points in "
+        f"formgrader. {' '.join(one.reasons)}"
+    )
 
 
 def _in_words(course: CourseDirectory, waiting: Sequence[Standing]) -> str:
-    whose: dict[str, list[str]] = {}
-    results = [one.record.result for one in waiting if one.record]
-    for found in results:
-        for line in lines_of(found):
-            line = (len(waiting) > 1 and line.partition(": ")[2]) or line
-            whose.setdefault(line, []).append(found.student)
+    many, whose = len(waiting) > 1, dict[str, list[str]]()
+    for one in waiting:
+        for line in _lines(one):
+            whose.setdefault((many and line.partition(": ")[2]) or line, []).append(one.student)
+    first = waiting[0]
     return filled(
-        "accept.txt.j2", waiting=waiting, many=len(waiting) > 1, one=waiting[0], found=_found,
-        whose=sorted(whose.items(), key=lambda pair: -len(pair[1])), after=with_verdicts(results[0]),
-        where=str(_notebook(course, waiting[0])),
+        "accept.txt.j2", waiting=waiting, many=many, one=first, found=_found,
+        whose=sorted(whose.items(), key=lambda pair: -len(pair[1])),
+        after=first.record and with_verdicts(first.record.result), where=str(_notebook(course, first)),
     )  # fmt: skip
 
 
@@ -188,8 +188,6 @@ def _me() -> str:
 
 # ---- for an appeal: the very same checks again, beside what was recorded -----------------------
 
-EXIT_SAME, EXIT_OTHER = 0, 1
-
 
 def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     """Print the reports; 0 if every mark is as recorded, 1 if one is another.
@@ -202,8 +200,7 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     one = _standing(course, options.student, options.lesson)
     assert one.handed_in is not None
     record = one.record
-    walls = Walls.none() if options.unsafe else Walls()
-    how = How(device=options.device, walls=walls, tests=options.run_tests)
+    how = How.given(options.device, options.unsafe, options.run_tests)
     result = grade(one.handed_in.read(), files, how_to_grade(course, files.name, how))
     close_boxes()
     marks = [mark for mark in result.marks if mark.grade_id in wanted]
@@ -213,14 +210,14 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
         changed = "What was handed in, or the lesson, has changed since it was graded."
         print(changed, file=sys.stderr)
     recorded = {mark.grade_id: mark.points for mark in record.result.marks} if record else {}
-    pairs = [(mark, recorded.get(mark.grade_id)) for mark in marks if record]
-    different = [(mark, before) for mark, before in pairs if before != mark.points]
+    befores = [(mark, recorded.get(mark.grade_id)) for mark in marks if record]
+    different = [(mark, before) for mark, before in befores if before != mark.points]
     cells = one.score.cells if one.score else ()
     kept = [cell for cell in cells if cell.by_hand and cell.name in wanted]
     reasons = result.reasons if any(mark.points is None for mark in marks) else ()
     facts = {"marks": marks, "reasons": reasons, "record": record, "different": different}
     print(filled("replay.txt.j2", kept=kept, **facts), end="")
-    return EXIT_OTHER if different else EXIT_SAME
+    return int(bool(different))
 
 
 def _wanted(files: LessonFiles, name: str | None) -> set[str]:

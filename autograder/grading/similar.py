@@ -9,11 +9,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
 
@@ -36,16 +34,19 @@ _OF_CTX = frozenset({
 class Alike:
     """Two students whose answers are alike.
 
-    likeness    0 … 1, of the two answers that are most alike
-    exercises   (exercise, likeness) of all that are, most alike first
+    exercises   (exercise, likeness from 0 to 1) of all that are, most alike first
     statements  unusual statements that they share
     """
 
     first: str
     second: str
-    likeness: float
     exercises: tuple[tuple[str, float], ...]
     statements: int
+
+    @property
+    def likeness(self) -> float:
+        """Of the two answers that are most alike."""
+        return self.exercises[0][1]
 
     def __str__(self) -> str:
         named = ", ".join(f"{name} ({100 * value:.0f} %)" for name, value in self.exercises)
@@ -77,11 +78,10 @@ def alike(
             if likeness >= at_least:
                 found[pair].append((exercise, likeness))
                 shared[pair] += count
-    made = []
-    for pair, exercises in found.items():
-        exercises.sort(key=lambda each: -each[1])
-        if shared[pair] >= STATEMENTS:
-            made.append(Alike(*pair, exercises[0][1], tuple(exercises), shared[pair]))
+    made = [
+        Alike(*pair, tuple(sorted(exercises, key=lambda each: -each[1])), shared[pair])
+        for pair, exercises in found.items() if shared[pair] >= STATEMENTS
+    ]  # fmt: skip
     return sorted(made, key=lambda a: (-a.likeness, -a.statements, a.first, a.second))
 
 
@@ -126,41 +126,36 @@ def statements_of(source: str) -> frozenset[str]:
     found = set()
     for node in nodes:
         if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
-            head = copy(node)
-            for name in {"body", "orelse", "finalbody", "name"} & {*node._fields}:
-                setattr(head, name, [])
+            for name in _INSIDE & {*node._fields}:
+                setattr(node, name, [])
+            _number_names(node)
             with suppress(
                 RecursionError, ValueError
             ):  # too deep, or a number too long to be written
-                text = ast.dump(_Nameless().visit(head))
+                text = ast.dump(node)
                 if text.count("(") >= _SHORT:
                     found.add(text)
     return frozenset(found)
 
 
-class _Nameless(ast.NodeTransformer):
+# What stands inside of a statement, and the name that it gives.
+_INSIDE = {"body", "orelse", "finalbody", "handlers", "cases", "name"}
+
+
+def _number_names(statement: ast.AST) -> None:
     """Numbers in place of names, in their order, so that renaming changes nothing; "" in place of texts."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-
-    def _number(self, name: str) -> str:
-        return self._names.setdefault(name, f"name {len(self._names)}")
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        return node if hasattr(builtins, node.id) else ast.Name(self._number(node.id))
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        return ast.arg(self._number(node.arg))
-
-    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        return ast.Constant("" if isinstance(node.value, str | bytes) else node.value)
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        # What is kept on ctx has the name its author gave it; torch's own names tell something.
-        if getattr(node.value, "id", "") in ("ctx", "self") and node.attr not in _OF_CTX:
-            node.attr = self._number(f".{node.attr}")
-        return self.generic_visit(node)
+    numbers: defaultdict[str, str] = defaultdict(lambda: f"name {len(numbers)}")
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(name) if not hasattr(builtins, name):
+                node.id = numbers[name]
+            case ast.arg(name):
+                node.arg = numbers[name]
+            # What is kept on ctx has the name its author gave it; torch's own names tell something.
+            case ast.Attribute(ast.Name("ctx" | "self"), name) if name not in _OF_CTX:
+                node.attr = numbers[f".{name}"]
+            case ast.Constant(str() | bytes()):
+                node.value = ""
 
 
 # ---- from a course to sources -------------------------------------------------------------------
@@ -173,11 +168,13 @@ def read_answers(course: CourseDirectory, lesson: str, students: Iterable[str]) 
     found: Answers = {}
     for student in students:
         folder = course.format_path(course.autograded_directory, student, lesson)
-        try:
-            text = Path(folder, f"{lesson}.ipynb").read_text(encoding="utf-8")
-        except OSError:
-            continue
-        found[student] = list(_answers(text))
+        with suppress(OSError):
+            cells = json.loads(Path(folder, f"{lesson}.ipynb").read_text("utf-8"))["cells"]
+            roles = [(cell, cell["metadata"].get("nbgrader", {})) for cell in cells]
+            found[student] = [
+                (role["grade_id"], "".join(cell["source"])) for cell, role in roles
+                if cell["cell_type"] == "code" and role.get("solution")
+            ]  # fmt: skip
     return found
 
 
@@ -188,12 +185,3 @@ def seen_by_all(files: LessonFiles) -> dict[str, list[str]]:
         name: [without_markers(text) for text in (lesson.released.get(name, ""), cell.source)]
         for name, cell in lesson.cells.items() if (role := lesson.roles.get(name)) and role.get("solution")
     }  # fmt: skip
-
-
-def _answers(text: str) -> Iterator[tuple[str, str]]:
-    """(grade_id, source) of the cells of a notebook that ask for an answer."""
-    cells: list[dict[str, Any]] = json.loads(text)["cells"]
-    for cell in cells:
-        role = cell["metadata"].get("nbgrader", {})
-        if cell["cell_type"] == "code" and role.get("solution"):
-            yield role["grade_id"], "".join(cell["source"])

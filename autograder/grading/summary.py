@@ -161,21 +161,24 @@ def write_summary(
     path = output or Path(course.root, "grading", "summary.html")
     path.parent.mkdir(parents=True, exist_ok=True)
     when = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
-    replace_file(path, page(summaries, when).encode("utf-8", "replace"), 0o600)
+    replace_file(
+        path,
+        page(summaries, when, sorted(names[one] for one in look.never)).encode("utf-8", "replace"),
+        0o600,
+    )
     return path
 
 
-def page(summaries: Sequence[LessonSummary], when: str) -> str:
+def page(summaries: Sequence[LessonSummary], when: str, never: Sequence[str] = ()) -> str:
     """The whole page. Names and reasons are a learner's text: every one of them is escaped."""
     style = _STYLE.read_text(encoding="utf-8")
     rules = sorted({cause.rule for one in summaries for cause in one.causes} & TITLES.keys())
-    lists = [one.nothing for one in summaries]
     return filled(
         "summary.html.j2", summaries=summaries, when=when, style=style, titles=TITLES,
         most_named=MOST_NAMED, most_waiting=MOST_WAITING, waits=WAITS, histogram=histogram, median=median,
         by_reason=by_reason,
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-        never=sorted(set(lists[0]).intersection(*lists)) if len(lists) > 1 else [],
+        never=never,
         said=lambda reason: Markup(said_as_html(printable(reason))),
         meanings={rule: Markup(_meaning(rule)) for rule in rules},
     )  # fmt: skip

@@ -205,13 +205,13 @@ def _column(table: Table, titles: Mapping[int, str], lesson: str) -> int | None:
 
 
 def fill_moodle(
-    data: bytes, students: Sequence[Student], lesson: LessonScore, points: Points
+    data: bytes, students: Sequence[Student], lessons: Sequence[LessonScore], points: Points
 ) -> Filled:
-    """Moodle's offline grading worksheet of one assignment with the lesson's scores in it.
+    """Moodle's offline grading worksheet of one assignment with the scores of the (only) lesson in it.
 
     Raises Trouble for another file, or one in another language than English.
     """
-    table = Table(data)
+    table, (lesson,) = Table(data), lessons
     for column in ("Identifier", "Grade", "Last modified (grade)"):
         if column not in table.head:
             raise Trouble(

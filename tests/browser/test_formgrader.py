@@ -27,8 +27,8 @@ c = get_config()
 c.CourseDirectory.course_id = "stock"
 c.CourseDirectory.source_directory = "build/source"
 c.CourseDirectory.release_directory = "course"
-from autograder.grading.config import configure_pages
-configure_pages(c)
+from autograder.grading.config import configure
+configure(c, "pages")
 """
 ONLY_THE_POLICY_STANDS = (
     ONLY_THE_PAGE_IS_SANITISED

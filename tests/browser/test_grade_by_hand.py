@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_formgrader import open_submission
 from tests.grading.gradebooks import CONFIG, LESSON, contents, grade_as, make_course
 
-PAGES = CONFIG + "from autograder.grading.config import configure_pages\nconfigure_pages(c)\n"
+PAGES = CONFIG + "from autograder.grading.config import configure\nconfigure(c, 'pages')\n"
 WHY = "The file is no JSON: it was cut short </pre><script>window.pwned = 1</script>."
 
 

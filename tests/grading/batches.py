@@ -280,20 +280,25 @@ class Grading:
 def processes_with(mark: str) -> dict[int, str]:
     """All that belongs to a course and is alive: process number → what it is (see ``kind_of``).
 
-    Graders and workers have the mark in their environment; a box's is empty, but the set-up cells
-    that its warm process is given stand in its command line.
+    Graders and workers have the mark in their environment; a box's is empty, but what it says goes into a file
+    in their folder for temporary files; and what these have started belongs to it.
     """
-    found, parents = {}, {}
+    every, parents = {}, {}
     for place in Path("/proc").glob("[0-9]*"):
         try:
             status = (place / "stat").read_text().rpartition(")")[2].split()
             words = (place / "cmdline").read_bytes()
-            marked = mark.encode() in words + b"\0" + (place / "environ").read_bytes()
+            environment = (place / "environ").read_bytes()
+            said = os.readlink(place / "fd/2") if (place / "fd/2").is_symlink() else ""
         except OSError:
             continue
-        if status[0] != "Z" and marked:
-            found[int(place.name)] = kind_of(words.split(b"\0"))
+        if status[0] != "Z":
+            marked = mark.encode() in words + b"\0" + environment or mark in said
+            every[int(place.name)] = kind_of(words.split(b"\0")), marked
             parents[int(place.name)] = int(status[1])
+    found = {pid: kind for pid, (kind, marked) in every.items() if marked}
+    while more := [p for p in every if parents[p] in found and p not in found]:
+        found |= {p: every[p][0] for p in more}
     for pid, kind in list(found.items()):
         if kind == "grader" and parents[pid] in found:
             found[pid] = "worker"
@@ -307,7 +312,7 @@ def kind_of(words: list[bytes]) -> str:
     line = b" ".join(words)
     if words[0].endswith(b"bwrap"):
         return "bwrap"
-    if b"box.inside.warm" in line:
+    if b"box/inside/warm" in line:
         return "warm"
     if b"autograder grade" in line:
         return "grader"

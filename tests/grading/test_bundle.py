@@ -3,49 +3,47 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import types
 from collections.abc import Iterator
-from importlib.util import source_from_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autograder.exercises import all_exercises
-from autograder.grading.box import outer_wall
+from autograder.grading.box import Box, Said, Step, Walls, outer_wall
+from autograder.running.program import Piece
+
+
+def taken() -> list[Path]:
+    """Every file of the course that is in the box."""
+    places = [outer_wall.PACKAGE / name for name in outer_wall.TAKEN]
+    return [
+        file for place in places for file in (place.rglob("*") if place.is_dir() else [place])
+        if file.is_file()
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return outer_wall.make_bundle(tmp_path_factory.mktemp("bundle"))
+def everything() -> list[bytes]:
+    """What stands in these files, and what the box is given besides."""
+    return [*(path.read_bytes() for path in taken()), outer_wall.what_asks()]
 
 
-def everything(made: Path) -> bytes:
-    return b"\n".join(p.read_bytes() for p in sorted(made.rglob("*")) if p.is_file())
+def test_the_modules_that_know_are_not_there() -> None:
+    names = {str(path.relative_to(outer_wall.PACKAGE)) for path in taken()}
+    assert "running/probe.py" in names
+    assert {name for name in names if name.startswith("contract/")} == {
+        "contract/differentiation.py", "contract/ending.py", "contract/exercise.py",
+        "contract/functions.py",
+    }  # fmt: skip
+    assert {Path(name).parts[0] for name in names} == {
+        "contract", "grading", "observation", "running",
+    }  # fmt: skip
+    assert {path.suffix for path in taken()} <= {".py", ".pyc"}
 
 
-def test_the_modules_that_know_are_not_there(made: Path) -> None:
-    names = {".".join(p.relative_to(made).with_suffix("").parts) for p in made.rglob("*.py")}
-    assert "autograder.running.probe" in names
-    contract = {path.name for path in (made / "autograder/contract").glob("*.py")}
-    assert contract == {
-        "__init__.py",
-        "differentiation.py",
-        "ending.py",
-        "exercise.py",
-        "functions.py",
-    }
-    rooms = {path.name for path in (made / "autograder").iterdir() if path.is_dir()}
-    assert rooms == {"contract", "grading", "observation", "running"}
-    assert {p.suffix for p in made.rglob("*") if p.is_file()} <= {".py", ".pyc", ".pickle", ".bin"}
-    for compiled in made.rglob("*.pyc"):
-        assert Path(source_from_cache(compiled)).exists()
-
-
-def test_no_known_mistake_is_there(made: Path) -> None:
-    texts = [path.read_bytes() for path in made.rglob("*") if path.is_file()]
+def test_no_known_mistake_is_there(everything: list[bytes]) -> None:
     said = [
         line
         for exercise in all_exercises().values()
@@ -54,11 +52,11 @@ def test_no_known_mistake_is_there(made: Path) -> None:
         if line.startswith((b"# %%", b"# says:", b"# next:")) and len(line) > 20
     ]
     assert len(said) > 100
-    assert not [line for line in said for text in texts if line in text]
+    assert not [line for line in said for text in everything if line in text]
 
 
-def test_no_hint_is_there(made: Path) -> None:
-    text = everything(made)
+def test_no_hint_is_there(everything: list[bytes]) -> None:
+    text = b"\n".join(everything)
     exercises = all_exercises().values()
     assert exercises
     for exercise in exercises:
@@ -88,16 +86,16 @@ def functions_in(value: Any, seen: set[int]) -> Iterator[types.FunctionType]:
         yield from functions_in(one, seen)
 
 
-def test_no_reference_is_there(made: Path) -> None:
-    loaded = pickle.loads((made / "experiments.pickle").read_bytes())
-    found = {f.__code__ for f in functions_in(loaded, set())}
+def test_no_reference_is_there() -> None:
+    experiments, functions, _ = pickle.loads(outer_wall.what_asks())
+    found = {f.__code__ for f in functions_in([experiments, functions], set())}
     assert len(found) > 20
     for exercise in all_exercises().values():
         code = getattr(exercise.reference, "__code__", None)
         assert code is None or code not in found, exercise.name
 
 
-def test_the_two_packages_do_nothing(made: Path, tmp_path: Path) -> None:
+def test_the_two_packages_do_nothing() -> None:
     script = (
         "from autograder import check, hint, progress\n"
         "from widgets import palette, quiz, show, xray\n"
@@ -105,8 +103,5 @@ def test_the_two_packages_do_nothing(made: Path, tmp_path: Path) -> None:
         "with xray(3) as nothing: pass\n"
         "from autograder.contract.functions import FUNCTIONS; assert FUNCTIONS\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=tmp_path, env={"PYTHONPATH": str(made)},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    with Box(walls=Walls.none()) as box:
+        assert box.run([Step((Piece("cell", script),))]).said(0) == Said()

@@ -28,6 +28,7 @@ from tests.grading.batches import (
     hand_in,
     make_course,
     notebook,
+    processes_with,
     recorded,
 )
 from tests.grading.test_recovery import copy
@@ -164,8 +165,8 @@ def test_a_cluster_grades_as_this_machine_does(
     assert everything(course) == local
     assert grading.left_in_temporary() == []
     # Each worker had something to do, in a box of its own.
-    boxes = [list((cluster.folder / f"worker-{i}").glob("grading-box-*")) for i in (0, 1)]
-    assert [len(found) for found in boxes] == [1, 1], cluster.said()
+    there = [processes_with(str(cluster.folder / f"worker-{i}")) for i in (0, 1)]
+    assert [[*found.values()].count("warm") for found in there] == [1, 1], cluster.said()
 
 
 def test_exercises_that_workers_have_never_heard_of(cluster: Cluster, shared: Path) -> None:

@@ -212,7 +212,7 @@ def test_errors_say_what_to_do(
     taught: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert write(taught, "99_nothing") == 1
-    assert f"It knows: {LESSON}." in capsys.readouterr().err
+    assert f"The lessons: {LESSON}." in capsys.readouterr().err
     assert write(taught, "--student", "nobody") == 1
     assert "Nothing of nobody's is graded" in capsys.readouterr().err
     assert main(["feedback", "--course", str(tmp_path)]) == 2

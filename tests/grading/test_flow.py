@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import subprocess
 import time
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from autograder.grading import batch
+from autograder.grading import batch, box
 from autograder.grading.batch import MOST_ATTEMPTS, Order, Task
 from autograder.grading.box import CannotStart
-from autograder.grading.box.outer_wall import make_folder
 from autograder.grading.handed_in import HandedIn
 from autograder.grading.marking import Result
 from autograder.grading.one_submission import How, Submission
@@ -102,12 +104,15 @@ def test_what_hangs_dies_or_fails_is_named_and_the_rest_is_done() -> None:
 
 def test_a_forked_child_that_ends_takes_nothing_away(tmp_path: Path) -> None:
     """Its exit handlers are copies of ours; the box and its folder are not."""
-    folder = make_folder()
+    work, process = TemporaryDirectory(dir=tmp_path), subprocess.Popen(["sleep", "60"])
+    control, _ = socket.socketpair()
     pid = os.fork()
     if pid == 0:
-        folder.remove()
+        box._end(process, control, work, os.getppid())
         os._exit(0)
     os.waitpid(pid, 0)
-    assert folder.path.is_dir()
-    folder.remove()
-    assert not folder.path.exists()
+    assert process.poll() is None
+    assert Path(work.name).is_dir()
+    box._end(process, control, work, os.getpid())
+    assert process.poll() is not None
+    assert not Path(work.name).exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -93,8 +94,8 @@ def test_a_submission_is_graded_in_gradescopes_folders(place: Path, namespaces: 
     assert states["Square: memory"] == "failed"
     assert states["Square: values"] == states["Square: gradients"] == "passed"
     assert all("score" not in one for one in promises)
-    seed = json.loads((place / "source/lesson.json").read_text())["seed"]
-    assert str(seed) not in json.dumps(found)
+    _, how = pickle.loads((place / "source/lesson.pickle").read_bytes())
+    assert str(how.seed) not in json.dumps(found)
 
 
 @needs_walls

@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from autograder import evaluate
-from autograder.grading.box import Box, Job, Limits, Lost
+from autograder.grading.box import Box, Limits, Lost
 from autograder.grading.judge import examination, judge, question
 from autograder.observation.source import Source
 from autograder.reporting.verdict import OneCheck
@@ -45,7 +45,7 @@ def test_box_and_notebook_agree(answer: Answer, monkeypatch: pytest.MonkeyPatch)
     asked = examination(answer.exercise, SEED)
     here = evaluate(answer.load(), exercise=answer.exercise, seed=asked.seed)
     pieces = (Piece("setup", IMPORTS), Piece("answer", answer.source))
-    outcome = box().run(Job((question("check", asked, pieces),)))
+    outcome = box().run([question(asked, pieces)])
     given = outcome.answers.get(0) or outcome.lost.get(0)
     there = judge(asked, given, definition(answer.exercise, answer.source) or Source())
     assert there.passed == here.passed, f"{there}\n{here}"
@@ -63,7 +63,7 @@ def test_what_was_never_judged_says_why_in_hidden_feedback_too() -> None:
     limits = Limits(cell_seconds=1.0)
     with Box(limits) as short:
         pieces = (Piece("setup", IMPORTS), Piece("loop", loop))
-        given = short.run(Job((question("check", asked, pieces),))).answers[0]
+        given = short.run([question(asked, pieces)]).answers[0]
     stopped = judge(asked, given, Source())
     assert stopped.findings[0].cause == "stopped/in-time"
     assert "forward" in stopped.headline

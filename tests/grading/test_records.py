@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from autograder.grading.kept_files import hidden, replacing, write_new
 from autograder.grading.marking import Mark, Result
 from autograder.grading.records import Records, Seeds, new_record
 from autograder.grading.words import CannotWrite
@@ -30,7 +31,7 @@ def make(student: str = "ada", lesson: str = LESSON, **more: Any) -> Result:
 
 
 def keep(records: Records, result: Result) -> None:
-    records.draft(new_record(result, "1.0")).finish()
+    records.keep(new_record(result))
 
 
 def test_a_record_holds_everything_but_the_notebook(tmp_path: Path) -> None:
@@ -41,7 +42,6 @@ def test_a_record_holds_everything_but_the_notebook(tmp_path: Path) -> None:
     assert found.result == Result(
         "ada", LESSON, "", make().marks, reasons=("Line 3.",), seed=2**61, content="abc"
     )
-    assert found.version == "1.0"
     assert found.graded.endswith("+00:00")
 
 
@@ -117,22 +117,23 @@ def test_a_record_of_somebody_else_counts_as_none(tmp_path: Path) -> None:
 def test_a_new_record_replaces_the_old_one_at_once(tmp_path: Path) -> None:
     records = Records(tmp_path)
     keep(records, make())
-    draft = records.draft(new_record(make(answered=("double",)), "2.0"))
+    path, new = records.path("ada", LESSON), new_record(make(answered=("double",)))
     before = records.read("ada", LESSON)
     assert before is not None
-    assert before.version == "1.0"
-    draft.set_aside()
-    assert records.read("ada", LESSON) is None
-    assert records.last("ada", LESSON) == before
-    draft.undo()
+    assert before.result.answered == ()
+    with pytest.raises(KeyboardInterrupt), replacing(path) as draft:  # noqa: PT012
+        write_new(draft, new.as_bytes())
+        assert records.read("ada", LESSON) is None
+        assert records.last("ada", LESSON) == before
+        raise KeyboardInterrupt
     assert records.read("ada", LESSON) == before
-    draft = records.draft(new_record(make(answered=("double",)), "2.0"))
-    draft.set_aside()
-    draft.finish()
+    hidden(path).write_text("what a kill left")
+    assert records.read("ada", LESSON) is None
+    records.keep(new)
     after = records.read("ada", LESSON)
     assert after is not None
-    assert after.version == "2.0"
-    assert [path.name for path in records.path("ada", LESSON).parent.iterdir()] == ["ada.json"]
+    assert after.result.answered == ("double",)
+    assert [one.name for one in path.parent.iterdir()] == ["ada.json"]
 
 
 def test_a_seed_stays_and_differs_between_lessons_and_courses(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def standing_of(number: int, lesson: str = LESSON, why: str = "", **more: Any) -
     cells = (CellScore("x", lesson, 0.0, 1.0, True),) if why else ()
     result = Result(f"s{number:04}", lesson, "", (), reasons=(why,) if why else (), **more)
     score = Score(result.student, lesson, None, 0.0, cells)
-    return Standing(result.student, lesson, score, Record(result, "", ""))
+    return Standing(result.student, lesson, score, Record(result, ""))
 
 
 def test_a_class_of_thousands_is_read_on_one_screen() -> None:

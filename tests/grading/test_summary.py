@@ -88,7 +88,7 @@ def test_a_rule_names_the_exercises_where_most_break_it() -> None:
     def learner(*broken: tuple[str, str]) -> Standing:
         marks = [Mark("x", 0.0, 1.0, where, False, wrong(rule), rule) for where, rule in broken]
         marks += [Mark("x", 0.0, 1.0, where, True, wrong(rule), rule) for where, rule in broken]
-        record = Record(Result("x", LESSON, "", tuple(marks)), "", "")
+        record = Record(Result("x", LESSON, "", tuple(marks)), "")
         return Standing("x", LESSON, Score("x", LESSON, None, 0.0), record)
 
     found = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import nbformat
 
-from autograder.grading.box import Job, Limits, Lost, Outcome, Run
+from autograder.grading.box import Limits, Lost, Outcome
 from autograder.grading.box.job import NOT_REACHED
-from autograder.grading.marking import CUT, How, Marked, mark
+from autograder.grading.marking import CUT, How, Mark, mark, plan
 from autograder.learner.lesson import LessonFiles, read_lesson
 from tests.grading.batches import SIGMOID, SQUARE, notebook
 
@@ -14,27 +14,27 @@ LESSON = read_lesson(LessonFiles("lesson", notebook({"Square": SQUARE, "MySigmoi
 LIMITS = Limits(seconds=10.0)
 
 
-def marked(lost: dict[str, Lost], seconds: float) -> Marked:
+def marked(lost: dict[str, Lost], seconds: float) -> tuple[list[Mark], list[str]]:
     """A notebook of which these checks did not come to their end."""
     here = nbformat.from_dict(LESSON.notebook)
 
-    def run(job: Job) -> Outcome:
-        checks = {s.exercise: i for i, s in enumerate(job.steps) if not isinstance(s, Run)}
-        return Outcome(lost={checks[name]: how for name, how in lost.items()}, seconds=seconds)
+    how = How(3, limits=LIMITS)
+    planned = plan(here, LESSON, how)
+    checks = {one.exercise: i for i, one in enumerate(planned.asked)}
+    outcome = Outcome(lost={checks[name]: how for name, how in lost.items()}, seconds=seconds)
+    return mark(here, LESSON, planned, outcome, how)
 
-    return mark(here, LESSON, run, How(3, limits=LIMITS))
 
-
-def waiting(found: Marked) -> set[str]:
-    return {one.exercise for one in found.marks if one.points is None}
+def waiting(found: tuple[list[Mark], list[str]]) -> set[str]:
+    return {one.exercise for one in found[0] if one.points is None}
 
 
 def test_what_was_not_reached_waits_and_what_took_its_own_time_does_not() -> None:
     found = marked({"Square": CUT, "MySigmoid": NOT_REACHED}, seconds=9.0)
     assert waiting(found) == {"MySigmoid"}
-    assert "(10 s) ran out before these had been asked: MySigmoid." in found.reasons[-1]
-    assert "--seconds 20" in found.reasons[-1]
-    assert not [m.report for m in found.marks if m.exercise == "MySigmoid" and m.report]
+    assert "(10 s) ran out before these had been asked: MySigmoid." in found[1][-1]
+    assert "--seconds 20" in found[1][-1]
+    assert not [m.report for m in found[0] if m.exercise == "MySigmoid" and m.report]
 
 
 def test_what_was_asked_when_all_time_ran_out_waits_too() -> None:

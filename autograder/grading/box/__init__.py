@@ -1,40 +1,31 @@
 """The box that submissions run in: bubblewrap around a warm process, and a wall for each submission.
 
 ``inside`` is what runs in the box; nothing else of the course is there but what answers questions
-(``bundle``). The rest of this package stays outside.
+(``outer_wall.TAKEN``). The rest of this package stays outside.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import socket
 import time
 import weakref
-from pathlib import Path
+from collections.abc import Sequence
 from subprocess import DEVNULL, Popen
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from autograder.grading.box import outer_wall
 from autograder.grading.box.inside import cells
-from autograder.grading.box.inside.warm import ENDED
-from autograder.grading.box.job import (
-    NOT_REACHED,
-    CannotStart,
-    Check,
-    Job,
-    Limits,
-    Lost,
-    Outcome,
-    Run,
-    Said,
-    Walls,
-)
+from autograder.grading.box.inside.cells import Said, Step
+from autograder.grading.box.job import NOT_REACHED, CannotStart, Limits, Lost, Outcome, Walls
+from autograder.running.program import Piece
 
-__all__ = [
-    "Box", "CannotStart", "Check", "Job", "Limits", "Lost", "Outcome", "Run", "Said", "Walls", "trouble",
-]  # fmt: skip
+__all__ = ["Box", "CannotStart", "Limits", "Lost", "Outcome", "Said", "Step", "Walls", "trouble"]
 
 _START = 120.0  # seconds until the warm process has to be there
+_MOMENT = 0.2
 _GRACE = 5.0  # seconds beyond a limit until what does not end is ended
 _ATTEMPTS = 3  # at a submission that was ended by nothing it can do itself
 
@@ -58,69 +49,58 @@ class Box:
         self._device = device
         self._process: Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._folder: outer_wall.Folder | None = None
 
     # ---- building ---------------------------------------------------------------------------
     def start(self) -> None:
         """Build the box, if it is not there. Raises CannotStart."""
         if self._process is not None and self._process.poll() is None:
             return
-        said: str | None = ""
         for _ in range(_ATTEMPTS):
-            if said == "":  # at first, and after somebody ended it: what fails by itself says why
-                self.close()
-                said = self._start()
+            self.close()
+            said = self._start()
+            if said != "":  # without a word: somebody ended it; what fails by itself says why
+                break
         if said is not None:
             self.close()
             raise CannotStart(_in_words(said))
 
     def _start(self) -> str | None:
         """Start a warm process; what it said where it did not come to serve, or None."""
-        made = self._build()
-        assert self._folder is not None
-        ours, theirs = socket.socketpair()
-        log = made.with_name("log")
-        command, environment = outer_wall.command(
-            made, theirs.fileno(), self.limits, self.walls, self._device
-        )
-        with ours, theirs, open(log, "wb") as errors:
-            try:
-                self._process = Popen(
-                    command, env=environment, pass_fds=[theirs.fileno()], stdin=DEVNULL,
-                    stdout=DEVNULL, stderr=errors, cwd="/", start_new_session=True,
+        self._control, theirs = socket.socketpair()
+        work = None if self.walls.outer else TemporaryDirectory(prefix="grading-box-")
+        try:
+            with theirs, TemporaryFile() as given, TemporaryFile() as log:
+                given.write(outer_wall.what_asks())
+                given.seek(0)
+                command, environment = outer_wall.command(
+                    theirs.fileno(), given.fileno(), work.name if work else outer_wall.WORK, self.limits,
+                    self.walls, self._device,
                 )  # fmt: skip
-            except OSError as error:
-                raise CannotStart(f"{command[0]} could not be started: {error.strerror}") from error
-            self._control = ours.dup()
-        # A box nobody holds any more ends, whatever became of whoever held it.
-        self._end = weakref.finalize(self, _end, self._process, self._control, self._folder)
-        try:
-            cells.receive(self._control, 1 << 20, time.monotonic() + _START)
-        except (cells.Closed, cells.Late):
-            return log.read_text(errors="replace").strip()[-2000:]
-        return None
-
-    def _build(self) -> Path:
-        """What goes into the box, in a folder of its own; gives its place."""
-        outer_wall.sweep()
-        try:
-            self._folder = outer_wall.make_folder()
-            made = self._folder.path / "bundle"
-            made.mkdir()
-            return outer_wall.make_bundle(made)
+                self._process = Popen(
+                    command, env=environment, pass_fds=[theirs.fileno(), given.fileno()],
+                    stdin=DEVNULL, stdout=DEVNULL, stderr=log, cwd="/", start_new_session=True,
+                )  # fmt: skip
+                # A box nobody holds any more ends, whatever became of whoever held it.
+                self._end = weakref.finalize(
+                    self, _end, self._process, self._control, work, os.getpid()
+                )
+                theirs.close()
+                try:
+                    cells.receive(self._control, 1 << 20, time.monotonic() + _START)
+                except (cells.Closed, cells.Late):
+                    log.seek(0)
+                    return log.read().decode(errors="replace").strip()[-2000:]
         except OSError as error:
-            self.close()
             raise CannotStart(
-                f"its files could not be written to {error.filename or 'TMPDIR'}: {error.strerror}"
+                f"it could not be built ({error.filename or 'TMPDIR'}): {error.strerror}"
             ) from error
+        return None
 
     def close(self) -> None:
         """End the warm process and everything in the box."""
         if self._process is not None:
             self._end()
-        elif self._folder is not None:
-            self._folder.remove()
-        self._process = self._control = self._folder = None
+        self._process = self._control = None
 
     def __enter__(self) -> Box:
         self.start()
@@ -130,7 +110,7 @@ class Box:
         self.close()
 
     # ---- running ----------------------------------------------------------------------------
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: Sequence[Step]) -> Outcome:
         """Run one submission. What ends its process costs that step; the others run again without it.
 
         Raises CannotStart where the box does not hold, never for what a submission does.
@@ -138,45 +118,41 @@ class Box:
         self.start()  # building the box is nobody's time
         outcome, began = Outcome(), time.monotonic()
         deadline, attempts = began + self.limits.seconds, 1
-        for _ in range(len(job.steps) + _ATTEMPTS - 1):
-            left_out = frozenset(outcome.lost) | frozenset(outcome.answers)
+        for _ in range(len(job) + _ATTEMPTS - 1):
+            left = [i for i in range(len(job)) if i not in outcome.lost.keys() | outcome.answers]
             try:
-                index, lost = self._once(job, left_out, outcome, deadline)
+                index, lost = self._once(job, left, outcome, deadline)
             except _Ended as ended:
                 if attempts < _ATTEMPTS and time.monotonic() < deadline:
                     attempts += 1
                     outcome.answers.clear()  # from the start again, as if nothing had been
-                    outcome.said.clear()
                     continue
                 index, lost = ended.index, Lost("died", ended.how)
             if lost is None:
                 break
             outcome.lost[index] = lost
             if time.monotonic() > deadline:
-                for later in sorted({*range(index + 1, len(job.steps))} - outcome.answers.keys()):
+                for later in {*range(index + 1, len(job))} - outcome.answers.keys():
                     outcome.lost.setdefault(later, NOT_REACHED)
                 break
         outcome.seconds = time.monotonic() - began
         return outcome
 
     def _once(
-        self, job: Job, left_out: frozenset[int], outcome: Outcome, deadline: float
+        self, job: Sequence[Step], left: list[int], outcome: Outcome, deadline: float
     ) -> tuple[int, Lost | None]:
         """Run the steps that are left; the step that did not end, and why; or None. Raises _Ended."""
         self.start()
         assert self._control is not None
         ours, theirs = socket.socketpair()
         try:
-            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
-        except OSError:
-            ours.close()
+            with ours:
+                with theirs:
+                    socket.send_fds(self._control, [b"j"], [theirs.fileno()])
+                at, lost = self._listen(ours, job, left, outcome, deadline)
+        except BrokenPipeError:
             self.close()
             raise _Ended(0, "the warm process is gone") from None
-        finally:
-            theirs.close()
-        try:
-            with ours:
-                at, lost = self._listen(ours, job, left_out, outcome, deadline)
         except BaseException:
             self.close()  # what this one's end is told with must not be read as the next one's
             raise
@@ -184,28 +160,24 @@ class Box:
         return at, Lost("died", ended) if lost and lost.why == "died" and ended else lost
 
     def _listen(
-        self, ours: socket.socket, job: Job, left_out: frozenset[int], outcome: Outcome,
-        deadline: float,
+        self, ours: socket.socket, job: Sequence[Step], left: list[int], outcome: Outcome, deadline: float
     ) -> tuple[int, Lost | None]:  # fmt: skip
-        steps = [i for i in range(len(job.steps)) if i not in left_out]
-        at = steps[0] if steps else 0
-        left = self.limits.answers
+        at, steps = left[0] if left else 0, iter(left)
+        room = self.limits.answers
         try:
             kind, data = cells.receive(ours, 1 << 16, time.monotonic() + _START)
             if kind != cells.READY:
                 raise CannotStart(f"a wall could not be put up: {data.decode(errors='replace')}")
-            cells.send(ours, b"m", job.as_message(left_out))
+            cells.send(ours, b"m", pickle.dumps([job[index] for index in left]))
             until = deadline
             while True:
-                kind, data = cells.receive(ours, left, min(until, deadline) + _GRACE)
-                left -= len(data)
+                kind, data = cells.receive(ours, room, min(until, deadline) + _GRACE)
+                room -= len(data)
                 if kind == cells.END:
                     return at, None
                 if kind == cells.STARTS:
-                    at = steps.pop(0)
+                    at = next(steps)
                     until = time.monotonic() + self.limits.cell_seconds
-                elif kind == cells.SAID:
-                    outcome.said[at] = Said.read(data, self.limits.text)
                 elif kind == cells.ANSWER:
                     outcome.answers[at] = data
                 else:
@@ -214,7 +186,7 @@ class Box:
             return at, Lost("time")
         except cells.TooLong as error:
             return at, Lost("output", str(error))
-        except (cells.Closed, OSError, ValueError, IndexError):
+        except (cells.Closed, OSError, StopIteration):
             return at, Lost("died")
 
     def _ended(self, at: int, kill: bool) -> str:
@@ -222,21 +194,16 @@ class Box:
         assert self._control is not None
         told = False
         try:
-            if kill:
-                # It may be about to end by itself: how it ended is worth a moment.
-                self._control.settimeout(0.2)
+            # It may be about to end by itself: how it ended is worth a moment.
+            for patience in (_MOMENT if kill else _GRACE, _GRACE):
                 try:
-                    self._control.recv(1, socket.MSG_PEEK)
-                except TimeoutError:
+                    kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + patience)
+                    break
+                except cells.Late:
+                    if told:
+                        raise
                     told = True
                     self._control.sendall(b"k")
-            try:
-                kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
-            except cells.Late:  # it had said that it was done, and stays
-                if told:
-                    raise
-                self._control.sendall(b"k")
-                kind, data = cells.receive(self._control, 1 << 16, time.monotonic() + _GRACE)
         except (cells.Closed, cells.Late, OSError):
             self.close()  # the next job gets a new one
             if not kill:
@@ -244,7 +211,7 @@ class Box:
             raise _Ended(at, "the warm process went with it") from None
         if kind == b"f":
             raise CannotStart(data.decode(errors="replace"))
-        status, _ = ENDED.unpack(data)
+        status = int(data)
         if kill and not told and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
             raise _Ended(at, "SIGKILL")  # no process can send that to itself in here
         if os.WIFSIGNALED(status):
@@ -253,14 +220,17 @@ class Box:
         return f"exit status {code}" if code else ""
 
 
-def _end(process: Popen[bytes], control: socket.socket, folder: outer_wall.Folder) -> None:
+def _end(
+    process: Popen[bytes], control: socket.socket, work: TemporaryDirectory[str] | None, owner: int
+) -> None:
     """End a box; a process that was forked from ours and ends leaves it alone."""
-    if os.getpid() != folder.owner:
+    if os.getpid() != owner:
         return
     control.close()
     process.kill()
     process.wait()
-    folder.remove()
+    if work is not None:
+        work.cleanup()
 
 
 def _in_words(said: str) -> str:
@@ -277,8 +247,7 @@ def trouble(walls: Walls | None = None) -> str:
     """Why no submission can be run behind these walls (all of them) here; "" where one was run."""
     try:
         with Box(walls=walls) as box:
-            outcome = box.run(Job((Run("hello", "print('hello')"),)))
+            outcome = box.run([Step((Piece("hello", "print('hello')"),))])
     except CannotStart as error:
         return str(error)
-    works = 0 in outcome.said and outcome.said[0].text == "hello\n"
-    return "" if works else f"nothing ran: {outcome.lost.get(0)}"
+    return "" if outcome.said(0) == Said("hello\n") else f"nothing ran: {outcome.lost.get(0)}"

@@ -1,17 +1,13 @@
-"""What is put into the box for one submission, what comes out of it, and its limits and walls."""
+"""What comes out of the box for one submission, and its limits and walls."""
 
 from __future__ import annotations
 
-import json
-import pickle
-from dataclasses import astuple, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field
 
+from autograder.grading.box.inside.cells import Said
 from autograder.grading.words import Trouble
-from autograder.observation.packing import from_plain, writable
-from autograder.running.program import Piece
-
-_LONGEST_CHARACTER = 12  # bytes, as JSON writes what is outside of Unicode's first plane
-_BESIDES = 3000  # characters that a cell says besides what it prints: its error, and where
+from autograder.observation.packing import from_bytes
 
 
 class CannotStart(Trouble):
@@ -19,68 +15,10 @@ class CannotStart(Trouble):
 
 
 @dataclass(frozen=True)
-class Run:
-    """Text that runs in a namespace of its own, behind the pieces that it needs. ``name``: for people."""
-
-    name: str
-    source: str
-    pieces: tuple[Piece, ...] = ()
-
-
-@dataclass(frozen=True)
-class Check:
-    """A graded cell: questions to put to what these pieces make of ``exercise``.
-
-    questions  packed with ``packing.to_bytes``
-    """
-
-    name: str
-    exercise: str
-    questions: bytes
-    pieces: tuple[Piece, ...] = ()
-
-
-@dataclass(frozen=True)
-class Job:
-    """The steps of one submission; each begins with nothing defined."""
-
-    steps: tuple[Run | Check, ...]
-
-    def as_message(self, leave_out: frozenset[int]) -> bytes:
-        """Those steps that are left in: number, pieces, and the exercise ("" for a Run) with its questions."""
-        return pickle.dumps([
-            (index, (*step.pieces, Piece(step.name, step.source)), "", b"")
-            if isinstance(step, Run) else (index, step.pieces, step.exercise, step.questions)
-            for index, step in enumerate(self.steps) if index not in leave_out
-        ])  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a step printed, and the error that stopped its last cell ("" for none)."""
-
-    text: str = ""
-    error: str = ""
-    message: str = ""
-    place: str = ""
-
-    @classmethod
-    def read(cls, data: bytes, limit: int) -> Said:
-        """What a cell said, cut where it says more; ValueError for what is no such message."""
-        if len(data) > _LONGEST_CHARACTER * (limit + _BESIDES):
-            raise ValueError(f"{len(data)} bytes are more than a cell says")
-        try:
-            given = astuple(from_plain(cls, json.loads(data)))
-        except (TypeError, RecursionError) as error:
-            raise ValueError("not what a cell says") from error
-        return cls(*(writable(text[: limit + 20]) for text in given))
-
-
-@dataclass(frozen=True)
 class Lost:
     """A step that did not come to its end.
 
-    why  "time", "died" (the process ended in it), "memory" or "output"
+    why  "time", "died" (the process ended in it) or "output"
     """
 
     why: str
@@ -90,7 +28,6 @@ class Lost:
         words = {
             "time": "it did not come to its end in time",
             "died": "the process ended while it ran",
-            "memory": "it used more memory than there is",
             "output": "it gave more than can be taken",
         }
         return words[self.why] + (f" ({self.detail})" if self.detail else "")
@@ -103,16 +40,21 @@ NOT_REACHED = Lost("time", "all time was used up before")
 class Outcome:
     """What came out of the box, by the index of the step.
 
-    said     of the cells that ran
-    answers  of the checks, as bytes nobody has looked at yet
+    answers  as bytes nobody has looked at yet
     lost     of the steps that never came to their end
     seconds  from the first byte in to the last one out
     """
 
-    said: dict[int, Said] = field(default_factory=dict)
     answers: dict[int, bytes] = field(default_factory=dict)
     lost: dict[int, Lost] = field(default_factory=dict)
     seconds: float = 0.0
+
+    def said(self, index: int) -> Said | None:
+        """The answer of a step without questions; None where nothing came that can be read."""
+        with suppress(KeyError, ValueError):
+            said: Said = from_bytes(self.answers[index], expect=Said)
+            return said
+        return None
 
 
 MIB = 2**20

@@ -1,18 +1,14 @@
-"""The outer wall: bubblewrap (bwrap), and the folders that a box is built in."""
+"""The outer wall: bubblewrap (bwrap), and what of the course is in the box."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import importlib
 import importlib.util
 import json
-import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 
 import cloudpickle
@@ -30,41 +26,7 @@ TAKEN = (
     "observation", "running", "grading/box/inside", "contract/differentiation.py",
     "contract/ending.py", "contract/exercise.py", "contract/functions.py",
 )  # fmt: skip
-# What a lesson imports of the course and no answer needs, such as `check`, is there and does nothing.
-_INERT = """from unittest.mock import MagicMock
-
-
-def __getattr__(name):
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return MagicMock()
-"""
 _WARM_UP = "Square"
-_WARM = "autograder.grading.box.inside.warm"
-
-
-def make_bundle(folder: Path) -> Path:
-    """Write the bundle into an empty folder: autograder/, widgets/ and two files; gives the folder."""
-    for name in TAKEN:
-        for file in [PACKAGE / name] if name.endswith(".py") else (PACKAGE / name).rglob("*.py"):
-            target = folder / "autograder" / file.relative_to(PACKAGE)
-            compiled = importlib.util.cache_from_source(target)
-            Path(compiled).parent.mkdir(parents=True, exist_ok=True)
-            # with its time, so that what Python compiled of it is good here
-            shutil.copy2(file, target)
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copy2(importlib.util.cache_from_source(file), compiled)
-    for place in (folder / "autograder").rglob("*/"):
-        if place.name != "__pycache__":
-            (place / "__init__.py").touch()
-    for package in ("autograder", "widgets"):
-        (folder / package).mkdir(exist_ok=True)
-        (folder / package / "__init__.py").write_text(_INERT)
-    (folder / "experiments.pickle").write_bytes(_experiments())
-    questions = make_plan(find(_WARM_UP), seed=0, hidden=True)
-    asked = [q for q in questions if q.kind != "scenario"]
-    (folder / "questions.bin").write_bytes(to_bytes(asked))
-    return folder
 
 
 def inert_names() -> list[str]:
@@ -73,99 +35,38 @@ def inert_names() -> list[str]:
     return sorted(own - {"__main__", "torch", "autograder", "widgets"})
 
 
-def _experiments() -> bytes:
-    """What exercises run beside the learner's code, pickled by value: experiments and functions."""
+def what_asks() -> bytes:
+    """What exercises run beside the learner's code, pickled by value: experiments and functions; and questions to
+    warm up with."""
     exercises = (*all_exercises().values(), *registered_exercises().values())
     experiments = {e.name: {s.name: s.run for s in e.scenarios} for e in exercises if e.scenarios}
     own = {
         n: f for n, f in FUNCTIONS.items() if not f.__module__.startswith("autograder.contract.")
     }
-    # Exercises share experiments: each module of theirs may hold one.
-    by_value = {
-        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-        for path in (PACKAGE / "exercises").rglob("*.py")
-        if path.stem != "__init__" and not path.stem.endswith("_mistakes")
-    }
-    by_value |= {run.__module__ for of_one in experiments.values() for run in of_one.values()}
-    by_value |= {function.__module__ for function in own.values()}
-    modules = [importlib.import_module(name) for name in sorted(by_value)]
+    asked = [q for q in make_plan(find(_WARM_UP), seed=0, hidden=True) if q.kind != "scenario"]
+    runs = (run for of_one in experiments.values() for run in of_one.values())
+    names = {"autograder.exercises", *(each.__module__ for each in (*runs, *own.values()))}
+    modules = [importlib.import_module(name) for name in sorted(names)]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
-        data: bytes = cloudpickle.dumps({"experiments": experiments, "functions": own})
+        data: bytes = cloudpickle.dumps((experiments, own, to_bytes(asked)))
         return data
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def package_folders() -> dict[str, Path]:
+def package_folders() -> list[Path]:
     """Where the two packages of the course lie on this machine."""
     widgets = importlib.util.find_spec("widgets")
-    places = {"autograder": PACKAGE}
-    if widgets is not None and widgets.origin:
-        places["widgets"] = Path(widgets.origin).parent
-    return places
+    return [PACKAGE, *map(Path, (widgets and widgets.submodule_search_locations) or ())]
 
 
 def python_folders() -> list[Path]:
     """The folders Python and its packages are read from."""
     found = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent}
     return sorted(p for p in found if p != Path("/usr"))
-
-
-PREFIX = "grading-box-"
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder of our own. lock: the descriptor that holds it; owner: the process that made it."""
-
-    path: Path
-    lock: int
-    owner: int = field(default_factory=os.getpid)
-
-    def remove(self) -> None:
-        """Take it away, with all that is in it. A forked child that ends leaves it where it is."""
-        if os.getpid() != self.owner:
-            return
-        shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self.lock)
-
-
-def make_folder() -> Folder:
-    """A new, empty folder. Raises OSError."""
-    while True:
-        path = Path(tempfile.mkdtemp(prefix=PREFIX))
-        try:
-            lock = _open(path)
-        except FileNotFoundError:  # somebody who cleans up was here between the two steps
-            continue
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.fstat(lock).st_nlink:
-            return Folder(path, lock)
-        os.close(lock)
-
-
-def sweep() -> None:
-    """Take away what killed processes have left behind."""
-    for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, or just gone
-            _remove_if_left(path)
-
-
-def _remove_if_left(path: Path) -> None:
-    lock = _open(path)
-    try:
-        if os.fstat(lock).st_uid == os.getuid():
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path)
-    finally:
-        os.close(lock)
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
 
 # What the dynamic linker and the C library look up; nothing that names a user or a host.
@@ -188,38 +89,35 @@ def bubblewrap() -> str | None:
 
 
 def command(
-    made: Path, control: int, limits: Limits, walls: Walls, device: str
+    control: int, given: int, work: str, limits: Limits, walls: Walls, device: str
 ) -> tuple[list[str], dict[str, str]]:
     """The command that runs the warm process in a box of its own, and its environment.
 
-    made  the bundle; its packages lie over the real ones, so that the same paths name them
+    control, given  descriptors: where it is talked to, and where it finds `what_asks`
+    work            where a submission may write
     """
-    inside = str(made.parent / "work")
     settings = {
-        "control": control, "bundle": "/bundle" if walls.outer else str(made),
-        "work": WORK if walls.outer else inside, "tmp": walls.outer and tmp_is_free(),
+        "control": control, "given": given, "package": str(PACKAGE), "work": work,
         "inert": inert_names(), "device": device, "limits": asdict(limits), "walls": asdict(walls),
     }  # fmt: skip
     # -P: a file that a submission writes is not what an import finds.
-    warm = [sys.executable, "-P", "-m", _WARM, json.dumps(settings)]
+    warm = [sys.executable, "-P", str(PACKAGE / "grading/box/inside/warm.py"), json.dumps(settings)]
     if not walls.outer:
-        Path(inside).mkdir()
-        places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"), inside)
-        return warm, environment(device) | places | {"PYTHONPATH": str(made)}
+        return warm, environment(device, work)
     program = bubblewrap()
     if program is None:
         raise CannotStart(
             "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
         )
-    return [program, *_walled(made, device), *warm], {}
+    return [program, *_walled(device), *warm], {}
 
 
-def _walled(made: Path, device: str) -> Iterator[str]:
+def _walled(device: str) -> Iterator[str]:
     yield from (
         f"--unshare-all --unshare-user --uid {USER} --gid {USER} --hostname box --die-with-parent "
         "--new-session --cap-drop ALL --clearenv"
     ).split()
-    for name, value in environment(device).items():
+    for name, value in environment(device, WORK).items():
         yield from ("--setenv", name, value)
     # Before what is bound: a course may lie below /tmp.
     yield from f"--size {MIB} --tmpfs /tmp --ro-bind /usr /usr".split()
@@ -230,10 +128,13 @@ def _walled(made: Path, device: str) -> Iterator[str]:
             yield from ("--ro-bind", str(place), str(place))
     for file in _ETC:
         yield from ("--ro-bind-try", file, file)
-    own = [folder for folder in python_folders() if not folder.is_relative_to("/usr")]
-    given = [*zip(own, own, strict=True), (made, "/bundle")]
-    for source, target in given + [(made / name, at) for name, at in package_folders().items()]:
-        yield from ("--ro-bind", str(source), str(target))
+    for folder in python_folders():
+        if not folder.is_relative_to("/usr"):
+            yield from ("--ro-bind", str(folder), str(folder))
+    for folder in package_folders():
+        yield from ("--size", str(MIB), "--tmpfs", str(folder))
+    for name in TAKEN:
+        yield from ("--ro-bind", str(PACKAGE / name), str(PACKAGE / name))
     yield from ("--proc", "/proc", "--dev", "/dev")
     if device != "cpu":
         numbered = map(str, Path("/dev").glob("nvidia[0-9]*"))
@@ -241,25 +142,23 @@ def _walled(made: Path, device: str) -> Iterator[str]:
             yield from ("--dev-bind-try", file, file)
     yield from (
         f"--size {_ROOM} --tmpfs {WORK} --chdir {WORK} "
-        "--remount-ro /dev --remount-ro /tmp --remount-ro / --"
+        "--remount-ro /dev --remount-ro /tmp --remount-ro /"
     ).split()
+    for folder in package_folders():
+        yield from ("--remount-ro", str(folder))
+    yield "--"
 
 
-def tmp_is_free() -> bool:
-    """Whether nothing the box needs lies below /tmp."""
-    places = [*package_folders().values(), *python_folders()]
-    return not any(place.is_relative_to("/tmp") for place in places)
+_ENVIRONMENT = """
+PATH=/usr/bin:/bin USER=learner LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 PYTHONNOUSERSITE=1
+MPLBACKEND=agg OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NBGRADER_EXECUTION=autograde TRITON_INTERPRET=1
+"""
 
 
-def environment(device: str) -> dict[str, str]:
+def environment(device: str, work: str) -> dict[str, str]:
     """All the environment there is in the box."""
-    where = {str(place.parent) for place in package_folders().values()}
-    values = dict(pair.split("=") for pair in f"""
-    PATH=/usr/bin:/bin HOME={WORK} TMPDIR={WORK} USER=learner LANG=C.UTF-8
-    PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 PYTHONNOUSERSITE=1 MPLBACKEND=agg MPLCONFIGDIR={WORK}
-    IPYTHONDIR={WORK} OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 NBGRADER_EXECUTION=autograde TRITON_INTERPRET=1
-    """.split())  # fmt: skip
-    values["PYTHONPATH"] = ":".join(sorted(where))
+    values = dict(pair.split("=") for pair in _ENVIRONMENT.split())
+    values |= dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR", "IPYTHONDIR"), work)
     if device == "cpu":
         values["CUDA_VISIBLE_DEVICES"] = ""
     return values

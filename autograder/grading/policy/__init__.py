@@ -60,12 +60,13 @@ def read_slices(slices: Iterable[Slice], allowed_imports: Iterable[str] = ()) ->
     allowed_imports  dotted paths that are fine as well: what the instructor allows the class
     Never raises for what a slice contains.
     """
-    found: list[Concern] = []
-    for one in dict.fromkeys(slices):
-        found += [Concern(*doubt) for doubt in one.doubts]
-        found += _concerns(one, frozenset(allowed_imports))
+    return named(c for one in dict.fromkeys(slices) for c in concerns_in(one, allowed_imports))
+
+
+def named(concerns: Iterable[Concern]) -> list[Concern]:
+    """Each once, in the order of the notebook, and not too many of them."""
     kept: dict[tuple[str, ...], Concern] = {}
-    for concern in sorted(found, key=lambda c: (*_place(c.cell), c.line)):
+    for concern in sorted(concerns, key=lambda c: (*_place(c.cell), c.line)):
         cut = concern.source if concern.what.endswith("…") else ""  # what alone says not all
         kept.setdefault((concern.cell, concern.what, cut), concern)
     first = list(kept.values())
@@ -73,6 +74,11 @@ def read_slices(slices: Iterable[Slice], allowed_imports: Iterable[str] = ()) ->
         return first
     more = f"{len(first) - MOST} more"  # nobody may think that the twenty are all there is
     return [*first[:MOST], Concern(_BEYOND, 0, "", more, "read the whole notebook")]
+
+
+def concerns_in(one: Slice, allowed: Iterable[str] = ()) -> list[Concern]:
+    """What in a slice a person has to look at."""
+    return [*(Concern(*doubt) for doubt in one.doubts), *_concerns(one, frozenset(allowed))]
 
 
 def _place(cell: str) -> tuple[int, str]:

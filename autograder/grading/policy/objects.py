@@ -184,10 +184,10 @@ def imported(node: ast.AST) -> Iterator[tuple[str, str, str]]:
 
 def text_given(node: ast.Call) -> str:
     """The name that getattr and its like are called with; "" where it cannot be read."""
-    starred = any(isinstance(one, ast.Starred) for one in node.args)
-    given = node.args[1] if len(node.args) > 1 and not (starred or node.keywords) else None
-    name = getattr(given, "value", None) if isinstance(given, ast.Constant) else None
-    return name if isinstance(name, str) else ""
+    match node:
+        case ast.Call(args=[_, ast.Constant(str(name)), *_], keywords=[]):
+            return "" if any(isinstance(one, ast.Starred) for one in node.args) else name
+    return ""
 
 
 def is_text(node: ast.expr) -> bool:

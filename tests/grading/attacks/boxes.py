@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from autograder.grading.box import Box, Job, Limits, Outcome, Run, Walls
+from autograder.grading.box import Box, Limits, Outcome, Said, Step, Walls
+from autograder.running.program import Piece
 from tests.grading.attacks.confinement import NO_WALLS, OUTER_ONLY
 
 WALLS = {
@@ -29,15 +30,19 @@ def _box(without: str) -> Box:
     return box
 
 
+def steps(source: str) -> list[Step]:
+    """Where it runs has a folder to work in."""
+    return [Step((Piece("where", _WORK),)), Step((Piece("attack", source),))]
+
+
 def run_without(without: str, source: str) -> Outcome:
     """Run one cell in a box of that kind."""
-    return _box(without).run(Job((Run("where", _WORK), Run("attack", source))))
+    return _box(without).run(steps(source))
 
 
 def said_without(without: str, source: str) -> str:
     """What a cell prints in a box of that kind; "" where it did not come to its end."""
-    said = run_without(without, source).said.get(1)
-    return said.text if said is not None else ""
+    return (run_without(without, source).said(1) or Said()).text
 
 
 @cache
@@ -50,7 +55,7 @@ def _relaxed() -> Box:
 
 def run_relaxed(source: str) -> Outcome:
     """Run one cell where nothing is limited; the test itself keeps within bounds."""
-    return _relaxed().run(Job((Run("where", _WORK), Run("attack", source))))
+    return _relaxed().run(steps(source))
 
 
 def throw_away(do: Callable[[], float]) -> float:

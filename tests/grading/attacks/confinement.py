@@ -102,7 +102,7 @@ REACHES: tuple[Reach, ...] = (
     Reach("the machine's name", "return os.uname().nodename if os.uname().nodename == '<host>' else ''"),
     # ---- writing
     Reach("changing an installed package", "import torch\nwith open(torch.__file__, 'ab'):\n    return True"),
-    Reach("changing the checks", "import autograder\nplace = os.path.dirname(autograder.__file__) + '/planted.py'\n"
+    Reach("changing the checks", "import autograder.running\nplace = os.path.dirname(autograder.running.__file__) + '/planted.py'\n"
           "with open(place, 'w') as file:\n    file.write('#')\nos.remove(place)\nreturn True"),
     Reach("a file in the course", "with open('<root>/planted', 'w') as file:\n    return file.write('planted')"),
     Reach("removing a peer's work", "os.remove('<root>/submitted/ben/spare.txt')\nreturn True"),

@@ -7,9 +7,10 @@ from functools import cache
 from typing import Any
 
 from autograder.grading import one_submission as work
-from autograder.grading.box import Box, Job, Limits, Outcome, Run, Walls
+from autograder.grading.box import Box, Limits, Outcome, Step, Walls
 from autograder.grading.marking import Result
 from autograder.grading.one_submission import How, Submission, grade
+from autograder.running.program import Piece
 from tests.grading.attacks.lesson import FULL, RIGHT, as_file, handed_in, lesson_files
 
 SEED = 20_261_121
@@ -52,19 +53,19 @@ def everything_in(result: Result) -> str:
 def the_box() -> Box:
     """The box that all of them are graded in."""
     undisturbed()
-    (box,) = work._boxes.values()
-    return box
+    return work._box(LIMITS, HOW.walls, HOW.device)
 
 
 def run_in_the_box(source: str) -> Outcome:
     """Run text behind all walls, as if it were a part of an answer that nobody has read."""
-    return the_box().run(Job((Run("attack", source),)))
+    return the_box().run([Step((Piece("attack", source),))])
 
 
 def said_in_the_box(source: str) -> str:
     """What text prints there; how it ended where it did not come to its end."""
     outcome = run_in_the_box(source)
-    return outcome.said[0].text if 0 in outcome.said else f"was stopped: {outcome.lost[0]}"
+    said = outcome.said(0)
+    return said.text if said else f"was stopped: {outcome.lost[0]}"
 
 
 def texts(result: Result) -> list[str]:
@@ -82,7 +83,6 @@ def texts(result: Result) -> list[str]:
 __all__ = [
     "HOW",
     "LIMITS",
-    "Run",
     "Walls",
     "assert_neighbour_unharmed",
     "everything_in",

@@ -95,11 +95,9 @@ def test_a_batch_among_attackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         else:
             place.write_bytes(given)
     course = open_course(tmp_path)
-    results: list[Result] = []
     order = Order((NAME,), workers=2, how=How(limits=LIMITS))
-    tally = grade_all(
-        course, order, lambda _, one: results.append(one.record.result) if one else None
-    )
+    (tally, _), *graded = grade_all(course, order)
+    results: list[Result] = [one.record.result for _, one in graded]
 
     assert tally.done == tally.total == len(honest) + len(hostile)
     scores = {one.student: one.score for one in results}
@@ -120,5 +118,5 @@ def test_a_batch_among_attackers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ]
     assert all(canary in place.read_text() for place in own)
     # Once more: nothing is left to do.
-    again = grade_all(course, order, lambda *_: None)
+    ((again, _),) = grade_all(course, order)
     assert (again.total, again.unchanged) == (0, tally.total)

@@ -95,8 +95,8 @@ print(sorted(found))
 def test_nothing_of_an_earlier_submission_is_left_in_memory():
     """Each reads its job itself: what forks it has never held another one's."""
     peer = "peer-canary-fedcba9876543210"
-    assert peer in run_relaxed(f"held = [{peer!r}]\nprint(held)").said[1].text
-    found = run_relaxed(_SCAN).said[1].text
+    assert peer in str(run_relaxed(f"held = [{peer!r}]\nprint(held)").said(1))
+    found = str(run_relaxed(_SCAN).said(1))
     assert "mine" in found
     assert "peer" not in found
 
@@ -110,7 +110,8 @@ def test_no_method_of_a_tensor_is_replaced():
         "x.numel = int",
         "setattr(x, 'detach', x.clone)",
     ):
-        said = run_without(NO_WALLS, source + lie).said[1]
+        said = run_without(NO_WALLS, source + lie).said(1)
+        assert said is not None
         assert (said.error, "is a method of every tensor" in said.message) == (
             "AttributeError",
             True,

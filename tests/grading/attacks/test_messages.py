@@ -17,7 +17,7 @@ CUTS_ITSELF_OFF = ("the end, and then staying", "more steps than there are")
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_a_forged_message_costs_its_own_exercise_only(name: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
+    monkeypatch.setattr(marking, "concerns_in", lambda *given: [])
     monkeypatch.setattr(box_module, "_GRACE", 1.0)
     result = graded(
         handed_in(RIGHT | {"Square": needing(talking(MESSAGES[name]), RIGHT["Square"])})

@@ -52,7 +52,7 @@ def gained_without(wall: str, attack: ScoreAttack, folder: Path, monkeypatch: An
     if wall == IN_PROCESS:
         return naive_score(attack.notebook(), folder, attack.files)
     with monkeypatch.context() as patched:
-        patched.setattr(marking, "read_slices", lambda *given: [])
+        patched.setattr(marking, "concerns_in", lambda *given: [])
         if wall == COMPARED:
             patched.setattr(marking, "judge", believing)
         return graded(attack.notebook()).score
@@ -79,7 +79,7 @@ def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pyt
 def test_values_are_judged_even_if_nobody_reads_the_cells(
     attack: ScoreAttack, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
+    monkeypatch.setattr(marking, "concerns_in", lambda *given: [])
     result = graded(attack.notebook())
     assert result.score <= attack.worth
     assert not result.reasons
@@ -107,7 +107,7 @@ def test_an_answer_that_waits_does_not_touch_the_others(monkeypatch: pytest.Monk
 
     assert points("Square") == {None}
     assert points("MySigmoid") == {0.0}
-    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
+    monkeypatch.setattr(marking, "concerns_in", lambda *given: [])
     assert 0.0 not in points("MySigmoid")
 
 
@@ -141,7 +141,7 @@ import sklearn
 
 def test_a_file_of_ones_own_is_no_package(monkeypatch: pytest.MonkeyPatch):
     """Such a file could change what is seen of the structure, and nobody would have read it."""
-    monkeypatch.setattr(marking, "read_slices", lambda *given: [])
+    monkeypatch.setattr(marking, "concerns_in", lambda *given: [])
 
     def worth(planted: str) -> float:
         answer = needing(planted, hoarder()["MySigmoid"])

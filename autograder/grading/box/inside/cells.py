@@ -7,16 +7,13 @@ said how far it came.
 from __future__ import annotations
 
 import io
-import json
 import pickle
 import random
 import signal
 import socket
-import sys
 import time
-from collections.abc import Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +23,7 @@ from autograder.observation.observation import Observation, Question
 from autograder.observation.packing import from_bytes, to_bytes
 from autograder.running.function_classes import derivatives_taken
 from autograder.running.probe import probe
-from autograder.running.program import Piece, Stop, new_space, run
+from autograder.running.program import Piece, new_space, run
 from autograder.running.submission import INSTANCE, kind_of
 
 # Messages on a socket: one byte for the kind, eight for the length, then the bytes.
@@ -35,7 +32,31 @@ HEADER = 9
 # What a submission's process says before it has read anything of the submission …
 READY, NO_WALL = b"r", b"w"
 # … and after that. Everything else is no message.
-STARTS, SAID, ANSWER, END = b"s", b"o", b"a", b"e"
+STARTS, ANSWER, END = b"s", b"a", b"e"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is asked of a submission in one go: it begins with nothing defined.
+
+    pieces     what runs, one after the other
+    exercise   what the questions are put to; "" where there are none: then it is told what was said
+    questions  packed with ``packing.to_bytes``
+    """
+
+    pieces: tuple[Piece, ...]
+    exercise: str = ""
+    questions: bytes = b""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a step printed, and the error that stopped its last piece ("" for none)."""
+
+    text: str = ""
+    error: str = ""
+    message: str = ""
+    place: str = ""
 
 
 class Closed(EOFError):
@@ -118,38 +139,22 @@ class Submission:
 
     def run(self) -> None:
         """Read the steps and take them one after the other."""
-        for index, pieces, exercise, pack in pickle.loads(receive(self._to, _LARGEST)[1]):
-            send(self._to, STARTS, str(index).encode())
+        for step in pickle.loads(receive(self._to, _LARGEST)[1]):
+            send(self._to, STARTS)
             torch.manual_seed(0)
             random.seed(0)
-            if exercise:
-                send(self._to, ANSWER, self._answer(pieces, exercise, pack))
-            else:
-                send(self._to, SAID, json.dumps(self._said(pieces)).encode())
+            send(self._to, ANSWER, self._answer(step))
         send(self._to, END)
 
-    def _run(self, pieces: Sequence[Piece], space: dict[str, Any]) -> tuple[str, list[Stop]]:
-        """What the pieces printed, and how those stopped that did not come to their end."""
+    def _answer(self, step: Step) -> bytes:
+        space, name = new_space(), step.exercise
         out = Bounded(int(self._limits["text"]))
-        with redirect_stdout(out), redirect_stderr(out):
-            stops = run(pieces, space)
-        sys.stdout.flush()
-        return out.text, stops
-
-    def _said(self, pieces: Sequence[Piece]) -> dict[str, str]:
         with self._interrupted_in_time():
-            text, stops = self._run(pieces, new_space())
-        if not stops or stops[-1].cell != pieces[-1].cell:
-            return {"text": text}
-        return {"text": text} | dict(
-            zip(("error", "message", "place"), astuple(stops[-1])[1:], strict=True)
-        )
-
-    def _answer(self, pieces: Sequence[Piece], name: str, pack: bytes) -> bytes:
-        space = new_space()
-        with self._interrupted_in_time():
-            with derivatives_taken() as taken:
-                stops = self._run(pieces, space)[1]
+            with derivatives_taken() as taken, redirect_stdout(out), redirect_stderr(out):
+                stops = run(step.pieces, space)
+            if not name:
+                last = [astuple(one)[1:] for one in stops if one.cell == step.pieces[-1].cell]
+                return to_bytes(Said(out.text, *(last[-1] if last else ())))
             if name not in space:
                 how = str(stops[-1]) if stops else ""
                 return to_bytes(Observation(facts={"kind": None, "stopped": how}))
@@ -163,7 +168,9 @@ class Submission:
                 }
                 # A cell may have switched gradients off; check() switches them on, too.
                 with torch.enable_grad():
-                    observation = probe(value, from_bytes(pack, expect=list[Question]), scenarios)
+                    observation = probe(
+                        value, from_bytes(step.questions, expect=list[Question]), scenarios
+                    )
         observation.facts |= {"kind": asdict(kind), "set_up": bool(taken)}
         try:
             return to_bytes(observation)

@@ -13,10 +13,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 _SIGCHLD = 17
-_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on all machines
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_RDONLY = 2, 4, 8, 1
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_SET_DUMPABLE = 24, 38, 4
 # Of landlock's file rights: execute, read a file, list a directory.
 _READ = 1 | 4 | 8
@@ -27,11 +26,12 @@ def fork_into_namespaces() -> int:
 
     The child is process 1 of its namespace: whatever it starts ends with it.
     """
-    number = _SYS_CLONE[os.uname().machine]
+    column = filter_column()
+    assert column is not None
     flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | _SIGCHLD
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
-    pid = int(_libc.syscall(number, flags, 0, 0, 0, 0))
+    pid = int(_libc.syscall(_CLONE[column], flags, 0, 0, 0, 0))
     if pid == 0:
         python.PyOS_AfterFork_Child()
         return 0
@@ -53,13 +53,11 @@ def become_user(user: int, group: int) -> None:
             target.write(text)
 
 
-def own_file_system(work: str, size: int, files: int, also_tmp: bool) -> None:
-    """An own, empty, sized folder to work in, which may be /tmp as well, and nothing in /proc."""
+def own_file_system(work: str, size: int, files: int) -> None:
+    """An own, empty, sized folder to work in, and nothing in /proc."""
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE, None)
     harmless = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     _mount("tmpfs", work, "tmpfs", harmless, f"size={size},nr_inodes={files + 16},mode=700")
-    if also_tmp:
-        _mount(work, "/tmp", None, _MS_BIND, None)
     _mount("tmpfs", "/proc", "tmpfs", harmless | _MS_RDONLY, "size=4096,nr_inodes=2")
     os.chdir(work)
 
@@ -87,9 +85,7 @@ def restrict_files(writable: Sequence[str]) -> None:
     rights |= (version >= 5) << 15
     network = 3 if version >= 4 else 0
     scoped = 3 if version >= 6 else 0
-    fields = struct.pack("QQQ", rights, network, scoped)[
-        : 24 if version >= 6 else 16 if version >= 4 else 8
-    ]
+    fields = struct.pack("QQQ", rights, network, scoped)  # what a kernel does not know may be 0
     rules = int(_libc.syscall(_LANDLOCK_CREATE, fields, len(fields), 0))
     _check(rules)
     for path, allowed in (("/", _READ), *((folder, rights) for folder in writable)):
@@ -109,19 +105,17 @@ def no_new_privileges() -> None:
 
 def limit(limits: dict[str, float], device: str) -> None:
     """Resource limits of this process. A GPU's driver reserves far more address space than memory."""
+    most = {
+        resource.RLIMIT_FSIZE: limits["disk"], resource.RLIMIT_NOFILE: limits["files"],
+        resource.RLIMIT_NPROC: limits["threads"], resource.RLIMIT_CPU: limits["seconds"] + 5,
+        resource.RLIMIT_CORE: 0,
+    }  # fmt: skip
     if device == "cpu":
-        _lower(resource.RLIMIT_AS, address_space() + int(limits["memory"]))
-    _lower(resource.RLIMIT_FSIZE, int(limits["disk"]))
-    _lower(resource.RLIMIT_NOFILE, int(limits["files"]))
-    _lower(resource.RLIMIT_NPROC, int(limits["threads"]))
-    _lower(resource.RLIMIT_CPU, int(limits["seconds"]) + 5)
-    _lower(resource.RLIMIT_CORE, 0)
-
-
-def _lower(which: int, value: int) -> None:
-    _, hard = resource.getrlimit(which)
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(which, (value, value))
+        most[resource.RLIMIT_AS] = address_space() + limits["memory"]
+    for which, value in most.items():
+        _, hard = resource.getrlimit(which)
+        lowest = int(value if hard == resource.RLIM_INFINITY else min(value, hard))
+        resource.setrlimit(which, (lowest, lowest))
 
 
 def address_space() -> int:
@@ -215,7 +209,5 @@ def install_filter() -> None:
     text = ctypes.create_string_buffer(filter_program(column))
     count = (len(text) - 1) // 8
     given = struct.pack("H6xP", count, ctypes.addressof(text))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(_SECCOMP[column], 1, 1, given) != 0:  # SET_MODE_FILTER, for all threads
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error))
+    # SET_MODE_FILTER, for all threads
+    _check(-abs(_libc.syscall(_SECCOMP[column], 1, 1, given)))
