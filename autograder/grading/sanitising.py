@@ -18,7 +18,6 @@ from nbformat import NotebookNode
 
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
 from autograder.grading.safe_text import PICTURES, as_typed, clean_html, is_plain
-from autograder.learner.lesson import grade_id_of
 from autograder.learner.submitted_notebook import output_of
 
 if TYPE_CHECKING:  # workers have nothing to do with nbgrader, and it takes long to import
@@ -44,29 +43,64 @@ def safe_outputs(outputs: list[Any]) -> list[NotebookNode]:
 
 def safe_pictures(attachments: Any) -> dict[str, dict[str, str]]:
     """The attachments of a cell that are ordinary pictures, by name."""
-    kept = {
-        name: {kind: data for kind, data in bundle.items() if _is_picture(kind, data)}
-        for name, bundle in (attachments.items() if isinstance(attachments, dict) else ())
-        if isinstance(bundle, dict)
-    }
-    return {name: pictures for name, pictures in kept.items() if pictures}
+    kept: dict[str, dict[str, str]] = {}
+    for name, bundle in attachments.items() if isinstance(attachments, dict) else ():
+        given = bundle.items() if isinstance(bundle, dict) else ()
+        pictures = {kind: data for kind, data in given if _is_picture(kind, data)}
+        if pictures:
+            kept[name] = pictures
+    return kept
 
 
 def _safe_output(output: NotebookNode) -> NotebookNode:
     if output.output_type == "stream":
-        return output_of("stream", name="stdout", text=_shortened(output.get("text", "")))
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return output_of("stream", name=name, text=_shortened(output.get("text", "")))
     if output.output_type == "error":
-        lines = output.get("traceback", [])[:1000]
-        said = {name: _shortened(output.get(name, "")) for name in ("ename", "evalue")}
-        return output_of("error", **said, traceback=[_shortened(line) for line in lines])
-    data = output.get("data", {})
-    kinds = f"[output of kind {', '.join(sorted(map(str, data)))[:200]}]"
-    safe = {"text/plain": _shortened(data.get("text/plain", kinds))}
-    safe |= {kind: value for kind, value in data.items() if _is_picture(kind, value)}
-    html = clean_html(_shortened(data.get("text/html", ""), LONGEST_HTML))
-    if html.strip():
-        safe["text/html"] = html
-    return output_of("display_data", data=safe)
+        return output_of(
+            "error",
+            ename=_shortened(output.get("ename", "")),
+            evalue=_shortened(output.get("evalue", "")),
+            traceback=[_shortened(line) for line in output.get("traceback", [])[:1000]],
+        )
+    data = _safe_data(output.get("data", {}))
+    metadata = {
+        kind: facts
+        for kind in data
+        if (facts := _safe_picture_facts(output.get("metadata", {}).get(kind)))
+    }
+    return output_of("display_data", data=data, metadata=metadata)
+
+
+def _safe_data(data: dict[str, Any]) -> dict[str, str]:
+    """A display's representations that are safe; always one that can be shown."""
+    safe: dict[str, str] = {}
+    for kind, value in data.items():
+        if kind == "text/plain":
+            safe[kind] = _shortened(value)
+        elif kind == "text/html":
+            html = clean_html(_shortened(value, LONGEST_HTML))
+            if html.strip():
+                safe[kind] = html
+        elif kind in ("text/markdown", "text/latex") and is_plain(text := _shortened(value)):
+            # formulas are shown the way our pages show Markdown's
+            safe.setdefault("text/markdown", text)
+        elif _is_picture(kind, value):
+            safe[kind] = value
+    if "text/plain" not in safe:
+        safe["text/plain"] = f"[output of kind {', '.join(sorted(map(str, data)))[:200]}]"
+    return safe
+
+
+def _safe_picture_facts(metadata: Any) -> dict[str, Any]:
+    """Size and alternative text of a picture; nbconvert writes sizes into the page unquoted."""
+    given = metadata if isinstance(metadata, dict) else {}
+    facts: dict[str, Any] = {
+        name: given[name] for name in ("width", "height") if isinstance(given.get(name), int)
+    }
+    if isinstance(given.get("alt"), str):
+        facts["alt"] = _shortened(given["alt"])
+    return facts
 
 
 def _is_picture(kind: str, data: Any) -> bool:
@@ -111,7 +145,7 @@ def sanitise(notebook: NotebookNode, lesson_texts: Collection[str] | None = None
 
 
 def _sanitise(cell: NotebookNode, lesson_texts: Collection[str] | None) -> None:
-    role = _safe_role(cell)
+    role = _safe_role(cell.metadata.get("nbgrader"))
     cell.metadata = nbformat.from_dict({"nbgrader": role} if role else {})
     if cell.cell_type == "code":
         cell.outputs = safe_outputs(cell.get("outputs", []))
@@ -124,7 +158,7 @@ def _sanitise(cell: NotebookNode, lesson_texts: Collection[str] | None) -> None:
         cell.attachments = pictures
     if lesson_texts is None or cell.cell_type != "markdown" or cell.source in lesson_texts:
         return
-    if len(cell.source) > LONGEST_MARKDOWN or not is_plain(cell.source, pictures):
+    if len(cell.source) > LONGEST_MARKDOWN or not is_plain(cell.source, cell.get("attachments")):
         cell.source = as_typed(cell.source)
         cell.pop("attachments", None)
 
@@ -135,15 +169,19 @@ def course_of(preprocessor: CoursePreprocessor) -> CourseDirectory | None:
     return getattr(converter, "coursedir", None)
 
 
-def _safe_role(cell: NotebookNode) -> dict[str, Any]:
+def _safe_role(given: Any) -> dict[str, Any] | None:
     """nbgrader's metadata with values of the right kind only: its pages write them unescaped."""
-    name, given = grade_id_of(cell), cell.metadata.get("nbgrader")
-    if not GRADE_ID.fullmatch(name):
-        return {}
-    role: dict[str, Any] = {"grade_id": name, "schema_version": 3}
-    role |= {kind: given.get(kind) is True for kind in ("grade", "solution", "locked", "task")}
+    grade_id = given.get("grade_id") if isinstance(given, dict) else None
+    if not isinstance(grade_id, str) or not GRADE_ID.fullmatch(grade_id):
+        return None
+    role: dict[str, Any] = {
+        name: given.get(name) is True for name in ("grade", "solution", "locked", "task")
+    }
+    role |= {"grade_id": grade_id, "schema_version": 3}
     points = given.get("points")
     if isinstance(points, int | float) and math.isfinite(points):
         role["points"] = points
-    texts = {kind: str(given.get(kind, "")) for kind in ("checksum", "cell_type")}
-    return role | {kind: text for kind, text in texts.items() if re.fullmatch(r"\w{1,64}", text)}
+    for name in ("checksum", "cell_type"):
+        if re.fullmatch(r"\w{1,64}", str(given.get(name, ""))):
+            role[name] = given[name]
+    return role

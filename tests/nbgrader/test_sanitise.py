@@ -156,10 +156,10 @@ def display(data: dict, metadata: dict | None = None) -> nbformat.NotebookNode:
 def test_outputs_keep_text_pictures_and_clean_html() -> None:
     [output] = safe_outputs(
         [display({"text/plain": "t", "image/png": DOT, "text/html": "<b onclick='x'>b</b>"},
-                 {"image/png": {"height": "3 onload=x"}})]
+                 {"image/png": {"width": 3, "height": "3 onload=x", "alt": "a dot"}})]
     )  # fmt: skip
     assert output.data == {"text/plain": "t", "image/png": DOT, "text/html": "<b>b</b>"}
-    assert output.metadata == {}
+    assert output.metadata == {"image/png": {"width": 3, "alt": "a dot"}}
 
 
 def test_other_outputs_are_named_and_not_shown() -> None:
