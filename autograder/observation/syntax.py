@@ -41,14 +41,6 @@ def code_at(span: Span) -> str:
     return whole
 
 
-def expression_at(span: Span) -> ast.expr | None:
-    """The same as a tree; None for what is no expression."""
-    try:
-        return ast.parse(code_at(span), mode="eval").body
-    except SyntaxError:
-        return None
-
-
 def product_around(span: Span) -> Span:
     """The whole product that an expression is a factor of; the expression itself where it is none."""
     try:
