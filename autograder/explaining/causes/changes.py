@@ -250,9 +250,11 @@ def _numbers(number: Any, parts: _Parts) -> Iterator[tuple[int, str]]:
     elif isinstance(number, int | float):
         counts = isinstance(number, int)
         yield from ((int(counts and n not in parts.whole), n) for n in parts.numbers)
-        near = [number + 1, number - 1, 0, 1, -1, 2 * number] if counts else []
-        others = dict.fromkeys((*near, 2, 3, -2, 0.5, number + 1, number - 1, 2 * number, number / 2, -number))  # fmt: skip
-        yield from ((1 if n in near else 3, str(n)) for n in others if n != number)
+        near = (number + 1, number - 1, 2 * number) if counts else ()
+        others = 0, 1, -1, 2, 3, -2, 0.5, number + 1, number - 1, 2 * number, number / 2, -number
+        # A 0 or a 1 in the place of a part says less than that the part is too much.
+        ranks = dict.fromkeys(others, 3) | dict.fromkeys(near, 1)
+        yield from ((rank, str(n)) for n, rank in ranks.items() if n != number)
 
 
 def _calls(node: ast.Call, parts: _Parts) -> Iterator[tuple[int, str]]:
