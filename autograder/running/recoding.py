@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from torch.autograd.function import FunctionCtx
+
 from autograder.observation.syntax import Span, span_of_node
 from autograder.running.value_flow import Other, names_in
 
@@ -28,12 +30,16 @@ class Noted:
     def __init__(self, files: frozenset[str]) -> None:
         self.files, self.found, self.calls = files, dict[FunctionType, dict[str, Any]](), 0
         self._codes, self._spaces = dict[CodeType, dict[str, Any]](), dict[int, dict[str, Any]]()
+        self._classes = set[type]()
 
     def _note(self, frame: FrameType, event: str, argument: Any) -> None:
         self.calls += event in ("call", "c_call")
         if event == "return" and frame.f_code.co_filename in self.files:
             self._codes[frame.f_code] = names_in(frame, {})
             self._spaces[id(frame.f_globals)] = frame.f_globals
+            # A class that no global name stands for is that of a ctx.
+            contexts = (v for v in frame.f_locals.values() if isinstance(v, FunctionCtx))
+            self._classes |= {cls for ctx in contexts for cls in type.mro(getattr(ctx, "_forward_cls", object))}  # fmt: skip
 
     def __enter__(self) -> None:
         self._before = sys.getprofile()
@@ -41,7 +47,8 @@ class Noted:
 
     def __exit__(self, *error: Any) -> None:
         sys.setprofile(self._before)
-        values = [value for space in self._spaces.values() for value in [*space.values()]]
+        values: list[Any] = [v for space in self._spaces.values() for v in [*space.values()]]
+        values += self._classes
         owned = (each for v in values if isinstance(v, type) for each in vars(v).values())
         made = {f.__code__: f for f in map(_function, (*values, *owned)) if f is not None}
         self.found = {made[code]: names for code, names in self._codes.items() if code in made}

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from types import FrameType
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
+from torch.autograd.graph import _engine_run_backward
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from autograder.contract.ending import errors_only
@@ -314,8 +316,10 @@ class Tried(Looking):
     def seen(self, func: Any, result: Any) -> Any:
         if self.value.made is None or self.ran != self.value.made[0]:
             return result
-        frames = (f for f in self.frames() if f.f_code.co_filename == self.span.file)
-        frame = next((f for f in frames if span_of(f) == self.span), None)
+        # A pass that the expression itself has begun would wait for itself.
+        frames = takewhile(lambda f: f.f_code is not _engine_run_backward.__code__, self.frames())
+        there = (f for f in frames if f.f_code.co_filename == self.span.file)
+        frame = next((f for f in there if span_of(f) == self.span), None)
         if frame is not None and isinstance(result, Tensor) and not func._schema.is_mutable:
             space = {**frame.f_globals, **self.given, **frame.f_locals}
             for what, text in self.others(names_in(frame, self.given)):

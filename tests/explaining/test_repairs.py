@@ -158,3 +158,16 @@ def test_what_others_wrote_gets_no_other_numbers():
     )
     assert not report.passed
     assert {round(u, 6) for u in asked} == {2.89}
+
+
+def test_a_pass_in_an_expression_is_not_run_within_itself():
+    """It would wait for ever for the step of the graph that it stands in."""
+    source = """
+def gradient_penalty(critic, x):
+    x = x.detach().clone().requires_grad_()
+    (slopes,) = torch.autograd.grad(critic(x).mean(), x, create_graph=True)
+    return ((torch.linalg.vector_norm(slopes.flatten(1), dim=1) - 1) ** 2).mean()
+"""
+    report = evaluate(load(source, "gradient_penalty"), exercise="gradient_penalty", seed=3)
+    assert not report.passed
+    assert report.findings[0].evidence["line"]
