@@ -87,7 +87,7 @@ def runs_of(exercise: Exercise, found: Failed | None, order: int) -> list[Questi
     # finite, and so not judged, would look wrong beside the right answer.
     special = found is not None and found.rule == "fails-special-point"
     hard = {"later", "same"} if special else {"later", "same", "where_finite"}
-    usable = [q for q in plan if q.kind in kinds and not any(map(q.more.get, hard))]
+    usable = [q for q in plan if q.kind in kinds and q.wants and not any(map(q.more.get, hard))]
     return sorted(usable, key=lambda q: (q.kind != "run", found is None and _is_large(q)))
 
 
