@@ -74,6 +74,42 @@ def found(source, asked):
     return evaluate(load(source, "Tiny"), exercise=asked, seed=1).findings[0]
 
 
+DECIDES = """
+def longer(size, other):
+    return {decides}
+
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.shape, ctx.dim = x.shape, dim
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        if {test}:
+            g = g.unsqueeze(ctx.dim)
+        for place, size in enumerate(ctx.shape):
+            if longer(size, g.shape[place]):
+                g = g.repeat_interleave(size, place)
+        return g / ctx.shape[ctx.dim], None
+"""
+UPSIDE_DOWN = """
+import math
+
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.erf(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * math.sqrt(math.pi) / 2 * torch.exp(-x * x)
+"""
+ERF = exercise(torch.erf, "(x)", Case("a vector", lambda s: (s.normal(7),)), second_order="not-judged")  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("source", "asked", "line"),
     [
@@ -81,12 +117,20 @@ def found(source, asked):
         (COUNTS.format(count="shape[0]", dim="dim"), MEAN, "return x.shape[0]"),
         (COUNTS.format(count="shape[dim]", dim="0"), MEAN, "return g.unsqueeze(0).expand(shape)"),
         (WEIGHTS, BLEND, "v, u = ctx.weights"),
+        (DECIDES.format(decides="size != other", test="not ctx.needs_input_grad[0]"), MEAN, "if not ctx.needs_input_grad[0]:"),
+        (DECIDES.format(decides="size == other", test="ctx.needs_input_grad[0]"), MEAN, "return size == other"),
     ],
-    ids=["a helper's size", "a helper's number", "a helper that stops", "the order of names"],
+    ids=["a helper's size", "a helper's number", "a helper that stops", "the order of names", "an opposite", "a condition"],
 )  # fmt: skip
 def test_the_line_is_that_of_the_slip_and_not_of_its_use(source, asked, line):
     finding = found(source, asked)
     assert finding.evidence["source"] == line, finding
+
+
+def test_constants_that_stand_upside_down_are_told_as_that():
+    finding = found(UPSIDE_DOWN, ERF)
+    assert finding.cause == "departs/inverse"
+    assert finding.facts["constant"] == "math.sqrt(math.pi) / 2"
 
 
 def test_the_code_runs_on_as_it_was():
@@ -103,9 +147,13 @@ def said(code, names=(), agreed=(), asks=False):
 
 def test_what_decides_what_runs_keeps_its_numbers():
     assert "x.sum((1))" in said("x.sum(0)")
-    assert said("x.dim() < 2", asks=True) == {
-        f"(x.dim() {sign} 2)" for sign in ("<", "<=", ">", ">=")
-    } | {"(~(x.dim() < 2))"}
+    orders = {f"(x.dim() {sign} 2)" for sign in ("<=", ">", ">=", "==", "!=")}
+    assert said("x.dim() < 2", asks=True) == orders
+    assert said("ctx.keep", asks=True) == {"(not ctx.keep)"}
+    assert said("not ctx.keep", asks=True) == {"(ctx.keep)"}
+    assert said("all(each for each in x)", asks=True) == {
+        "(any((each for each in x)))", "(not all((each for each in x)))",
+    }  # fmt: skip
     assert not any("b" in text for text in said("0 if a is None else 1", "ab"))
 
 

@@ -10,6 +10,7 @@ from autograder import evaluate
 from autograder.judging.rules import ORDER
 from autograder.reporting.report import Report
 from autograder.running.function_classes import derivatives_taken
+from tests.mistakes.gallery import load
 
 HEAD = """
 class MySigmoid(Function):
@@ -325,7 +326,7 @@ def findings_of(source: str) -> set[str]:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_that_are_kept_where_torch_sees_nothing_are_counted(name: str):
-    assert "saves-too-much" in findings_of(NUMBERS[name])
+    assert {"saves-too-much", "shared-state"} & findings_of(NUMBERS[name])
 
 
 @pytest.mark.parametrize("name", HONEST)
@@ -470,3 +471,38 @@ def test_what_a_rule_needs_is_judged_before_it():
     needed = [(need, rule.key) for rule in ORDER for need in rule.needs]
     assert needed
     assert all(keys.index(need) < keys.index(key) for need, key in needed)
+
+
+CONSEQUENCES = {
+    "GradientReversal": ("shared-state", "memory", """
+class GradientReversal(Function):
+    @staticmethod
+    def forward(ctx, x, alpha):
+        GradientReversal.alpha = alpha
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return -GradientReversal.alpha * g, None
+"""),
+    "Mean": ("fails-half", "work", """
+class Mean(Function):
+    @staticmethod
+    def forward(ctx, x, dim, keepdim=False):
+        ctx.shape, ctx.dim, ctx.keepdim = x.shape, dim, keepdim
+        return x.mean(dim, keepdim=keepdim)
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g if ctx.keepdim else g.unsqueeze(ctx.dim)
+        return g * torch.full(ctx.shape, 1 / ctx.shape[ctx.dim]), None, None
+"""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONSEQUENCES)
+def test_what_follows_from_one_broken_promise_is_no_second_one(name):
+    rule, promise, source = CONSEQUENCES[name]
+    report = evaluate(load(source, name), exercise=name, seed=3)
+    assert report.findings[0].rule == rule
+    assert {line.key: line.state for line in report.promises}[promise] == "not reached"

@@ -74,15 +74,13 @@ def transposed(result: Result) -> Reason | None:
 
 
 def unsummed(result: Result) -> Reason | None:
-    """The right numbers before they were summed down to the shape of the argument."""
+    """The right numbers before they were summed down to their shape."""
 
     def summed(s: Seen) -> bool:
         return s.fits or close(s.got.sum_to_size(s.right.shape).to(s.right.dtype), s.right)  # type: ignore[union-attr]
 
     more = any(s.got.numel() > s.right.numel() for s in result.wrong if isinstance(s.got, Tensor) and s.right is not None)  # fmt: skip
-    if result.kind != "gradient" or not more or not result.all(summed):
-        return None
-    return _cause(result, "unsummed")
+    return _cause(result, "unsummed") if more and result.all(summed) else None
 
 
 # ---- factors -------------------------------------------------------------------------------------

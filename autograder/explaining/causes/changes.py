@@ -34,7 +34,10 @@ _TOKENS = re.compile(r"-?\d[\d.]*|\w+|[<>=!*/]+|\S")
 _SUMS = ("sum(0)", "mean(0)", "sum(-1, keepdim=True)", "mean(-1, keepdim=True)")
 _TERMS = (("", 1.0), ("2 · ", 2.0), ("½ · ", 0.5))
 ORDERS = ("<", "<=", ">", ">=", "==", "!=")
-_NEAR = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
+# With the one that a reader most often means in its place.
+_ORDERS = {
+    ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"), ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def of_whole(
 ) -> Iterator[tuple[Edit, str]]:
     """Something done to all of it: a sign, a factor, a term, a function."""
     yield Edit("sign"), f"-({code})"
+    yield from _upside_down(code, names)
     if factor:
         named = constant(factor)
         if named or abs(12 * factor - round(12 * factor)) < 1e-6 < abs(factor):
@@ -98,6 +102,27 @@ def of_whole(
             yield less, f"({code}) - {coefficient} * {term}"
 
 
+def _upside_down(code: str, names: Mapping[str, Any]) -> Iterator[tuple[Edit, str]]:
+    """A product with its constant factors, of which there are several, below the line in place of above it."""
+    factors, constant = "", ""
+    for above, node in _factors(ast.parse(code, mode="eval").body):
+        words = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        number = not any(name.split(".")[0] in words for name in names)
+        factors += f" {'*' if above != number else '/'} ({ast.unparse(node)})"
+        constant += f" {'*' if above else '/'} {ast.unparse(node)}" * number
+    if len(re.findall(r" [*/] ", constant)) > 1:
+        yield Edit("inverse", {"constant": constant.removeprefix(" * ")}), f"1.0{factors}"
+
+
+def _factors(node: ast.expr, above: bool = True) -> Iterator[tuple[bool, ast.expr]]:
+    """What a product is made of, and whether it stands above the line."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        yield from _factors(node.left, above)
+        yield from _factors(node.right, above == isinstance(node.op, ast.Mult))
+    else:
+        yield above, node
+
+
 def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (), asks: bool = False) -> list[Change]:  # fmt: skip
     """An expression with one of its parts changed, the likeliest first.
 
@@ -114,12 +139,13 @@ def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (
     counted = {n for each in nodes if called(each) == "len" for n in ast.walk(each)} - {*nodes[:1]}
     found = list[Change]()
     for node, here in zip(nodes, (n for n in ast.walk(tree) if isinstance(n, ast.expr)), strict=False):  # fmt: skip
-        if node in asking and not isinstance(node, ast.Compare | ast.BoolOp):
-            continue
         start, end = node.col_offset, node.end_col_offset or 0
         mine, parts = code[start:end], _Parts(code, names)
-        others = [*_orders(node, agreed), *_replacements(node, parts)]
-        others += _wrappings(node, parts) if node not in counted else []
+        if node in asking:
+            others = [*_decisions(node, parts, node in tests)]
+        else:
+            others = [*_orders(node, agreed), *_replacements(node, parts)]
+            others += _wrappings(node, parts) if node not in counted else []
         line = getattr(here, "lineno", tree.lineno)
         for rank, other in others:
             rank += other in names and other not in code  # it is farther away
@@ -208,14 +234,8 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             yield from ((0, name) for name in parts.alike(text))
         case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
             yield from _numbers(ast.literal_eval(text), parts)
-        case ast.Compare(ops=[order]):
-            left, right = parts.of(node.left), parts.of(node.comparators[0])
-            alike = isinstance(order, ast.Eq | ast.NotEq)
-            for other in ORDERS[4:] if alike else ORDERS[:4]:
-                yield int(other != _NEAR.get(type(order))), f"{left} {other} {right}"
-        case ast.BoolOp():
-            sign = " or " if isinstance(node.op, ast.And) else " and "
-            yield 1, sign.join(map(parts.of, node.values))
+        case ast.Compare() | ast.BoolOp():
+            yield from _decisions(node, parts)
         case ast.UnaryOp():
             yield 1, parts.of(node.operand)
         case ast.BinOp():
@@ -229,6 +249,24 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             yield from _calls(node, parts)
         case ast.Subscript(slice=ast.Slice()):
             yield 2, parts.of(node.value)
+
+
+def _decisions(node: ast.expr, parts: _Parts, whole: bool = False) -> Iterator[tuple[int, str]]:
+    """Another order in a comparison, one condition for all; of a ``whole`` condition, the opposite."""
+    match node:
+        case ast.Compare(ops=[order]) if type(order) in _ORDERS:
+            left, right = parts.of(node.left), parts.of(node.comparators[0])
+            mine, near = _ORDERS[type(order)]
+            for other in (each for each in ORDERS if each != mine):
+                alike = (other in ORDERS[4:]) == (mine in ORDERS[4:])
+                yield 0 if other == near else 1 if alike else 2, f"{left} {other} {right}"
+        case ast.BoolOp():
+            sign = " or " if isinstance(node.op, ast.And) else " and "
+            yield 1, sign.join(map(parts.of, node.values))
+        case ast.Call(func=ast.Name(id="any" | "all" as name)):
+            yield 1, f"{'all' if name == 'any' else 'any'}{parts.of(node)[3:]}"
+    if whole and not isinstance(node, ast.Compare):
+        yield 2, parts.of(node.operand) if isinstance(node, ast.UnaryOp) else f"not {parts.operand(node)}"  # fmt: skip
 
 
 def _brackets(node: ast.BinOp, parts: _Parts) -> Iterator[str]:
@@ -282,6 +320,7 @@ def _calls(node: ast.Call, parts: _Parts) -> Iterator[tuple[int, str]]:
             keeps = "keepdim" in given
             yield 1, re.sub(r", keepdim=\w+", "", mine) if keeps else f"{mine[:-1]}, keepdim=True)"
             yield 1, f"{base}.flatten(1).{name}{given}"
+            yield 1, f"{base}.reshape(-1, {base}.shape[-1]).{name}{given}"
     if name in ("numel", "len"):
         of = base or parts.of(node.args[0])
         yield from ((1, f"{of}.shape[{n}]") for n in parts.whole)

@@ -94,7 +94,9 @@ def departed(result: Result) -> Reason | None:
         torch.from_numpy(found.instead.reshape(found.value.numbers.shape)),
     )
     rounded = (
-        made_in(result.ev, ancestors(found.value), "float32", "x") if nearly(got, right) else None
+        made_in(result.ev, ancestors(found.value), "float32", found.question)
+        if nearly(got, right)
+        else None
     )
     if rounded is not None:
         return Reason("precision/single", rounded)

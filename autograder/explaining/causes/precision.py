@@ -51,7 +51,7 @@ def few_digits(result: Result) -> Reason | None:
 
 def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     """The facts of the first float32 tensor of a run in float64, wherever it is made."""
-    return made_in(ev, ev.flow(pair.question).values, "float32", _given(ev, pair.question)) if ev.flow is not None else None  # fmt: skip
+    return made_in(ev, ev.flow(pair.question).values, "float32", pair.question) if ev.flow is not None else None  # fmt: skip
 
 
 def inexact(ev: Evidence, finding: Finding) -> Reason | None:
@@ -65,12 +65,19 @@ def inexact(ev: Evidence, finding: Finding) -> Reason | None:
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
-def _given(ev: Evidence, question: Question) -> str:
-    """The name of the first argument that is a tensor."""
-    return ev.argument(next((i for i, a in enumerate(question.args) if isinstance(a, Tensor)), 0))
+def _known_at(ev: Evidence, question: Question, line: int) -> str:
+    """A tensor with the dtype that is wanted, by its name in the method of a line: an argument of the contract's, or grad_output."""
+    given = [ev.argument(i) for i, a in enumerate(question.args) if isinstance(a, Tensor)]
+    for node in ev.source.methods.values():
+        if 0 <= line - ev.source.line_of(node)[0] <= (node.end_lineno or 0) - node.lineno:
+            own = [each.arg for each in node.args.args if each.arg not in ("ctx", "self")]
+            return next((name for name in own if name in given), own[0] if own else given[0])
+    return given[0]
 
 
-def made_in(ev: Evidence, values: Iterable[Value], dtype: str, x: str) -> dict[str, Any] | None:
+def made_in(
+    ev: Evidence, values: Iterable[Value], dtype: str, question: Question
+) -> dict[str, Any] | None:
     """The facts ``made`` and ``instead`` (clauses), ``line`` and ``source`` of what first made a dtype."""
     for value in values:
         if value.dtype == dtype and value.line is not None and all(g.dtype != dtype for g in value.given):  # fmt: skip
@@ -79,7 +86,7 @@ def made_in(ev: Evidence, values: Iterable[Value], dtype: str, x: str) -> dict[s
                 continue
             line, text = read or (value.line, value.text)
             how = "cast" if value.op == "_to_copy" else "other" if value.given else "factory"
-            facts = {"line": line, "dtype": dtype, "x": ev.argument(0) if read else x, "code": value.code}  # fmt: skip
+            facts = {"line": line, "dtype": dtype, "x": _known_at(ev, question, line), "code": value.code}  # fmt: skip
             made = "makes/name" if read else "makes/line"
             clauses = {"made": Clause(made, facts), "instead": Clause(f"instead/{how}", facts)}
             return {**clauses, "line": line, "source": text}
@@ -97,10 +104,14 @@ def of_result(ev: Evidence, finding: Finding) -> Reason | None:
     place = ("output", int(finding.facts.get("place") or 0)) if output else ("gradient", finding.position or 0)  # fmt: skip
     run = ev.flow(finding.pair.question)
     end = run.results.get(place)
-    x = _given(ev, finding.pair.question) if output else "grad_output"
     # What comes from NumPy is on no way: then whatever has the dtype first.
     ways = ([] if end is None else ancestors(end)), run.values
-    made = next(filter(None, (made_in(ev, way, str(facts.get("mine")), x) for way in ways)), None)
+    made = next(
+        filter(
+            None, (made_in(ev, way, str(facts.get("mine")), finding.pair.question) for way in ways)
+        ),
+        None,
+    )
     return None if made is None else Reason(finding.cause, made)
 
 
@@ -114,9 +125,6 @@ def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:
     given = [str(a.dtype)[6:] for a in question.args if isinstance(a, Tensor) and a.is_floating_point()]  # fmt: skip
     values = ev.flow(question).values
     for odd in _FLOATS if given else ():
-        if (
-            odd not in given
-            and (facts := made_in(ev, values, odd, _given(ev, question))) is not None
-        ):
+        if odd not in given and (facts := made_in(ev, values, odd, question)) is not None:
             return Reason("stops/two-dtypes", facts | {"odd_dtype": odd, "wanted": given[0]})
     return None

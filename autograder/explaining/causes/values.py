@@ -77,10 +77,11 @@ def _named_in_order(line: str, *arguments: str) -> bool:
 def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     """The step that goes wrong in the one case of the finding, whatever is special about it."""
     result = result_of(ev, finding)
-    found = departure_of(result) if result is not None else None
-    if result is None or found is None:
+    if result is None:
         return None
-    if result.kind == "second" and not found.value.spans:
+    if result.kind == "second" and (
+        (found := departure_of(result)) is None or not found.value.spans
+    ):
         return None  # of the derivative of a line: nobody knows whether its history is missing
     step = next(filter(None, (ask(result) for ask in STEPS)), None)
     if step is None:

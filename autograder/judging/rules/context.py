@@ -20,7 +20,7 @@ from autograder.observation.source import at
 _MADE = "intermediate"  # how the trace calls a tensor that is neither an input nor the output
 
 
-@rule("saves-too-much", needs=RIGHT, of=to("structure", "large"))
+@rule("saves-too-much", needs=(*RIGHT, "keeps_calls_apart"), of=to("structure", "large"))
 def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
     """No more is kept for backward than is needed."""
     if ev.exercise.budget is None:

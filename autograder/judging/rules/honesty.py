@@ -118,7 +118,11 @@ def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
         yield from _watched(pair)
 
 
-@rule("finite-differences", needs=(*_RIGHT, "is_the_same_when_watched"), of=_with_all_digits)
+@rule(
+    "finite-differences",
+    needs=(*_RIGHT, "half_precision", "single_precision", "is_the_same_when_watched"),
+    of=_with_all_digits,
+)
 def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:
     """The gradient has all the digits that a formula gives."""
     if ev.exercise.may_use_autograd:
