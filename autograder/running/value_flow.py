@@ -356,9 +356,9 @@ def _is_harmless(node: ast.Name | ast.Attribute, space: Given) -> bool:
 
 
 def names_in(frame: FrameType, given: Given) -> dict[str, Any]:
-    """The numbers and floating tensors by name, those on ctx among them."""
+    """The numbers and floating tensors by name, those on ctx among them; what can be written there before what is given."""
     known: dict[str, Any] = {}
-    for name, value in {**given, **frame.f_locals}.items():
+    for name, value in {**frame.f_locals, **given, **frame.f_locals}.items():
         if isinstance(value, FunctionCtx):
             known |= {f"{name}.{each}": v for each, v in vars(value).items()}
         else:

@@ -333,10 +333,11 @@ def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
     if isinstance(node, ast.Compare):
         yield 4, f"~{text}"
     elif isinstance(node, ast.Name | ast.Attribute | ast.BinOp | ast.Call | ast.Subscript):
-        number = text in parts.numbers
-        yield from ((2 if number and form in ("-{}", "1 - {}") else 4, form.format(text)) for form in _FORMS)  # fmt: skip
         tensor = isinstance(parts.names.get(text), Tensor)
+        # Names before numbers: where one is 2, it is what is meant.
         for name, value in parts.names.items():
             if name != text:
                 near = tensor and isinstance(value, Tensor)
                 yield from ((3 if near and sign in "*/" else 4, f"{text} {sign} {name}") for sign in "*/+-")  # fmt: skip
+        number = text in parts.numbers
+        yield from ((2 if number and form in ("-{}", "1 - {}") else 4, form.format(text)) for form in _FORMS)  # fmt: skip

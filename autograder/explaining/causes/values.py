@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from os.path import commonprefix
 
+from torch import Tensor
+
 from autograder.explaining.causes import alterations, on_the_way, results
 from autograder.explaining.causes.arguments import (
     as_returned,
@@ -77,7 +79,7 @@ def _named_in_order(line: str, *arguments: str) -> bool:
 def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     """The step that goes wrong in the one case of the finding, whatever is special about it."""
     result = result_of(ev, finding)
-    if result is None:
+    if result is None or not isinstance(result.wrong[0].got, Tensor):
         return None
     if result.kind == "second" and (
         (found := departure_of(result)) is None or not found.value.spans
