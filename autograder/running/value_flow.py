@@ -357,12 +357,11 @@ def _is_harmless(node: ast.Name | ast.Attribute, space: Given) -> bool:
 
 def names_in(frame: FrameType, given: Given) -> dict[str, Any]:
     """The numbers and floating tensors by name, those on ctx among them; what can be written there before what is given."""
-    known: dict[str, Any] = {}
-    for name, value in {**frame.f_locals, **given, **frame.f_locals}.items():
+    own, kept = frame.f_locals, dict[str, Any]()
+    for name, value in own.items():
         if isinstance(value, FunctionCtx):
-            known |= {f"{name}.{each}": v for each, v in vars(value).items()}
-        else:
-            known[name] = value
+            kept |= {f"{name}.{each}": v for each, v in vars(value).items()}
+    known = {**own, **kept, **given, **own}
     return {name: value for name, value in known.items() if _is_number(value)}
 
 

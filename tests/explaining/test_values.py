@@ -56,7 +56,7 @@ def test_outputs(forward, cause, facts):
         ("g * 3 * x**2 * x", "gradient-value", "departs/times", {"factor": "x"}),
         ("g * 3 * x", "gradient-value", "departs/divided", {"factor": "x"}),
         ("g * 3 * (x**3)**2", "gradient-value", "departs/edit", {"mine": "x ** 3", "other": "x"}),
-        ("g * 3 * x**2 + g * x", "gradient-value", "departs/term", {"term": "x · g"}),
+        ("g * 3 * x**2 + g * x", "gradient-value", "departs/term", {"term": "g · x"}),
         ("torch.where(x > 0, g * 3 * x**2, g)", "gradient-value", "departs/edit", {"other": "g * 3 * x ** 2"}),
         ("g * 3 * x**2 / (x - x)", "gradient-unstable", "value/odd", {"line": 9}),
         ("None", "gradient-missing", "gradient/nothing", {"argument": "x"}),
