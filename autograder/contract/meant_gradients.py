@@ -8,6 +8,8 @@ gradient. A Function whose backward differs from the derivative of any other for
 from __future__ import annotations
 
 import contextlib
+import functools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -32,9 +34,6 @@ _AS_FAR = (
     0.25  # what a factor of the derivative may be apart from what jumps add, as a share of that
 )
 _ONE_FACTOR = 1e-4  # what numbers that are one factor of others are off by, as measured
-# Of a gradient, where there are twice as many numbers: a learned scale's is divided by the root of how many there are
-# (Esser and others, Learned Step Size Quantization, 2020).
-_SHARES = (1.0, 0.5**0.5)
 _MOST, _LEAST = 64, 8  # elements that are moved far: of a large tensor fewer,
 _EFFORT = 10**7  # so that about as many numbers are computed for it
 
@@ -77,7 +76,9 @@ class Nature:
             led = {p: of for p in off if (of := self._led(p))}
             with contextlib.suppress(Exception):  # so far away a forward may stop
                 self.linear = not any(map(self._interpolates, led))
-            for p in filter(self._mixes_rows, [*led] * (self.linear and not self.noisy)):
+            # Of what draws, fewer rows draw other numbers.
+            settled = self.linear and not self.noisy and len(self._draws) == 1
+            for p in filter(self._mixes_rows, [*led] * settled):
                 self.doubts[p] = ROWS
                 del led[p]
             # What forward does not follow at all is a parameter of the surrogate beside it.
@@ -149,37 +150,57 @@ class Nature:
         return frozenset(jumping) if leads else frozenset()
 
     def _mixes_rows(self, position: int) -> bool:
-        """Whether a gradient for a row's output is another one where rows stand before it that change no such output."""
+        """Whether what some rows of the outputs add to a gradient goes to other rows, or is another one without those."""
         with contextlib.suppress(Exception):  # another size, each refuses it in its own way
-            return any(not self._as_alone(position, *more) for more in self._more_rows())
+            return any(not self._as_alone(position, *some) for some in self._some_rows())
         return False
 
-    def _more_rows(self) -> Iterator[tuple[list[int], list[Any]]]:
-        """The arguments that hold the rows of the outputs, and all arguments with other rows before those."""
+    def _some_rows(self) -> Iterator[tuple[list[int], Tensor, list[Any]]]:
+        """The arguments that hold the rows of the outputs; some of those, where no output notices; all arguments with these alone."""
         (count,) = {o.shape[0] for o in self._run.outputs if is_differentiable(o)}
+        first = torch.arange(count) < count // 2
         rows = [
             p for p, a in enumerate(self.args) if isinstance(a, Tensor) and a.shape[:1] == (count,)
         ]
-        for places in (rows, *[[p] for p in rows] * (len(rows) > 1)):
-            more = list(self.args)
-            for p in places:
-                a = more[p].detach()
-                before = (1.5 * a).flip(0) if is_differentiable(a) else a
-                more[p] = torch.cat([before, a]).requires_grad_(more[p].requires_grad)
-            with contextlib.suppress(Exception):
-                made = as_tuple(self.measured.values(more))
-                if all(close(m[count:], o) for m, o in zip(made, self._run.outputs, strict=True)):
-                    yield places, more
 
-    def _as_alone(self, position: int, places: list[int], more: list[Any]) -> bool:
+        def with_rows(places: list[int], change: Callable[[Tensor], Tensor]) -> list[Any]:
+            made = list(self.args)
+            for p in places:
+                made[p] = change(made[p].detach()).requires_grad_(made[p].requires_grad)
+            return made
+
+        def others(some: Tensor, a: Tensor) -> Tensor:
+            return torch.cat(
+                [a[some], (1.5 * a[~some]).flip(0) if is_differentiable(a) else a[~some]]
+            )
+
+        for places in (rows, *[[p] for p in rows] * (len(rows) > 1)) if count > 1 else ():
+            for some in (first, ~first):
+                few = with_rows(places, operator.itemgetter(some))
+                changed = with_rows(places, functools.partial(others, some))
+                with contextlib.suppress(Exception):
+                    outputs = zip(
+                        *map(as_tuple, map(self.measured.values, (few, changed))),
+                        self._run.outputs,
+                        strict=True,
+                    )
+                    if all(close(m, o[some]) and close(c[: len(m)], m) for m, c, o in outputs):
+                        yield places, some, few
+
+    def _as_alone(self, position: int, places: list[int], some: Tensor, few: list[Any]) -> bool:
         for place in filter(self._differentiable, range(len(self._run.outputs))):
             for grads in _upstreams(self._run.outputs, place):
-                (alone,) = self.own.gradients(self.args, [position], grads)
-                above = [torch.cat([torch.zeros_like(g), g]) for g in grads]
-                (beside,) = self.own.gradients(more, [position], above)
+                above = [g.clone().index_fill_(0, (~some).nonzero()[:, 0], 0) for g in grads]
+                (beside,) = self.own.gradients(self.args, [position], above)
                 if position in places:
-                    beside = beside[len(alone) :]
-                if not any(close(beside, share * alone) for share in _SHARES):
+                    if not _is_nothing(beside[~some], beside):
+                        return False
+                    beside = beside[some]
+                (alone,) = self.own.gradients(few, [position], [g[some] for g in grads])
+                # A learned scale's is divided by the root of how many numbers there are
+                # (Esser and others, Learned Step Size Quantization, 2020).
+                shares = 1.0, float(some.double().mean()) ** 0.5
+                if not any(close(beside, share * alone) for share in shares):
                     return False
         return True
 
@@ -290,6 +311,11 @@ def _upstreams(outputs: Sequence[Any], place: int) -> Iterator[list[Tensor]]:
         yield [
             drawn.to(o.dtype) if i == place else torch.zeros_like(o) for i, o in enumerate(outputs)
         ]
+
+
+def _is_nothing(numbers: Tensor, beside: Tensor) -> bool:
+    """Whether numbers are what rounding leaves of 0."""
+    return float(numbers.abs().max()) <= TINY * float(beside.abs().max())
 
 
 def _is_multiple(numbers: Tensor, of: Tensor) -> bool:
