@@ -34,6 +34,7 @@ class Expected:
 
     errors, second_errors  how far the derivatives may be off where they were measured, in their shapes;
                            infinite where nobody can tell; () where they are exact
+    output_errors          the same of outputs, where somebody's reference rounds itself
     sizes                  how large the numbers are that the gradients are sums of, where that was measured
     """
 
@@ -42,6 +43,7 @@ class Expected:
     gradients: tuple[Tensor | None, ...] | None = None
     second: tuple[Tensor | None, ...] | None = None
     errors: tuple[Tensor | None, ...] = ()
+    output_errors: tuple[Tensor | None, ...] = ()
     second_errors: tuple[Tensor | None, ...] = ()
     sizes: tuple[Tensor | None, ...] = ()
 
@@ -148,11 +150,13 @@ def _cast(value: Any, dtype: torch.dtype) -> Any:
     return value.to(dtype) if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def reference_arguments(question: Question, args: Sequence[Any] | None = None) -> list[Any]:
+def reference_arguments(
+    question: Question, args: Sequence[Any] | None = None, dtype: torch.dtype = torch.float64
+) -> list[Any]:
     """The arguments as the reference gets them: float64, CPU, contiguous, with requires_grad."""
     made: list[Any] = []
     first, last = question.more.get("same", (-1, -1))
-    for i, value in enumerate(cast(question.args if args is None else args, torch.float64)):
+    for i, value in enumerate(cast(question.args if args is None else args, dtype)):
         if isinstance(value, Tensor):
             value = value.detach().clone()
             if i in question.wants:
@@ -168,9 +172,11 @@ def applied(exercise: Exercise, question: Question, args: Sequence[Any]) -> Any:
     return exercise.reference(*args, *question.more.get("drawn", ()))
 
 
-def run_reference(exercise: Exercise, question: Question) -> Forward:
+def run_reference(
+    exercise: Exercise, question: Question, dtype: torch.dtype = torch.float64
+) -> Forward:
     """The reference applied to fresh copies of the arguments."""
-    args = reference_arguments(question)
+    args = reference_arguments(question, dtype=dtype)
     with torch.enable_grad(), same_draws(question):
         try:
             output = applied(exercise, question, args)
@@ -205,7 +211,11 @@ def expect(
     """
     run = run or run_reference(exercise, question)
     with same_draws(question):
-        return _expected(exercise, question, upstream, run)
+        found = _expected(exercise, question, upstream, run)
+    if exercise.strictness.as_given and not isinstance(exercise.reference, Measured):
+        with same_draws(question), contextlib.suppress(RuntimeError):  # it may not take every dtype
+            return replace(found, **_rounding(exercise, question, found))
+    return found
 
 
 def _expected(
@@ -226,11 +236,14 @@ def _expected(
             pass
     elif question.kind == "second":
         leaves = [None if g is None else g.clone().requires_grad_(True) for g in grads]
-        # F.hardsigmoid has none: of somebody's own reference nobody promised one.
-        with contextlib.suppress(*[RuntimeError] * exercise.strictness.as_given):
-            expected.gradients, expected.second = second_order(
-                run.outputs, leaves, wanted, question.directions, mixed, keep_graph=True
-            )
+        asked = run.outputs, leaves, wanted, question.directions
+        given = exercise.strictness.as_given
+        # F.hardsigmoid has none: of somebody's own reference nobody promised one. Who is differentiable
+        # once has no graph, not even to grad_output, which every gradient follows.
+        with contextlib.suppress(*[RuntimeError] * given):
+            _, pure = second_order(*asked, False, keep_graph=True) if given else ((), ())
+            if not given or any(each is not None for each in pure):
+                expected.gradients, expected.second = second_order(*asked, mixed, keep_graph=True)
     elif wanted and any(g is not None for g in grads):
         found = gradients_of(run.outputs, grads, wanted, retain_graph=True)
         expected.gradients = tuple(map(_detached, found))
@@ -239,6 +252,31 @@ def _expected(
             expected.errors = tuple(slopes.run.errors.get(i) for i in question.wants)
             expected.sizes = tuple(slopes.run.sizes.get(i) for i in question.wants)
     return expected
+
+
+def _rounding(exercise: Exercise, question: Question, exact: Expected) -> dict[str, Any]:
+    """The fields that say what somebody's own reference is off by in the dtype of a question."""
+    dtypes = {question.args[i].dtype for i in question.wants}
+    if not dtypes or not dtypes.isdisjoint({torch.float64, torch.complex128}):
+        return {}
+    run = run_reference(exercise, question, dtypes.pop().to_real())
+    upstream = [
+        None if g is None else g.to(o.dtype)
+        for g, o in zip(expected_upstream(question, run.outputs), run.outputs, strict=False)
+    ]
+    rounded = _expected(exercise, question, upstream, run)
+    fields = {"outputs": "output_errors", "gradients": "errors", "second": "second_errors"}
+    both = {e: (getattr(rounded, f) or (), getattr(exact, f) or ()) for f, e in fields.items()}
+    return {e: tuple(map(_most, *values)) for e, values in both.items()}
+
+
+def _most(rounded: Any, exact: Any) -> Tensor | None:
+    """Twice the most that two tensors are apart, for each of their numbers; None for anything else."""
+    tensors = isinstance(rounded, Tensor) and isinstance(exact, Tensor) and exact.numel()
+    if not tensors or not (exact.is_floating_point() or exact.is_complex()):
+        return None
+    apart = (rounded.detach().to(exact.dtype) - exact).abs().nan_to_num(nan=0.0, posinf=torch.inf)
+    return torch.full_like(apart, 2 * float(apart.max()))
 
 
 def gradients_vary(run: Forward, question: Question) -> tuple[bool, ...]:

@@ -204,7 +204,9 @@ def _allowing(
             for i, (wanted, mine, error, size) in enumerate([*each][: len(right)])
         )
 
-    found = replace(expected, outputs=allowed(answer.outputs, expected.outputs))
+    found = replace(
+        expected, outputs=allowed(answer.outputs, expected.outputs, expected.output_errors)
+    )
     if expected.gradients is not None:
         found.gradients = allowed(answer.gradients, expected.gradients, expected.errors, expected.sizes, usual)  # fmt: skip
     if expected.second is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 
 from autograder.contract.ending import Clock, on, slow
 from autograder.contract.measured import Measured
@@ -17,11 +16,10 @@ _CALLS = {
     "structure": 7,
     "second": 30,
 }  # of all other questions 5, those that comparing takes among them
-_LEFT_OUT = "A call takes {cost:.2g} s: {count} questions were not asked, {some} among them. seconds=None asks all."
 
 
-def ask_in_time(one: OneCheck, clock: Clock) -> str:
-    """Put the questions to a submission; gives a sentence on those that were left out, or "".
+def ask_in_time(one: OneCheck, clock: Clock) -> None:
+    """Put the questions to a submission; those that there would be no time for are left out.
 
     First the plain cases, and the slopes of forward there; second derivatives, which take most, come last.
     """
@@ -43,11 +41,6 @@ def ask_in_time(one: OneCheck, clock: Clock) -> str:
     if not observation.facts["interrupted"]:
         _add(observation, one.answers(kept))
     one.observation = observation
-    left_out = [q.kind for q in rest if q not in kept]
-    if not left_out:
-        return ""
-    one.asked = replace(one.asked, questions=tuple(q for q in one.asked.questions if q in first or q in kept))  # fmt: skip
-    return _LEFT_OUT.format(cost=clock.cost, count=len(left_out), some=", ".join(dict.fromkeys(left_out)))  # fmt: skip
 
 
 def _place(question: Question) -> tuple[bool, ...]:

@@ -26,7 +26,7 @@ from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import BOUNDS
 from autograder.contract.meant_gradients import STEPS, TURNED
 from autograder.contract.measured import Measured
-from autograder.contract.promises import Line
+from autograder.contract.promises import Line, promise_of
 from autograder.contract.real_numbers import is_differentiable
 from autograder.contract.ties import tied
 from autograder.judging.evidence import Evidence
@@ -43,7 +43,7 @@ from autograder.learner.excused_gradients import (
     wrong_gradients,
 )
 from autograder.reporting.report import Report
-from autograder.reporting.verdict import Asked, OneCheck, verdict
+from autograder.reporting.verdict import Asked, OneCheck, rules_asked, verdict
 from autograder.reporting.wording import said, with_step
 from autograder.running.containment import contained
 from autograder.running.submission import Submission, adapted, all_dense, cloned
@@ -160,7 +160,7 @@ def _report(
         if seen.draws or shared:  # two calls draw different numbers, or read one module
             questions = tuple(q for q in asked.questions if q.kind != "interleave")
             one.asked = asked = replace(asked, questions=questions)
-        left_out = ask_in_time(one, clock)
+        ask_in_time(one, clock)
         asked, observation = one.asked, one.observation
         if observation.facts["interrupted"]:
             return one.verdict(VALUES)
@@ -204,7 +204,6 @@ def _report(
         report.own_inputs = True
         _say_left_out(report, exercise, arguments)
         report.undecided += [_FOLDED.format(name=exercise.argument(i)) for i in sorted(own.folded)]
-        report.undecided += [left_out] if left_out else []
         if seen.idle:
             of = fault("parameters-without-gradient", "surrogate/idle", names=seen.idle)
             notes.append(replace(of, severity="advice"))
@@ -213,9 +212,7 @@ def _report(
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])
         if meant.kind == STEPS and report.findings[0].rule == "upstream-nonlinear":
             report.findings[0] = with_step(report.findings[0], "surrogate/nonlinear")
-        if late and report.outcome != "failed":
-            left = [q.id for q in asked.questions if q.id not in observation.answers]
-            report.unasked, report.passed = left or ["the slopes that were not measured"], False
+        _say_unasked(report, one, late)
         return report
 
 
@@ -252,6 +249,26 @@ def _perhaps_meant(finding: Finding) -> Finding:
     of_backward = finding.pair is not None and finding.pair.question.kind == "run"
     perhaps = of_backward and finding.rule in _MAY_BE_MEANT
     return with_step(finding, "surrogate/perhaps") if perhaps else finding
+
+
+def _say_unasked(report: Report, one: OneCheck, late: bool) -> None:
+    """What there was no time for is not reached, and nothing has passed."""
+    asked, answered = one.asked, one.observation.answers
+    left = [q for q in asked.questions if q.id not in answered]
+    if not (left or late):
+        return
+    at_all, late_ones = (
+        rules_asked(asked.exercise, some, asked.references)
+        for some in ([q for q in asked.questions if q.id in answered], left)
+    )
+    behind = {promise_of(rule) for key, rule in late_ones.items() if key not in at_all}
+    report.promises = tuple(
+        replace(line, state="not reached") if line.state == "kept" and line.key in behind else line
+        for line in report.promises
+    )
+    if report.outcome != "failed":
+        report.unasked = [q.id for q in left] or ["the slopes that were not measured"]
+        report.passed = False
 
 
 def _say_left_out(report: Report, exercise: Exercise, arguments: Given) -> None:

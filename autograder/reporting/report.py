@@ -154,7 +154,9 @@ class Report:
         rows = []
         if self.unasked:
             some = ", ".join(self.unasked[:6]) + (", …" if len(self.unasked) > 6 else "")
-            rows.append(Row("Not asked", f"{len(self.unasked)} questions: {some}"))
+            rows.append(
+                Row("Not asked", f"{len(self.unasked)} questions: {some}. seconds=None asks all.")
+            )
         if self.undecided and not self.discreet:
             rows.append(Row("Undecided", " ".join(self.undecided[:2]), quiet=True))
         if self.printed.strip() and not self.discreet:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
+from torch.autograd.function import once_differentiable
 
 from autograder import assert_backward, evaluate
 from autograder.__main__ import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, main
@@ -400,3 +401,25 @@ def test_what_a_file_prints_is_no_part_of_what_machines_read(tmp_path, capsys):
     )
     assert main(["check", str(file), "--format", "json"]) == EXIT_PASSED
     assert json.loads(capsys.readouterr().out)["passed"]
+
+
+def test_a_reference_that_is_differentiable_once_has_no_second_derivative():
+    def cube(name, wrapper):
+        backward = wrapper(lambda ctx, g: 3 * g * ctx.saved_tensors[0] ** 2)
+        return op(name, lambda ctx, x: keep(ctx, x**3, x), backward)
+
+    reference = cube("Reference", once_differentiable)
+    for seed in range(3):
+        report = evaluate(cube("Cube", lambda f: f), inputs=(normal(3),), reference=reference.apply, seed=seed)  # fmt: skip
+        assert report.passed, str(report)
+
+
+@pytest.mark.parametrize("slope", [1.0, 1.01])
+def test_what_a_reference_rounds_is_no_mistake(slope):
+    """In float32 1000 x has few digits, and sin(1000 x) fewer."""
+    sine = op(
+        "Sine", lambda ctx, x: keep(ctx, (1000 * x).sin(), x),
+        lambda ctx, g: slope * g * 1000 * (1000 * ctx.saved_tensors[0]).cos(),
+    )  # fmt: skip
+    report = evaluate(sine, inputs=(normal(3),), reference=lambda x: (1000 * x).sin(), seed=1)
+    assert report.passed == (slope == 1.0), str(report)
