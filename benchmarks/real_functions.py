@@ -1,10 +1,10 @@
 """Runs evaluate on Functions that public packages ship, where they lie: python benchmarks/real_functions.py
 
-The packages (an extra in pyproject.toml: `bank`, `second-bank`, `third-bank`, `fourth-bank`, `fifth-bank` or `sixth-bank`) are installed without what they depend on into a cache
+The packages (an extra in pyproject.toml: `bank`, `second-bank`, `third-bank`, `fourth-bank`, `fifth-bank`, `sixth-bank` or `seventh-bank`) are installed without what they depend on into a cache
 of their own, --cache (build/real_functions, …), and imported from there: no code is copied, and
 torch stays as it is.
 
---bank NAME   ours (the default); blind, second, third, fourth, fifth or sixth: the entries of people who had no part in the checker, with evaluate's
+--bank NAME   ours (the default); blind, second, third, fourth, fifth, sixth or seventh: the entries of people who had no part in the checker, with evaluate's
               defaults (ten seconds, a fresh seed)
 --verify      also shows again, without the checker, that what each entry says is true
 --only WORD   entries whose place contains the word
@@ -39,6 +39,7 @@ from benchmarks.real_world import (  # noqa: E402, F401
     fifth_wrong,
     fourth_wrong,
     second_wrong,
+    seventh_wrong,
     sixth_wrong,
     surrogates,
     third_wrong,
@@ -51,6 +52,8 @@ from benchmarks.real_world.fourth_showing import FOURTH  # noqa: E402
 from benchmarks.real_world.fourth_showing import stand_in as beside_fourth  # noqa: E402
 from benchmarks.real_world.second_showing import SECOND  # noqa: E402
 from benchmarks.real_world.second_showing import stand_in as beside_second  # noqa: E402
+from benchmarks.real_world.seventh_showing import SEVENTH  # noqa: E402
+from benchmarks.real_world.seventh_showing import stand_in as beside_seventh  # noqa: E402
 from benchmarks.real_world.sixth_showing import SIXTH  # noqa: E402
 from benchmarks.real_world.sixth_showing import stand_in as beside_sixth  # noqa: E402
 from benchmarks.real_world.third_showing import THIRD  # noqa: E402
@@ -79,6 +82,7 @@ BANKS = {
     "fourth": Choice(FOURTH, "fourth-bank", "fourth_real_functions", {}, beside_fourth),
     "fifth": Choice(FIFTH, "fifth-bank", "fifth_real_functions", {}, beside_fifth),
     "sixth": Choice(SIXTH, "sixth-bank", "sixth_real_functions", {}, beside_sixth),
+    "seventh": Choice(SEVENTH, "seventh-bank", "seventh_real_functions", {}, beside_seventh),
 }
 
 
