@@ -22,7 +22,7 @@ from benchmarks.real_world.sixth_showing import Within
 # What other parts of these packages need to be imported, and no Function here calls.
 BESIDE = frozenset({
     "accelerate", "bokeh", "cholespy", "deepinv", "fbgemm_gpu", "h5py", "hydra", "importlib_resources", "logbar", "ml_dtypes", "nnmnkwii",
-    "omegaconf", "onnx", "pcre", "pkg_resources", "progressbar", "pyworld", "safetensors", "soundfile", "tesseract_core", "torch_geometric", "torch_scatter", "torchvision",
+    "omegaconf", "onnx", "pcre", "pkg_resources", "progressbar", "pyworld", "safetensors", "soundfile", "tensordict", "tesseract_core", "torch_geometric", "torch_scatter", "torchvision",
 })  # fmt: skip
 
 
