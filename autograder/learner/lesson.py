@@ -17,9 +17,6 @@ from nbformat import NotebookNode
 from autograder.contract.exercise import Exercise
 from autograder.exercises import register, registered_exercises
 
-# What no exercise depends on, by the beginning of its grade_id.
-SKIPPED = ("demo-", "try-", "see-", "finale-", "quiz-")
-
 
 class NoLesson(ValueError):
     """A lesson that is not there or cannot be graded; the message says what to do."""
@@ -87,26 +84,6 @@ class Lesson:
     def texts(self) -> frozenset[str]:
         """The text of every cell, to know the lesson's own Markdown by."""
         return frozenset(cell.source for cell in self.notebook.cells)
-
-    @cached_property
-    def _apart(self) -> frozenset[str]:
-        """What no exercise depends on. A demonstration that is open is there to be changed: it is none of these."""
-        found = (name for name in self.cells if name.startswith(SKIPPED))
-        return frozenset(name for name in found if name in self.roles or name[:5] != "demo-")
-
-    @cached_property
-    def _skipped(self) -> frozenset[str]:
-        return frozenset(self.cells[name].source.strip() for name in self._apart)
-
-    def runs(self, name: str, source: str) -> bool:
-        """Whether a cell is run when a submission is graded.
-
-        Demonstrations and finales are not; nor is a cell to try things in, until a learner writes
-        in it.
-        """
-        if name in self._apart:
-            return False
-        return source.strip() not in self._skipped
 
 
 def read_files(name: str, source: Path, released: Path | None = None) -> LessonFiles:

@@ -94,14 +94,10 @@ def asked_of(notebook: NotebookNode, lesson: Lesson, tests: bool = False) -> lis
 
 @dataclass(frozen=True, eq=False)
 class _Cell:
-    """A code cell: the learner's own, or the lesson's.
-
-    demo  whether only what it defines is used: a demonstration
-    """
+    """A code cell: the learner's own, or the lesson's."""
 
     name: str
     is_own: bool
-    demo: bool
     read: CellText
 
 
@@ -133,22 +129,21 @@ class _Stream:
             if graded is not None and not graded.is_solution:
                 stream.graded.append((graded, len(stream.every), cell))
             elif name in lesson.roles and not lesson.roles[name].get("solution"):
-                source = lesson.cells[name].source
-                stream._add(title, source, False, not lesson.runs(name, "-"))
-            elif lesson.runs(name, cell.source):
-                stream._add(title, cell.source, True, False)
+                stream._add(title, lesson.cells[name].source, False)
+            else:
+                stream._add(title, cell.source, True)
         return stream
 
-    def _add(self, title: str, source: str, own: bool, demo: bool) -> None:
+    def _add(self, title: str, source: str, own: bool) -> None:
         if own:
             self.size, self.magics = self.size + len(source), self.magics + count_magics(source)
         if own and (self.size > WHOLE_LIMIT or self.magics > MOST_MAGICS or len(source) > LONGEST):
             read = CellText(source, opaque="too long to be read here")
         else:
             read = cell_text(source)
-        cell = _Cell(title, own, demo, read)
+        cell = _Cell(title, own, read)
         self.cells.append(cell)
-        self.every += [(one, cell) for one in read.statements if one.certain or not demo]
+        self.every += [(one, cell) for one in read.statements]
 
     @cached_property
     def _binders(self) -> dict[str, list[int]]:
@@ -232,10 +227,9 @@ class _Stream:
         while more := set().union(*(bound for bound, of in own if of & shared)) - shared:
             shared |= more
             touched |= more
-        for place, (one, cell) in enumerate(self.every[:end]):
+        for place, (one, _) in enumerate(self.every[:end]):
             given = (of for functions, of in one.calls if functions & self._patching)
-            changed = one.changes.union(*given) & shared or one.touches & touched
-            if changed and not cell.demo:
+            if one.changes.union(*given) & shared or one.touches & touched:
                 yield place
 
     @cached_property

@@ -98,13 +98,6 @@ def test_a_copied_cell_counts_once_and_ids_are_unique() -> None:
     assert len({c.id for c in found.cells}) == len(found.cells)
 
 
-def test_demonstrations_do_not_run_and_trials_only_when_changed() -> None:
-    assert not LESSON.runs("demo-a", "print('demo')")
-    assert not LESSON.runs("", "1 + 1")
-    assert LESSON.runs("", "1 + 2")
-    assert LESSON.runs("setup", "import torch")
-
-
 def test_old_formats_are_read() -> None:
     old = {
         "nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""},
