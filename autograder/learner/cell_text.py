@@ -13,8 +13,7 @@ from autograder.learner.statements import Statement, names_of, statements_of
 from autograder.running.program import plain, syntax_stop
 
 LONGEST = 60_000  # characters of a cell that are read; the longest answer we know has 4 000
-WHOLE_LIMIT = 400_000  # characters of all cells
-MOST_MAGICS = 60  # of a notebook's own cells: IPython reads the whole cell again for each
+MOST_MAGICS = 60  # in a cell: IPython reads all of it again for each
 # What deeply nested code, or code that is none, provokes in Python's parser and in IPython's.
 NO_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError, RuntimeError)
 _ASSIGNED = re.compile(r"=\s*[%!]")
@@ -37,6 +36,8 @@ class CellText:
 def cell_text(source: str) -> CellText:
     """What stands in a cell; a lesson's is read once for everybody."""
     text = source
+    if len(text) > LONGEST or _count_magics(text) > MOST_MAGICS:
+        return CellText(text, opaque="too long to be read here")
     try:
         text = as_python(source)
         return CellText(text, statements_of(plain(text).body))
@@ -51,13 +52,12 @@ def cell_text(source: str) -> CellText:
 def as_python(text: str) -> str:
     """The text with calls in the place of magics; lines keep their numbers.
 
-    A magic that runs the rest of its cell as it stands is left out. What is too much to be read
-    stays as it is.
+    A magic that runs the rest of its cell as it stands is left out. What cannot be read stays as it is.
     """
     while (around := _AROUND_CODE.match(text)) is not None:
         text = "\n" * around[0].count("\n") + text[around.end() :]
     text = _TIMED.sub(r"\1", text)
-    if len(text) > LONGEST or count_magics(text) > MOST_MAGICS or _is_python(text):
+    if _is_python(text):
         return text
     blank = len(text) - len(text.lstrip())
     try:  # IPython takes out empty lines at the top, indentation of the whole cell, and prompts
@@ -71,10 +71,10 @@ def _is_python(text: str) -> bool:
         ast.parse(text)
     except NO_PYTHON:
         return False
-    return count_magics(text) == 0
+    return _count_magics(text) == 0
 
 
-def count_magics(text: str) -> int:
+def _count_magics(text: str) -> int:
     """How many lines may have to be read as IPython's own; a few of them may be plain Python."""
     return sum(
         1
@@ -85,19 +85,10 @@ def count_magics(text: str) -> int:
     )
 
 
-def seems_to_define(exercise: str, cell: str) -> bool:
-    """Whether a cell has a line that looks as if it defined an exercise; cheap, and not certain."""
-    if exercise not in cell:
-        return False
-    name = re.escape(exercise)
-    pattern = rf"^[ \t]*((class|def)[ \t]+{name}\b|{name}[ \t]*=)"
-    return re.search(pattern, cell, re.MULTILINE) is not None
-
-
 def free_names(source: str) -> frozenset[str]:
     """The names that a piece of code reads and does not bind itself."""
     try:
-        names = names_of(ast.parse(as_python(source) if len(source) <= LONGEST else "").body)
+        names = names_of(ast.parse(as_python(source)).body)
         return (names.now | names.later) - names.binds
     except NO_PYTHON:
         return frozenset()

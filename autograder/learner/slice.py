@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,16 +16,7 @@ from functools import cached_property
 from nbformat import NotebookNode
 
 from autograder.exercises import is_exercise
-from autograder.learner.cell_text import (
-    LONGEST,
-    MOST_MAGICS,
-    WHOLE_LIMIT,
-    CellText,
-    cell_text,
-    count_magics,
-    free_names,
-    seems_to_define,
-)
+from autograder.learner.cell_text import CellText, cell_text, free_names
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
 from autograder.learner.statements import Statement
 from autograder.observation.source import Source
@@ -108,8 +100,6 @@ class _Stream:
     cells: list[_Cell] = field(default_factory=list)
     every: list[tuple[Statement, _Cell]] = field(default_factory=list)
     graded: list[tuple[GradedCell, int, NotebookNode]] = field(default_factory=list)
-    size: int = 0
-    magics: int = 0
 
     @classmethod
     def of(cls, notebook: NotebookNode, lesson: Lesson) -> _Stream:
@@ -135,15 +125,9 @@ class _Stream:
         return stream
 
     def _add(self, title: str, source: str, own: bool) -> None:
-        if own:
-            self.size, self.magics = self.size + len(source), self.magics + count_magics(source)
-        if own and (self.size > WHOLE_LIMIT or self.magics > MOST_MAGICS or len(source) > LONGEST):
-            read = CellText(source, opaque="too long to be read here")
-        else:
-            read = cell_text(source)
-        cell = _Cell(title, own, read)
+        cell = _Cell(title, own, cell_text(source))
         self.cells.append(cell)
-        self.every += [(one, cell) for one in read.statements]
+        self.every += [(one, cell) for one in cell.read.statements]
 
     @cached_property
     def _binders(self) -> dict[str, list[int]]:
@@ -197,9 +181,10 @@ class _Stream:
             picked.setdefault(cell, []).append(one.place)
             if isinstance(one.node, ast.ClassDef | ast.FunctionDef) and one.node.name == exercise:
                 source = definition_of(one.node, cell.read.text)
-        for cell in self.cells:
-            if exercise in unbound and seems_to_define(exercise, cell.read.text):
-                stopped = cell.read.stop or stopped
+        looks = re.compile(rf"^[ \t]*((class|def)[ \t]+)?{exercise}\b", re.M)
+        for cell in self.cells if exercise in unbound else ():
+            if cell.read.stop and looks.search(cell.read.text):
+                stopped = cell.read.stop
         return Slice(
             tuple(Piece(cell.name, cell.read.text, tuple(at)) for cell, at in picked.items()),
             frozenset(cell.name for cell in picked if cell.is_own),

@@ -62,7 +62,6 @@ class Report:
     printed: str = ""
     devices: tuple[str, ...] = ("cpu",)
     graded: bool = False
-    interrupted: bool = False
     own_inputs: bool = False
     unasked: list[str] = field(default_factory=list)
 

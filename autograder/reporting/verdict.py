@@ -105,7 +105,6 @@ def verdict(
     """
     report, observation = asked.report(graded), evidence.observation
     if observation.facts.get("interrupted"):
-        report.interrupted = True
         report.findings = [_stopped(evidence, graded)]
         return report
     verdicts = judged or judge(evidence)

@@ -29,12 +29,6 @@ TAKEN = (
 _WARM_UP = "Square"
 
 
-def inert_names() -> list[str]:
-    """An instructor's own modules, which notebooks import and the box has nothing behind."""
-    own = {e.reference.__module__.partition(".")[0] for e in registered_exercises().values()}
-    return sorted(own - {"__main__", "torch", "autograder", "widgets"})
-
-
 def what_asks() -> bytes:
     """What exercises run beside the learner's code, pickled by value: experiments and functions; and questions to
     warm up with."""
@@ -98,7 +92,7 @@ def command(
     """
     settings = {
         "control": control, "given": given, "package": str(PACKAGE), "work": work,
-        "inert": inert_names(), "device": device, "limits": asdict(limits), "walls": asdict(walls),
+        "device": device, "limits": asdict(limits), "walls": asdict(walls),
     }  # fmt: skip
     # -P: a file that a submission writes is not what an import finds.
     warm = [sys.executable, "-P", str(PACKAGE / "grading/box/inside/warm.py"), json.dumps(settings)]

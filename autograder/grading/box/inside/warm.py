@@ -14,10 +14,8 @@ import select
 import signal
 import socket
 import sys
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
-from unittest.mock import MagicMock
 
 _ANSWER = """
 import numpy
@@ -44,10 +42,15 @@ def main(settings: dict[str, Any]) -> None:
     control = socket.socket(fileno=settings["control"])
     gc.disable()  # what is imported stays
     settings |= {"user": os.getuid(), "group": os.getgid()}  # unknown in a new namespace
-    # Of the course only a part is here; whatever else a lesson imports of it does nothing.
-    for room in ("", "/contract", "/grading", "/grading/box"):
-        make_inert(f"autograder{room}".replace("/", "."), settings["package"] + room)
-    make_inert("widgets")
+    for room in (
+        "",
+        "/contract",
+        "/grading",
+        "/grading/box",
+    ):  # without what they import themselves
+        name = f"autograder{room}".replace("/", ".")
+        package = sys.modules[name] = ModuleType(name)
+        package.__path__ = [settings["package"] + room]
     experiments = warm_up(settings)
     from autograder.grading.box.inside import cells
 
@@ -147,21 +150,6 @@ def _set_of_tensor(tensor: Any, name: str, value: Any) -> None:
     object.__setattr__(tensor, name, value)
 
 
-def make_inert(name: str, *places: str) -> None:
-    """A package whose modules are in these places, and which has besides whatever is imported of it."""
-    made = sys.modules[name] = ModuleType(name)
-    vars(made).update(__path__=list(places), __getattr__=_nothing)
-    parent, _, own = name.rpartition(".")
-    if parent:
-        setattr(sys.modules[parent], own, made)
-
-
-def _nothing(name: str) -> MagicMock:
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return MagicMock()
-
-
 def warm_up(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Import what submissions import and answer a few questions, so that no child has to wait."""
     import torch
@@ -170,9 +158,6 @@ def warm_up(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
     torch.Tensor.__setattr__ = _set_of_tensor  # type: ignore[method-assign]
     from autograder.running.program import Piece, new_space, run
 
-    for name in settings["inert"]:
-        if find_spec(name) is None:
-            make_inert(name)
     space = new_space()
     run([Piece("an answer, and what a failing cell needs is imported, too", _ANSWER)], space)
     from autograder.contract.functions import FUNCTIONS
