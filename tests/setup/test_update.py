@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import repository
 import update
 from problem import SetupProblem
 from tests.setup.class_of_one import (
@@ -113,8 +114,7 @@ def test_merging_lines_alone_would_mix_a_cell(
     publish_notebook(
         course, INTRO, DEMO, code("square", "NEW", "second", "third", "fourth", "fifth")
     )
-    by_lines = lambda *versions: (update._joined_lines(*versions), ())  # noqa: E731
-    monkeypatch.setattr(update, "_joined_cells", by_lines)
+    monkeypatch.setattr(repository, "FOLDER", course.learner)  # where no file says how to join
 
     update.update(course.learner, NOW)
 
@@ -245,7 +245,7 @@ def test_an_interrupted_update_goes_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(update, "join", pull_the_plug)
+        patch.setattr(repository.Clone, "merge", pull_the_plug)
         assert update.main(course.learner) == 130
     assert course.read(NOTEBOOK) == mine
     assert update.main(course.learner) == 0

@@ -3,8 +3,11 @@
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from problem import SetupProblem
 
@@ -13,6 +16,7 @@ SETTINGS = {
     "commit.gpgsign": "false",
     "core.hooksPath": os.devnull,
     "core.quotepath": "false",
+    "diff.renames": "false",
     "user.name": "make update",
     "user.email": "update@localhost",
 }
@@ -22,6 +26,7 @@ NO_GIT = (
     "Without git: download the new version into a folder beside this one, and copy your "
     "notebooks over. Nothing was changed here.",
 )
+FOLDER = Path(__file__).resolve().parent
 UNFINISHED = ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD")
 
 
@@ -29,16 +34,18 @@ class GitError(Exception):
     """git ended in an error; the text is what it said."""
 
 
-def git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
+def git(root: Path, *arguments: str) -> bytes:
     """What `git arguments` prints, run in root. Raises GitError."""
-    settings = {"GIT_CONFIG_COUNT": str(len(SETTINGS)), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    for number, (key, value) in enumerate(SETTINGS.items()):
-        settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    done = subprocess.run(
-        ["git", *arguments], cwd=root, env=os.environ | settings, input=given, capture_output=True
-    )
+    return _run(["git", *arguments], root, SETTINGS)
+
+
+def _run(command: list[str], root: Path, settings: Mapping[str, str]) -> bytes:
+    environ = {"GIT_CONFIG_COUNT": str(len(settings)), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    for number, (key, value) in enumerate(settings.items()):
+        environ |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    done = subprocess.run(command, cwd=root, env=os.environ | environ, capture_output=True)
     if done.returncode != 0:
-        raise GitError(done.stderr.decode(errors="replace").strip())
+        raise GitError((done.stdout + done.stderr).decode(errors="replace").strip())
     return done.stdout
 
 
@@ -56,13 +63,18 @@ def git_paths(root: Path, *arguments: str) -> set[str]:
 class Clone:
     """A learner's clone.
 
-    course  the name of the newest version of the course, which was fetched
+    branch  on which the newest version of the course is, which was fetched
     base    the newest commit that the learner and the course share
     """
 
     root: Path
-    course: str
+    branch: str
     base: str
+
+    @property
+    def course(self) -> str:
+        """The name of the newest version."""
+        return f"origin/{self.branch}"
 
     @property
     def has_latest(self) -> bool:
@@ -79,32 +91,21 @@ class Clone:
         """Files that the course changed, added or deleted."""
         return git_paths(self.root, "diff", "--name-only", "--no-renames", self.base, self.course)
 
-    def content(self, version: str, path: str) -> bytes | None:
-        """What a file held in a version; None if it was not there."""
-        try:
-            return git(self.root, "show", f"{version}:{path}")
-        except GitError:
-            return None
+    def merge(self, backup: Path) -> list[str]:
+        """Bring the learner's work and the course's version together; which files have another name now.
 
-    def take(self, paths: set[str]) -> None:
-        """Have the course's version of these files, or have them gone where it has none."""
-        git(self.root, "add", "--update")  # where another git is at work, this stops it
-        there = paths & git_paths(self.root, "ls-tree", "-r", "--name-only", self.course)
-        stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
-        for command, chosen in (
-            (("checkout", self.course), there),
-            (("rm", "--quiet", "--force", "--ignore-unmatch"), paths - there),
-        ):
-            if chosen:
-                git(self.root, *command, *stdin, given=b"\0".join(map(os.fsencode, chosen)))
-
-    def commit(self) -> None:
-        """Say that the course's version is in what is here now."""
-        git(self.root, "add", "--update")
-        tree, head = git_line(self.root, "write-tree"), git_line(self.root, "rev-parse", "HEAD")
-        parents = ("-p", head, "-p", self.course)
-        made = git_line(self.root, "commit-tree", tree, *parents, "-m", "The course's new version")
-        git(self.root, "update-ref", "HEAD", made, head)
+        backup  where joined_cells.py says what became of notebooks, from root
+        Raises GitError.
+        """
+        joining = map(quote, (sys.executable, str(FOLDER / "joined_cells.py")))
+        settings = SETTINGS | {
+            "core.attributesFile": str(FOLDER / "notebooks.gitattributes"),
+            "merge.cells.driver": f"{' '.join(joining)} %O %A %B %P {quote(str(backup))}",
+        }
+        origin = git_line(self.root, "remote", "get-url", "origin")
+        pull = [sys.executable, "-m", "nbgitpuller.pull", origin, self.branch, "."]
+        said = _run(pull, self.root, settings).decode(errors="replace")
+        return [line for line in said.splitlines() if line.startswith("Renamed ")]
 
 
 def open_clone(root: Path) -> Clone:
@@ -135,8 +136,7 @@ def open_clone(root: Path) -> Clone:
             (f"git switch {branch}", "Or, if you work on the course itself, merge as you like."),
         )
     git(root, "fetch", "origin")
-    course = f"origin/{branch}"
-    return Clone(root, course, git_line(root, "merge-base", "HEAD", course))
+    return Clone(root, branch, git_line(root, "merge-base", "HEAD", f"origin/{branch}"))
 
 
 def _course_branch(root: Path) -> str:
