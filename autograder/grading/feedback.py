@@ -30,7 +30,7 @@ from autograder.grading.feedback_page import STATIC, Page, page_of
 from autograder.grading.kept_files import OF_EXCHANGE, replace_file, share
 from autograder.grading.lesson_building import Converted, CoursePreprocessor
 from autograder.grading.processes import bounded, local_pool
-from autograder.grading.progress_bar import Bar
+from autograder.grading.progress_bar import progress
 from autograder.grading.sanitising import course_of
 from autograder.grading.scores import read_comments, read_lessons, read_scores, read_students
 from autograder.grading.words import counted, printable
@@ -148,22 +148,20 @@ def write_pages(
     """Write pages, several at a time; gives those that could not be, and why."""
     mode = 0o664 if course.groupshared else 0o644
     failed: list[tuple[Page, str]] = []
-    bar = Bar(sys.stderr)
     done = made_of(_made, wanted, lambda page: (page,), lambda n: local_pool(min(jobs, n)))
-    for number, (page, _, made) in enumerate(done, 1):
-        if sys.stderr.isatty():
-            bar.show(number, len(wanted))
-        if isinstance(made, str):
-            failed.append((page, made))
-            continue
-        page.path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(page.path, made, mode)
-        for name in OF_EXCHANGE:
-            if (page.graded.parent / name).is_file():
-                own = (page.graded.parent / name).read_bytes()
-                replace_file(page.path.with_name(name), own, mode)
-        share(page.path.parent, course)
-    bar.end()
+    with progress(len(wanted), hidden=not sys.stderr.isatty()) as one_more:
+        for page, _, made in done:
+            one_more()
+            if isinstance(made, str):
+                failed.append((page, made))
+                continue
+            page.path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(page.path, made, mode)
+            for name in OF_EXCHANGE:
+                if (page.graded.parent / name).is_file():
+                    own = (page.graded.parent / name).read_bytes()
+                    replace_file(page.path.with_name(name), own, mode)
+            share(page.path.parent, course)
     return failed
 
 

@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
@@ -20,7 +20,7 @@ from autograder.grading.database import NONE_YET, is_there
 from autograder.grading.handed_in import find_misplaced, lesson_names, lessons_handed_in
 from autograder.grading.marking import How
 from autograder.grading.processes import refuse_without_gpu
-from autograder.grading.progress_bar import Bar
+from autograder.grading.progress_bar import progress
 from autograder.grading.words import Trouble, filled
 from autograder.learner.lesson import NoLesson
 
@@ -70,19 +70,24 @@ def _say_misplaced(course: CourseDirectory, student: str | None, as_json: bool) 
 
 
 def _grade(course: CourseDirectory, order: Order, as_json: bool) -> int:
-    tally, bar = Tally(), Bar(sys.stderr)
+    tally = Tally()
     try:
-        with _told_to_end() as has_been_told, closing(grade_all(course, order)) as found:
+        with (
+            _told_to_end() as has_been_told,
+            closing(grade_all(course, order)) as found,
+            ExitStack() as shown,
+        ):
             for tally, one in found:
                 if as_json:
                     print(json.dumps(_line(tally, one), ensure_ascii=False), flush=True)
+                elif one is None:
+                    one_more = shown.enter_context(progress(tally.total))
                 else:
-                    bar.show(tally.done, tally.total)
+                    one_more()
                 # Raised in a callback or a finaliser of some library it would have been swallowed.
                 if has_been_told:
                     raise KeyboardInterrupt
     except (KeyboardInterrupt, Trouble, NoLesson, OSError) as error:
-        bar.end()
         kept = f"{tally.done} of {tally.total} are graded and kept; "
         again = "run the same command again to go on."
         if isinstance(error, KeyboardInterrupt):
@@ -91,7 +96,6 @@ def _grade(course: CourseDirectory, order: Order, as_json: bool) -> int:
         if tally.done:
             print(f"{kept}mend this, then {again}", file=sys.stderr)
         raise
-    bar.end()
     if order.student and not tally.total and not tally.unchanged:
         raise NoLesson(f"{order.student} handed nothing in for these lessons.")
     if not as_json:

@@ -2,47 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from datetime import timedelta
-from typing import TextIO
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-_LENGTH = 24
+from click import progressbar
 
 
-class Bar:
-    """A progress bar in a terminal; elsewhere a line now and then."""
+@contextmanager
+def progress(total: int, hidden: bool = False) -> Iterator[Callable[[], None]]:
+    """What to call for each of so many that is done. A bar in a terminal; elsewhere a line for each tenth."""
+    plain = not sys.stderr.isatty()
+    with progressbar(
+        length=total, label=f"0 % of {total}" if plain else "", file=sys.stderr, show_pos=True, width=24,
+        hidden=hidden or not total, fill_char="█", empty_char="░", bar_template="%(bar)s %(info)s%(label)s",
+    ) as bar:  # fmt: skip
 
-    def __init__(self, out: TextIO):
-        self._out, self._said, self._began = out, 0, time.monotonic()
-        self._is_open = False
-        self._first = 0.0  # seconds until the first result: workers have to get ready
+        def one_more() -> None:
+            tenth = 10 * (bar.pos + 1) // total
+            bar.label = f"{10 * tenth} % of {total}" if plain else ""
+            bar.update(1)
 
-    def show(self, done: int, total: int) -> None:
-        """So many of so many are done."""
-        if not total:
-            return
-        text, share = f"{done}/{total}  {self._speed(done, total)}", done / total
-        if self._out.isatty():
-            self._is_open = True
-            bar = "█" * int(share * _LENGTH)
-            print(f"\r\x1b[K{bar:░<{_LENGTH}} {text}", end="", file=self._out, flush=True)
-        elif int(share * 10) > self._said:
-            print(text, file=self._out, flush=True)
-        self._said = int(share * 10)
-
-    def _speed(self, done: int, total: int) -> str:
-        if not done:
-            return "getting ready"
-        seconds = time.monotonic() - self._began
-        self._first = self._first or seconds
-        passed = seconds - self._first
-        if done < 2 or not passed:
-            return f"the first after {self._first:.0f} s"
-        rate = (done - 1) / passed
-        left = timedelta(seconds=round((total - done) / rate))
-        return f"{rate:.1f} a second  {left} left"
-
-    def end(self) -> None:
-        """Leave the bar where it is and begin a new line."""
-        if self._is_open:
-            print(file=self._out)
+        yield one_more

@@ -179,11 +179,10 @@ def test_a_progress_bar_in_a_terminal(tmp_path: Path) -> None:
     os.close(ours)
     out, _ = process.communicate()
     assert process.returncode == 0
-    steps = shown.decode().split("\r\x1b[K")
-    assert steps[1].endswith("0/8  getting ready")
-    assert steps[-1].startswith("█" * 24 + " 8/8  ")
-    assert steps[-1].endswith("\r\n")
-    assert re.fullmatch(r"█{12}░{12} 4/8  [0-9.]+ a second  [0-9:]+ left", steps[5])
+    steps = [step.strip() for step in re.split(r"\r\x1b\[K|\x1b\[\?25.", shown.decode())]
+    assert any(step.startswith("░" * 24 + " 0/8") for step in steps)
+    assert "█" * 24 + " 8/8" in steps
+    assert any(re.fullmatch(r"█{12}░{12} 4/8(  [0-9:]+)?", step) for step in steps)
     assert out.startswith("Graded 8 in ")
 
 
