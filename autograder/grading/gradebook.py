@@ -12,7 +12,6 @@ and started again comes to the same end:
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from filelock import FileLock, Timeout
 from nbgrader.api import Student
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
@@ -228,17 +228,11 @@ def _late_penalties(converter: Autograde) -> AssignLatePenalties | None:
 @contextmanager
 def alone(root: Path) -> Iterator[None]:
     """Nobody else grades the course at the same time. Raises Busy."""
-    folder = root / "grading"
     try:
-        folder.mkdir(exist_ok=True)
-        lock = (folder / ".lock").open("w")
+        held = FileLock(root / "grading" / ".lock").acquire(timeout=0)
+    except Timeout:
+        raise Busy("Somebody is grading this course right now. Wait until they are done.") from None
     except OSError as error:
-        raise trouble_with(str(folder), error.strerror) from error
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Busy(
-                "Somebody is grading this course right now. Wait until they are done."
-            ) from None
+        raise trouble_with(str(root / "grading"), error.strerror) from error
+    with held:
         yield

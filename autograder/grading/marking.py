@@ -6,7 +6,7 @@ in the grader can never mean full marks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -209,7 +209,7 @@ def mark(
         if one is None and not graded.is_solution:
             reasons.append(f"{graded.grade_id} is no check(…): a person grades it.")
         elif index in cut:
-            show_that_it_waits(cell)
+            show_outcome(cell)
         elif one is not None and one.text:
             share = float(_show_test(cell, outcome.said(index), outcome.lost.get(index)))
         elif one is not None:
@@ -278,22 +278,20 @@ def _show_test(cell: NotebookNode, said: Said | None, lost: Lost | None) -> bool
 def _show_report(cell: NotebookNode, report: Report, waits: bool) -> None:
     html = report._repr_html_()
     cell.outputs = [output_of("display_data", data={"text/plain": str(report), "text/html": html})]
-    if waits:
-        show_that_it_waits(cell)
-    elif not report.passed:
-        cell.outputs.append(failed_check(report.for_instructors()))
+    show_outcome(cell, report.for_instructors(), waits)
 
 
-def show_that_it_waits(cell: NotebookNode) -> None:
-    """In place of the error that says that a check failed, if one does."""
-    kept = [one for one in cell.outputs if one.output_type != "error"]
-    cell.outputs = [*kept, _error(NOT_GRADED, "A person looks at this before it gets points.")]
-
-
-def failed_check(report: dict[str, Any]) -> NotebookNode:
-    """The error that says of a report (as plain data) that the check failed."""
-    mark = "○" if report["not_started"] else "✗"
-    return _error("CheckFailed", report["headline"], [f"{mark} {report['headline']}"])
+def show_outcome(
+    cell: NotebookNode, report: Mapping[str, Any] | None = None, waits: bool = True
+) -> None:
+    """Below what a cell shows the error that says that it waits, or that the check failed by its report (as plain data)."""
+    cell.outputs = [one for one in cell.outputs if one.output_type != "error"]
+    if waits or report is None:
+        cell.outputs.append(_error(NOT_GRADED, "A person looks at this before it gets points."))
+    elif not report.get("passed"):
+        mark = "○" if report["not_started"] else "✗"
+        words = report["headline"]
+        cell.outputs.append(_error("CheckFailed", words, [f"{mark} {words}"]))
 
 
 def note_for_person(

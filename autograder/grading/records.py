@@ -6,7 +6,6 @@ grading/seeds.json. A record that cannot be read counts as none: its submission 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import re
@@ -18,19 +17,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
+from filelock import FileLock
 from nbformat.v4 import new_notebook
 from nbformat.v4.nbjson import JSONWriter
 
 from autograder.grading.course import checked_name
 from autograder.grading.kept_files import hidden, replace_file
 from autograder.grading.marking import (
-    NOT_GRADED,
     NOTE,
     Mark,
     Result,
-    failed_check,
     note_for_person,
-    show_that_it_waits,
+    show_outcome,
 )
 from autograder.grading.policy import names_a_line
 from autograder.grading.sanitising import sanitise
@@ -151,9 +149,7 @@ class Seeds:
         """
         checked_name(lesson)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.with_name(".seeds.lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            with FileLock(self.path.with_name(".seeds.lock")):
                 seeds = self._read()
                 if lesson not in seeds:
                     seeds[lesson] = secrets.randbits(SEED_BITS)
@@ -201,7 +197,7 @@ def not_read(lesson: Lesson, reasons: Sequence[str]) -> str:
     restore(notebook, lesson)
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            show_that_it_waits(cell)
+            show_outcome(cell)
     why = reasons or ("What was handed in is no notebook that can be read.",)
     beginning = "This submission could not be graded automatically"
     notebook.cells.insert(0, note_for_person(why, beginning=beginning))
@@ -246,16 +242,11 @@ def _found(mark: Mark) -> float:
 def _accepted(text: str, marks: Sequence[Mark], lines: Sequence[str]) -> str:
     """A graded notebook without what says that it waits."""
     notebook = nbformat.reads(text, as_version=4)
-    by_name = {mark.grade_id: mark for mark in marks if mark.report}
+    by_name = {mark.grade_id: mark.report for mark in marks if mark.report}
     if notebook.cells and notebook.cells[0].get("id") == NOTE:
         looked = "A person looked at this notebook: its points are what the checks found."
         notebook.cells[0] = note_for_person(lines, beginning=looked)
     for cell in notebook.cells:
-        mark = by_name.get(grade_id_of(cell))
-        shown = cell.get("outputs", [])
-        left = [one for one in shown if one.get("ename") != NOT_GRADED]
-        if mark is not None and left != shown:
-            cell.outputs = left
-            if not mark.report.get("passed"):
-                cell.outputs.append(failed_check(mark.report))
+        if report := by_name.get(grade_id_of(cell)):
+            show_outcome(cell, report, waits=False)
     return str(JSONWriter().writes(notebook))

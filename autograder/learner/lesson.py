@@ -110,10 +110,13 @@ def read_lesson(files: LessonFiles) -> Lesson:
 def _read_lesson(files: LessonFiles) -> Lesson:
     notebook = nbformat.reads(files.source, as_version=4)
     graded: dict[str, GradedCell] = {}
-    roles = roles_of(notebook)
+    roles = dict[
+        str, NotebookNode
+    ]()  # of what nbgrader's gradebook knows; a cell to try things in is nothing to it
     for cell in notebook.cells:
-        role = NotebookNode(cell.metadata.get("nbgrader") or {})
-        name = grade_id_of(cell)
+        name, role = grade_id_of(cell), NotebookNode(cell.metadata.get("nbgrader") or {})
+        if name and any(role.get(kind) for kind in ("grade", "solution", "locked", "task")):
+            roles[name] = role
         if name and role.get("grade"):
             exercise, hidden = ("", False) if role.get("solution") else check_in(cell.source)
             points = float(role.get("points", 0))
@@ -142,19 +145,6 @@ def check_in(source: str) -> tuple[str, bool]:
                 case [ast.keyword("hidden", ast.Constant(hidden))]:
                     return name, bool(hidden)
     return "", False
-
-
-def roles_of(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """nbgrader's metadata of a lesson's cells, by name: of those that its gradebook knows.
-
-    A cell to try things in has a grade_id too, but is nothing to nbgrader.
-    """
-    roles: dict[str, NotebookNode] = {}
-    for cell in notebook.cells:
-        name, role = grade_id_of(cell), NotebookNode(cell.metadata.get("nbgrader") or {})
-        if name and any(role.get(kind) for kind in ("grade", "solution", "locked", "task")):
-            roles[name] = role
-    return roles
 
 
 def grade_id_of(cell: NotebookNode) -> str:

@@ -126,17 +126,12 @@ def _report(
     ):
         if isinstance(target, torch.nn.Module):  # a copy in float64, as its inputs are
             target, terms = copy.deepcopy(target).double(), replace(terms, dtypes=())
-        if arguments.restore is not None:
-            target = adapted(target, arguments.restore)
+        changes = (arguments.restore, bind if arguments.ties else None)
+        for change in (one for one in changes if one is not None):
+            target = adapted(target, change)
             terms = replace(
-                terms, reference=terms.reference and adapted(terms.reference, arguments.restore),
-                surrogate=terms.surrogate and adapted(terms.surrogate, arguments.restore),
-            )  # fmt: skip
-        if arguments.ties:
-            target = adapted(target, bind)
-            terms = replace(
-                terms, reference=terms.reference and adapted(terms.reference, bind),
-                surrogate=terms.surrogate and adapted(terms.surrogate, bind),
+                terms, reference=terms.reference and adapted(terms.reference, change),
+                surrogate=terms.surrogate and adapted(terms.surrogate, change),
             )  # fmt: skip
         if (seen := survey(target, arguments.sets[0])).unseen:
             target = adapted(target, made=all_dense)
