@@ -224,19 +224,12 @@ def with_verdicts(result: Result) -> Result:
     if not lines:
         return result
     marks = tuple(
-        replace(mark, points=_found(mark)) if mark.points is None and mark.report else mark
+        replace(mark, points=mark.found) if mark.points is None and mark.report else mark
         for mark in result.marks
     )
     left = tuple(reason for reason in result.reasons if reason not in lines)
     text = result.notebook and _accepted(result.notebook, marks, lines)
     return replace(result, notebook=text, marks=marks, reasons=left)
-
-
-def _found(mark: Mark) -> float:
-    """What its check gives; records of before know only whether it passed."""
-    if mark.found is not None:
-        return mark.found
-    return mark.max_points if mark.report.get("passed") is True else 0.0
 
 
 def _accepted(text: str, marks: Sequence[Mark], lines: Sequence[str]) -> str:

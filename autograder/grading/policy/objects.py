@@ -92,19 +92,15 @@ def is_operation(name: str) -> bool:
 
 
 @cache
-def _by_identity() -> dict[int, Any]:
-    # Held, so that no other gets its number.
-    return {id(one): one for _, found in admitted() for one in (found, _unwrapped(found))}
-
-
-@cache
-def _of_place(place: str) -> dict[int, Any]:
-    return {id(one): one for _, one in admitted(PLACES[place])}
+def _by_identity(place: str = "") -> dict[int, Any]:
+    """What may stand in a place, or anywhere; held, so that no other gets its number."""
+    every = admitted(PLACES.get(place, MODULES))
+    return {id(one): one for _, found in every for one in (found, _unwrapped(found))}
 
 
 def stands(one: Any, *places: str) -> bool:
     """Whether an object may stand in one of these places (in any)."""
-    return any(id(one) in _of_place(place) for place in places or PLACES)
+    return any(id(one) in _by_identity(place) for place in places or PLACES)
 
 
 def is_admitted(one: Any) -> bool:

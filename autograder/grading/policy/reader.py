@@ -50,6 +50,13 @@ from autograder.observation.syntax import name_of
 _LOOKING = ("isinstance", "issubclass", "print", "repr", "str")  # do nothing to a class
 _BY_NAME = ("getattr", "setattr", "delattr")
 _NAMES = ("__name__", "__qualname__")
+_NAMING = ("asname", "arg", "name", "rest", "id")  # fields of nodes in which names stand
+# Names of Python's own that may stand in a node of a kind.
+_DUNDERS = {
+    ast.FunctionDef: SPECIAL,
+    ast.Name: {"__name__", "__slots__", "__doc__"},
+    ast.alias: {"__version__"},
+}
 _OTHER_KIND = "makes a class of a kind that the language does not have"
 
 
@@ -59,12 +66,11 @@ class Reader(Uses):
     def read(self, tree: ast.AST) -> None:
         """Remark on what a piece has that the language has not."""
         for node in ast.walk(tree):
-            given = [getattr(node, field, None) for field in ("asname", "arg", "name", "rest")]
-            names = [*given, *getattr(node, "names", ())]
-            if isinstance(node, ast.alias):
-                if is_dunder(node.asname):
-                    self._remark(tree, REACHES_IN)
-            elif not isinstance(node, ast.FunctionDef) and any(map(is_dunder, names)):
+            names = [getattr(node, field, None) for field in _NAMING]
+            names += getattr(node, "names", ())
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                names.append(node.attr)
+            if any(is_dunder(one) and one not in _DUNDERS.get(type(node), ()) for one in names):
                 self._remark(node, REACHES_IN)
             for text in handed_on(node):
                 if is_dunder(text):
@@ -101,8 +107,6 @@ class Reader(Uses):
 
     def _visit_name(self, node: ast.Name, loose: bool) -> None:
         name = node.id
-        if is_dunder(name) and name not in ("__name__", "__slots__", "__doc__"):
-            return self._remark(node, REACHES_IN)
         if not isinstance(node.ctx, ast.Load):
             return
         top, *others = (name in scope.names for scope in self._scopes)
@@ -210,11 +214,8 @@ class Reader(Uses):
 
     def _visit_functiondef(self, node: ast.FunctionDef | ast.Lambda, loose: bool) -> None:
         name, given = getattr(node, "name", ""), node.args
-        if is_dunder(name) and name not in SPECIAL:
-            self._remark(node, REACHES_IN)
         self._decorators(node)
         self._visit_all([*given.defaults, *given.kw_defaults])
-        self._visit_all((getattr(n, "annotation", None) for n in ast.walk(given)), True)
         body = node.body if isinstance(node.body, list) else [node.body]
         imports = [n for n in run_with(body) if isinstance(n, ast.Import | ast.ImportFrom)]
         own, brought = local_names(node), {name for one in imports for name, *_ in imported(one)}

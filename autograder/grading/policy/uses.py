@@ -100,10 +100,9 @@ class Uses(Meanings):
                 scope[getattr(node.targets[0], "id", "")] = self._objects(node.value)
 
     @contextmanager
-    def _scope(self, first: str, function: str | None) -> Iterator[Scope]:
-        scope = Scope(first=first, function=function)
-        self._scopes.append(scope)
-        yield scope
+    def _scope(self, first: str, function: str | None) -> Iterator[None]:
+        self._scopes.append(Scope(first=first, function=function))
+        yield
         self._scopes.pop()
 
     def _note(self, node: ast.AST) -> None:
@@ -200,11 +199,9 @@ class Uses(Meanings):
         if any(one is not UNKNOWN for one in self._objects(base)):
             return self._remark(node, PATCHES)
         self._visit(base, True)
-        if is_dunder(name):
-            self._remark(node, REACHES_IN)
-        elif self._is_own_class(base):
+        if self._is_own_class(base):
             return
-        elif name in inside() - SET and (name.startswith("_") or not self._is_self(base)):
+        if name in inside() - SET and (name.startswith("_") or not self._is_self(base)):
             self._remark(node, PATCHES)
         elif (own := self._is_own(base)) is None or not (own or name in SET):
             self._remark(node, KEEPS)
