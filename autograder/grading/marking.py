@@ -117,7 +117,6 @@ def part_of(cells: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
 
 NOT_GRADED = "NotGraded"
 NOTE = "autograder-note"  # the id of the cell that says why a notebook waits
-CUT = Lost("time")
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,8 @@ def mark(
     asked, reasons, marks = planned.asked, planned.concerns, list[Mark]()
     by_name = {grade_id_of(cell): cell for cell in notebook.cells}
     of_graded = {g.grade_id: (i, one) for i, one in enumerate(asked) for g in one.graded}
-    cut = _cut(outcome, how.limits.seconds)
+    # Without a verdict there is nothing that `autograder accept` could make points of.
+    cut = [index for index, lost in outcome.lost.items() if lost == NOT_REACHED]
     for graded in lesson.graded.values():
         cell = by_name[graded.grade_id]
         index, one = of_graded.get(graded.grade_id, (-1, None))
@@ -230,17 +230,6 @@ def mark(
             f"{2 * how.limits.seconds:g} --all --student."
         )
     return marks, list(dict.fromkeys(reasons))
-
-
-def _cut(outcome: Outcome, seconds: float) -> set[int]:
-    """What was never asked: whatever was asked last when all time ran out, too.
-
-    An exercise that used up its own time has been asked, and keeps its 0. Without a verdict there is
-    nothing that `autograder accept` could make points of.
-    """
-    cut = {index for index, how in outcome.lost.items() if how == NOT_REACHED}
-    late = [index for index, how in outcome.lost.items() if how == CUT]
-    return cut | {max(late)} if late and outcome.seconds >= seconds else cut
 
 
 def _mark(graded: GradedCell, share: float | None, report: Report | None, waits: bool) -> Mark:

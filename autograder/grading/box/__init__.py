@@ -116,8 +116,7 @@ class Box:
         Raises CannotStart where the box does not hold, never for what a submission does.
         """
         self.start()  # building the box is nobody's time
-        outcome, began = Outcome(), time.monotonic()
-        deadline, attempts = began + self.limits.seconds, 1
+        outcome, attempts, deadline = Outcome(), 1, time.monotonic() + self.limits.seconds
         for _ in range(len(job) + _ATTEMPTS - 1):
             left = [i for i in range(len(job)) if i not in outcome.lost.keys() | outcome.answers]
             try:
@@ -130,12 +129,12 @@ class Box:
                 index, lost = ended.index, Lost("died", ended.how)
             if lost is None:
                 break
-            outcome.lost[index] = lost
-            if time.monotonic() > deadline:
+            late = time.monotonic() > deadline
+            outcome.lost[index] = NOT_REACHED if late and lost.why == "time" else lost
+            if late:
                 for later in {*range(index + 1, len(job))} - outcome.answers.keys():
                     outcome.lost.setdefault(later, NOT_REACHED)
                 break
-        outcome.seconds = time.monotonic() - began
         return outcome
 
     def _once(

@@ -33,6 +33,7 @@ class Lost:
         return words[self.why] + (f" ({self.detail})" if self.detail else "")
 
 
+# Also what was asked when all time ran out: what used up its own time has been asked, and keeps its 0.
 NOT_REACHED = Lost("time", "all time was used up before")
 
 
@@ -42,12 +43,10 @@ class Outcome:
 
     answers  as bytes nobody has looked at yet
     lost     of the steps that never came to their end
-    seconds  from the first byte in to the last one out
     """
 
     answers: dict[int, bytes] = field(default_factory=dict)
     lost: dict[int, Lost] = field(default_factory=dict)
-    seconds: float = 0.0
 
     def said(self, index: int) -> Said | None:
         """The answer of a step without questions; None where nothing came that can be read."""
