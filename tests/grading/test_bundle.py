@@ -95,13 +95,10 @@ def test_no_reference_is_there() -> None:
         assert code is None or code not in found, exercise.name
 
 
-def test_the_two_packages_do_nothing() -> None:
-    script = (
-        "from autograder import check, hint, progress\n"
-        "from widgets import palette, quiz, show, xray\n"
-        "assert check(1) is not None and not list(progress()) and palette['blue']\n"
-        "with xray(3) as nothing: pass\n"
-        "from autograder.contract.functions import FUNCTIONS; assert FUNCTIONS\n"
-    )
+def test_of_the_course_only_what_asks_is_there() -> None:
+    there = "from autograder.contract.functions import FUNCTIONS; assert FUNCTIONS"
+    steps = [Step((Piece("cell", text),)) for text in (there, "from autograder import check")]
     with Box(walls=Walls.none()) as box:
-        assert box.run([Step((Piece("cell", script),))]).said(0) == Said()
+        found = box.run(steps)
+    assert found.said(0) == Said()
+    assert found.said(1).error == "ImportError"
