@@ -114,9 +114,12 @@ def result(
     """What grading one submission gave."""
     reports = more.pop("reports", ({}, {}))
     marks = tuple(
-        Mark(name, given, most, "double", name.endswith("hidden"), report, rule_of(report))
+        Mark(
+            name, given, most, "double", name.endswith("hidden"), report, rule_of(report),
+            most * bool(report.get("passed")) if report else None,
+        )
         for (name, most), given, report in zip(CELLS.items(), points, reports, strict=True)
-    )
+    )  # fmt: skip
     text = more.pop("notebook", None)
     if text is None:
         shown = [new_output("stream", text=f"{student} got {points}")]
