@@ -9,7 +9,7 @@ import argparse
 import base64
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,9 +34,6 @@ MOST_WAITING = 20  # who are named one by one
 MOST_NAMED = 200
 _STYLE = Path(__file__).parent.parent / "reporting" / "static" / "summary.css"
 
-Counts = tuple[tuple[str, int], ...]  # the most common first
-
-
 RIGHT, NOT_STARTED = "right", "not started"  # what a check finds, or else a rule
 
 
@@ -48,9 +45,9 @@ class ExerciseSummary:
     found: Counter[str]
 
     @property
-    def causes(self) -> Counts:
-        """(rule, learners) of wrong answers."""
-        return _ordered({of: n for of, n in self.found.items() if of not in (RIGHT, NOT_STARTED)})
+    def causes(self) -> list[tuple[str, int]]:
+        """(rule, learners) of wrong answers, the most common first."""
+        return [each for each in self.found.most_common() if each[0] not in (RIGHT, NOT_STARTED)]
 
     @property
     def wrong(self) -> int:
@@ -63,7 +60,7 @@ class Cause:
 
     rule: str
     learners: int
-    exercises: Counts
+    exercises: list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -101,13 +98,17 @@ def summarise(
         outcomes = {
             mark.exercise: _outcome(mark) for mark in marks if mark.exercise and mark.report
         }
-        learners.update({*outcomes.values()} - {RIGHT, NOT_STARTED})
+        learners.update(sorted({*outcomes.values()} - {RIGHT, NOT_STARTED}))
         for exercise, outcome in outcomes.items():
             by_exercise[exercise][outcome] += 1
     exercises = [ExerciseSummary(*each) for each in by_exercise.items()]
     causes = (
-        Cause(rule, count, _ordered({e.name: n for e in exercises if (n := e.found[rule])}))
-        for rule, count in _ordered(learners)
+        Cause(
+            rule,
+            n,
+            Counter({e.name: e.found[rule] for e in exercises if rule in e.found}).most_common(),
+        )
+        for rule, n in learners.most_common()
     )
     return LessonSummary(
         name, tuple(found), tuple(sorted(exercises, key=lambda one: (-one.wrong, one.name))),
@@ -119,10 +120,6 @@ def summarise(
 
 def _outcome(mark: Mark) -> str:
     return NOT_STARTED if mark.report.get("not_started") else mark.rule or RIGHT
-
-
-def _ordered(counts: Mapping[str, int]) -> Counts:
-    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def histogram(points: Iterable[float], most: float) -> tuple[int, ...]:

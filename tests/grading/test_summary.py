@@ -98,11 +98,11 @@ def test_a_rule_names_the_exercises_where_most_break_it() -> None:
     found += [learner(("Linear", "gradient-sign"))]
     first, second = summarise(LESSON, found).causes
     assert (first.rule, first.learners) == ("gradient-scale", 6)
-    assert first.exercises == (("Linear", 4), ("WeightedSum", 3), ("A", 1), ("B", 1))
+    assert first.exercises == [("Linear", 4), ("WeightedSum", 3), ("A", 1), ("B", 1)]
     assert (second.rule, second.learners, second.exercises) == (
         "gradient-sign",
         1,
-        (("Linear", 1),),
+        [("Linear", 1)],
     )
     soup = BeautifulSoup(page([summarise(LESSON, found)], "today"), "html.parser")
     assert (
