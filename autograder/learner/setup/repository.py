@@ -99,7 +99,7 @@ class Clone:
         """
         joining = map(quote, (sys.executable, str(FOLDER / "joined_cells.py")))
         settings = SETTINGS | {
-            "core.attributesFile": str(FOLDER / "notebooks.gitattributes"),
+            "core.attributesFile": str(FOLDER / "git_attributes.txt"),
             "merge.cells.driver": f"{' '.join(joining)} %O %A %B %P {quote(str(backup))}",
         }
         origin = git_line(self.root, "remote", "get-url", "origin")
