@@ -142,5 +142,5 @@ def test_the_words_of_torch_have_one_cause_each():
     codes = [code for code, _ in MESSAGES]
     assert len(codes) == len(set(codes))
     assert cause_in_words("RuntimeError", "nobody has ever seen this") is None
-    code, facts = cause_in_words("RuntimeError", "shape '[3, 4]' is invalid for input of size 5")
-    assert (code, facts) == ("stops/reshape", {"target": "(3, 4)", "count": 5})
+    told = cause_in_words("RuntimeError", "shape '[3, 4]' is invalid for input of size 5")
+    assert (told.code, told.facts) == ("stops/reshape", {"target": "(3, 4)", "count": 5})

@@ -164,4 +164,4 @@ def test_what_torch_says_of_a_mistake(stops, cause):
     x = torch.ones(2, 2, requires_grad=True)
     with pytest.raises(Exception) as stopped:
         stops(x)
-    assert cause_in_words(stopped.typename, str(stopped.value))[0] == f"stops/{cause}"
+    assert cause_in_words(stopped.typename, str(stopped.value)).code == f"stops/{cause}"

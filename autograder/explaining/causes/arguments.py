@@ -6,13 +6,12 @@ import ast
 
 from torch import Tensor
 
-from autograder.explaining.causes.results import Reason, result_of
+from autograder.explaining.causes.results import Reason, result_of, two_cases
 from autograder.explaining.causes.sharing import how_asked
 from autograder.explaining.exceptions.lines import keeps_graph
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules.outputs import method_of
-from autograder.observation.compare import close
 from autograder.observation.syntax import called
 
 
@@ -47,26 +46,11 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
     returned = {p.answer.backward[-1].returned_type for p in pairs if p.answer.backward}
     if returned == {"NoneType"}:
         return Reason("gradient/nothing")
-    for j, other in enumerate(pairs[0].answer.raw or ()):
-        if isinstance(other, Tensor) and j not in pairs[0].question.wants and close(other, pairs[0].right(result.place)):  # fmt: skip
-            facts = {"place": ev.argument(j), "names": list(ev.exercise.argument_names)}
-            return Reason("returns/other-place", facts)
-    first = pairs[0].question.args[0]
-    if not isinstance(first, Tensor) and _needs_from_the_start(ev):
-        place = ev.source.first_mention("backward", "needs_input_grad")
-        return Reason("gradient/needs-off-by-one", {"first": ev.argument(0)}, place)
     if (asked := how_asked(ev, pairs[0], result.place)) is not None:
         return asked
     if len(result.wrong) < len(result.every):
-        good = next(s.pair.where for s in result.every if s not in result.wrong)
-        return Reason("gradient/missing", {"wrong_case": pairs[0].where, "right_case": good}, symptom=True)  # fmt: skip
+        return Reason("gradient/missing", two_cases(result), symptom=True)
     return None
-
-
-def through_a_function(ev: Evidence, finding: Finding) -> Reason | None:
-    """What in a plain function takes the tensor out of the graph."""
-    cut = ev.source.cut_in(ev.exercise.name)
-    return None if cut is None else Reason("through/cut", {"cut": cut[0]}, cut[1:])
 
 
 def without_graph(ev: Evidence, finding: Finding) -> Reason | None:
@@ -78,19 +62,6 @@ def without_graph(ev: Evidence, finding: Finding) -> Reason | None:
         passes = passes[:-1] if zero else []
     bare = next((n for n in passes if not keeps_graph(n)), None)
     return None if bare is None else Reason("graph/no-create-graph", {}, ev.source.line_of(bare))
-
-
-def _needs_from_the_start(ev: Evidence) -> bool:
-    """Whether ctx.needs_input_grad is indexed by a bare variable, or walked over from position 0."""
-    parts = ev.source.parts("backward")
-    needs = [n for n in parts if isinstance(n, ast.Attribute) and n.attr == "needs_input_grad"]
-    indexed = [n for n in parts if isinstance(n, ast.Subscript) and n.value in needs]
-    harmless: list[ast.AST] = [n.value for n in indexed]
-    for call in parts:
-        if isinstance(call, ast.Call) and called(call) in ("len", "any", "all", "enumerate"):
-            harmless += call.args
-    by_variable = any(isinstance(n.slice, ast.Name) for n in indexed)
-    return by_variable or any(n not in harmless for n in needs)
 
 
 # ---- what cuts a result off from the graph -------------------------------------------------------
@@ -114,8 +85,8 @@ def cut(ev: Evidence, finding: Finding) -> Reason | None:
     """The first thing on the way that leaves the graph: in a plain function, or around apply."""
     around = "forward" in ev.source.methods  # in a Function itself nothing is recorded
     place = None if around else ev.source.cut_in(ev.exercise.name)
-    return None if place is None else Reason(finding.cause, {"what": place[0]}, place[1:])
+    return None if place is None else Reason(finding.cause, {"cut": place[0]}, place[1:])
 
 
-CAUSES = {"graph/cut-off": (marked, cut)}
+CAUSES = {"graph/cut-off": (marked, cut), "through/missing": (cut,)}
 FIRST = {"penalty/no-gradient": (without_graph,), "value": (without_graph,)}

@@ -16,7 +16,6 @@ from autograder.explaining.causes.arguments import (
     as_returned,
     missing_gradient,
     other_order,
-    through_a_function,
 )
 from autograder.explaining.causes.arithmetic import far_out, odd
 from autograder.explaining.causes.precision import few_digits, inexact, of_result, two_dtypes
@@ -138,5 +137,4 @@ CAUSES = {
     "second/wrong": (in_that_case,),
     "second/not-finite": (odd,),
     "own-work/inexact": (inexact,),
-    "through/missing": (through_a_function,),
 }  # fmt: skip

@@ -7,7 +7,6 @@ import builtins
 import difflib
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,8 +18,6 @@ from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
 from autograder.observation.source import functions_of
 from autograder.observation.syntax import SAVING, assignments, called, own_names
-
-Told = tuple[str, dict[str, Any]]
 
 
 def statements(ev: Evidence, failure: Failure) -> Iterator[ast.AST]:
@@ -37,7 +34,7 @@ def statements(ev: Evidence, failure: Failure) -> Iterator[ast.AST]:
 _LONG = (ast.FunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
 
 
-def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """``a, b = …`` with more or fewer names than there are values: what is unpacked?"""
     few = re.search(r"not enough values to unpack \(expected (?:at least )?(\d+), got (\d+)\)", failure.words)  # fmt: skip
     many = re.search(r"too many values to unpack \(expected (\d+)", failure.words)
@@ -48,22 +45,22 @@ def unpacks(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     saved = what.endswith("saved_tensors")
     facts = {"wanted": int(found[1]), "got": int(found[2]) if few else 0, "what": what[:40]}
     if saved and failure.function == "forward":
-        return "stops/saved-in-forward", facts
+        return Reason("stops/saved-in-forward", facts)
     if saved and ev.source.saves() is None and few and found[2] == "0":
-        return "stops/nothing-saved", facts
+        return Reason("stops/nothing-saved", facts)
     if saved and few and failure.function == "jvp" and found[2] == "0":
-        return "stops/not-for-forward", facts | {"place": ev.source.saves()}
+        return Reason("stops/not-for-forward", facts, ev.source.saves())
     calls = [n for m in SAVING for n in ev.source.parts(m) if called(n) == "save_for_backward"]
     if saved and few and len(calls) > 1:
-        return "stops/saved-twice", facts | {"place": ev.source.line_of(calls[-1])}
+        return Reason("stops/saved-twice", facts, ev.source.line_of(calls[-1]))
     if what.endswith("needs_input_grad"):
         count = len(finding.pair.question.args) if finding.pair is not None else 0
-        return "stops/unpacks-needs", {**facts, "count": count}
+        return Reason("stops/unpacks-needs", {**facts, "count": count})
     kind = "saved" if saved else "shape" if re.search(r"\.shape$|size\(\)$", what) else "other"
-    return ("stops/unpacks-few" if few else "stops/unpacks-many"), {**facts, kind: True}
+    return Reason("stops/unpacks-few" if few else "stops/unpacks-many", {**facts, kind: True})
 
 
-def outside_a_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def outside_a_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """An entry that a tuple does not have: of which tuple?"""
     if failure.words != "tuple index out of range":
         return None
@@ -72,13 +69,13 @@ def outside_a_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | 
     if len(whats) != 1:
         return None
     what, kind = next(iter(whats.items()))
-    return "stops/tuple-index", {"what": what, kind: True}
+    return Reason("stops/tuple-index", {"what": what, kind: True})
 
 
 _TUPLES = ("needs_input_grad", "saved_tensors", "shape")
 
 
-def unset(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def unset(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """A name without a value, or with None, that is set in one branch alone: there is what has to move."""
     named = re.search(r"local variable '(\w+)'", failure.words)
     if not (named or "'NoneType'" in failure.words):
@@ -94,38 +91,24 @@ def unset(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         places = [ev.source.line_of(n) for n in others]
         if len(others) == 1 and (named or none) and ev.source.condition(places[0][0]):
             code = "stops/no-value" if named else "stops/none-computed"
-            return code, {"name": name, "set_in": places[0][0], "place": places[0]}
+            return Reason(code, {"name": name, "set_in": places[0][0]}, places[0])
     return None
 
 
-def whole_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def whole_tuple(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """``x = ctx.saved_tensors``: the name stands for the whole tuple."""
-    node = ev.source.methods.get(failure.function or "backward")
-    if node is None or ("tuple" not in failure.words and "index" not in failure.words):
+    if "tuple" not in failure.words and "index" not in failure.words:
         return None
-    for part in ast.walk(node):
-        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
-            name = part.targets[0].id
-            if ast.unparse(part.value).endswith(".saved_tensors") and _alone(node, name):
-                return "stops/whole-tuple", {"name": name, "place": ev.source.line_of(part)}
+    named = {ast.unparse(node) for node in statements(ev, failure)}
+    for part in ev.source.parts(failure.function or "backward"):
+        if isinstance(part, ast.Assign) and ast.unparse(part.value).endswith(".saved_tensors"):
+            name = ast.unparse(part.targets[0])
+            if name in named:
+                return Reason("stops/whole-tuple", {"name": name}, ev.source.line_of(part))
     return None
 
 
-def _alone(node: ast.AST, name: str) -> bool:
-    """Whether a name is computed with by itself: not indexed, unpacked or counted."""
-    harmless: set[int] = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Subscript | ast.Starred):
-            harmless.add(id(part.value))
-        elif isinstance(part, ast.Call) and ast.unparse(part.func) in ("len", "list", "tuple"):
-            harmless |= {id(a) for a in part.args}
-        elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Tuple | ast.List):
-            harmless.add(id(part.value))
-    names = (n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name)
-    return any(isinstance(n.ctx, ast.Load) and id(n) not in harmless for n in names)
-
-
-def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """Something is differentiated that has no graph: which of the ways to lose it is it?"""
     if "does not require grad" not in failure.words or "in-place" in failure.words:
         return None
@@ -134,22 +117,23 @@ def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Tol
         if not failure.own_frame:
             return None
         if failure.words.startswith("One of the differentiated"):
-            return "stops/needs-none", {}
+            return Reason("stops/needs-none")
         if not any(source.mentions(inside, n) for n in ("enable_grad", "set_grad_enabled", "inference_mode")):  # fmt: skip
-            return ("stops/grad-mode-off", {}) if ev.exercise.may_use_autograd else None
+            return Reason("stops/grad-mode-off") if ev.exercise.may_use_autograd else None
         args = finding.pair.question.args if finding.pair is not None else ()
         if source.mentions(inside, "requires_grad_"):
             first = not (args and isinstance(args[0], Tensor)) and source.mentions(inside, "needs_input_grad")  # fmt: skip
             asked = source.first_mention(inside, "needs_input_grad") if first else None
-            return "stops/left-graph", {"first": ev.argument(0) if first else "", "place": asked}
-        return "stops/no-leaf", {}
+            return Reason("stops/left-graph", {"first": ev.argument(0) if first else ""}, asked)
+        return Reason("stops/no-leaf")
     passes = [n for n in source.nodes if called(n) in ("grad", "backward")]
     line = (failure.line or 0) - source.offset
     before = [n for n in passes if (n.end_lineno or 0) < line]  # type: ignore[attr-defined]
     if before and not any(keeps_graph(n) for n in before):
-        return "stops/no-create-graph", {"place": source.line_of(before[-1])}
+        return Reason("stops/no-create-graph", line=source.line_of(before[-1]))
     sets = any(getattr(n, "attr", getattr(n, "arg", "")) in ("requires_grad_", "requires_grad") for n in source.nodes)  # fmt: skip
-    return None if sets else ("stops/nothing-requires-grad", {"name": ev.argument(1) if len(ev.exercise.argument_names) > 1 else ev.argument(0)})  # fmt: skip
+    name = ev.argument(1) if len(ev.exercise.argument_names) > 1 else ev.argument(0)
+    return None if sets else Reason("stops/nothing-requires-grad", {"name": name})
 
 
 def keeps_graph(call: ast.AST) -> bool:
@@ -157,7 +141,7 @@ def keeps_graph(call: ast.AST) -> bool:
     return any(k.arg is None or (k.arg == "create_graph" and ast.unparse(k.value) != "False") for k in keywords)  # fmt: skip
 
 
-def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """The learner's own raise or assert."""
     if not failure.raised_by_learner:
         return None
@@ -165,13 +149,9 @@ def own_raise(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     said, advice = failure.words[:80].strip().rstrip("."), ev.advice(case)
     place = ev.source.condition(failure.line) if failure.line else None
     if failure.kind in ("TypeError", "ValueError") or (failure.kind == "AssertionError" and advice):
-        return "stops/refuses-allowed", {
-            "said": said,
-            "at_case": case,
-            "advice": advice,
-            "place": place,
-        }
-    return "stops/own-raise", {"said": said, "place": place}
+        facts = {"said": said, "at_case": case, "advice": advice}
+        return Reason("stops/refuses-allowed", facts, place)
+    return Reason("stops/own-raise", {"said": said}, place)
 
 
 # ---- names and attributes that do not exist: what was probably meant, and where it is to be had --
@@ -192,28 +172,28 @@ def closest(name: str, names: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def attribute(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def attribute(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """An attribute that does not exist and is close to one that does."""
     if found := re.search(r"'\w+Backward' object has no attribute '(\w+)'", failure.words):
         stored = ev.source.attributes_set("forward") | ev.source.attributes_set("setup_context")
         if found[1] in stored:
-            return "stops/used-up", {}
+            return Reason("stops/used-up")
         if (meant := closest(found[1], (*CTX, *sorted(stored)))) is None:
             return None
-        return "stops/misspelt", {"written": f"ctx.{found[1]}", "meant": f"ctx.{meant}"}
+        return Reason("stops/misspelt", {"written": f"ctx.{found[1]}", "meant": f"ctx.{meant}"})
     for pattern, owner, thing in _OWNERS:
         found = re.search(pattern, failure.words)
         if found and owner == "a tensor" and found[1] in CTX:
-            return "stops/asks-tensor", {"attribute": found[1]}
+            return Reason("stops/asks-tensor", {"attribute": found[1]})
         if found and (near := closest(found[1], dir(thing))) is not None:
             written = found[1] if owner == "a tensor" else f"{owner}.{found[1]}"
-            return "stops/misspelt", {"written": written, "meant": near}
+            return Reason("stops/misspelt", {"written": written, "meant": near})
     if "to unpack" in failure.words and "save_for_backward" in ev.source.attributes_set("forward"):
-        return "stops/save-assigned", {}
+        return Reason("stops/save-assigned")
     return None
 
 
-def undefined(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def undefined(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """A name that is not defined where it is used."""
     found = re.match(r"name '(\w+)' is not defined", failure.words)
     if found is None:
@@ -224,7 +204,7 @@ def undefined(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         ev.source.methods.get("forward"),
     )
     if name in _MODULES:
-        return "stops/not-imported", {"name": name}
+        return Reason("stops/not-imported", {"name": name})
     if (
         forward is not None
         and node is not None
@@ -232,11 +212,11 @@ def undefined(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
         and name in own_names(forward)
     ):
         value = _plain_argument(ev, finding, forward, name)
-        return "stops/only-in-forward", {"name": name, "plain": bool(value)}
+        return Reason("stops/only-in-forward", {"name": name, "plain": bool(value)})
     known = {*(own_names(node) if node is not None else ()), *vars(builtins), "torch"}
     if (meant := closest(name, known)) is not None:
-        return "stops/misspelt", {"written": name, "meant": meant}
-    return "stops/undefined", {"name": name, "capital": name[:1].isupper()}
+        return Reason("stops/misspelt", {"written": name, "meant": meant})
+    return Reason("stops/undefined", {"name": name, "capital": name[:1].isupper()})
 
 
 def _plain_argument(ev: Evidence, finding: Finding, forward: ast.FunctionDef, name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from autograder.explaining.causes.results import Reason
@@ -108,17 +109,13 @@ KINDS = {
 }  # fmt: skip
 
 
-def cause_in_words(kind: str, message: str) -> tuple[str, dict[str, Any]] | None:
-    """(cause code, facts) of the first pattern that fits; None for words that nobody knows."""
+def cause_in_words(kind: str, message: str) -> Reason | None:
+    """The first pattern that fits; None for words that nobody knows."""
     for code, pattern in MESSAGES:
         if found := re.search(pattern, message):
-            facts = {
-                name: _value(name, text)
-                for name, text in found.groupdict().items()
-                if text is not None
-            }
-            return f"stops/{code}", {name.rstrip("2"): value for name, value in facts.items()}
-    return (f"stops/{KINDS[kind]}", {}) if kind in KINDS else None
+            facts = {n: _value(n, text) for n, text in found.groupdict().items() if text is not None}  # fmt: skip
+            return Reason(f"stops/{code}", {n.rstrip("2"): value for n, value in facts.items()})
+    return Reason(f"stops/{KINDS[kind]}") if kind in KINDS else None
 
 
 def _value(name: str, text: str) -> Any:
@@ -130,9 +127,8 @@ def _value(name: str, text: str) -> Any:
 
 # ---- why a call stopped: what the line, the names in it, the tensors that met and the words tell together
 
-Told = tuple[str, dict[str, Any]]
 # The first that answers counts: the learner's own words, names, the line, the tensors, torch's words.
-_ASKED: tuple[Callable[[Evidence, Finding, Failure], Told | None], ...] = (
+_ASKED: tuple[Callable[[Evidence, Finding, Failure], Reason | None], ...] = (
     lines.own_raise,
     lines.attribute,
     lines.undefined,
@@ -153,15 +149,14 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Reason | None:
     told = next(filter(None, (ask(ev, finding, failure) for ask in _ASKED)), None)
     told = told or cause_in_words(failure.kind, failure.words)
     # Where it is not the learner's line that asks, what backward gave has no graph: no more is known.
-    if told is None or (told[0] == "stops/not-connected" and not failure.own_frame):
+    if told is None or (told.code == "stops/not-connected" and not failure.own_frame):
         return None
-    cause, facts = told
-    place = facts.pop("place", None)
-    if place is None and not finding.evidence.get("line") and cause in _BY_CALL:
+    place = told.line
+    if place is None and not finding.evidence.get("line") and told.code in _BY_CALL:
         place = ev.source.saves()
-    if place is None and cause == "stops/writes-leaf":  # torch looks when forward has ended
+    if place is None and told.code == "stops/writes-leaf":  # torch looks when forward has ended
         place = ev.source.writes_in_place("forward")
-    return Reason(cause, facts, place)
+    return replace(told, line=place)
 
 
 _BY_CALL = ("stops/saved-value", "stops/saved-list")  # torch looks when forward has ended

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
 from autograder.explaining.causes.departures import ERROR, departure, moved
 from autograder.explaining.causes.repairs import repair
+from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.compare import shape_words
 from autograder.observation.observation import Failure
 from autograder.running.operations import Place, Value
 
-Told = tuple[str, dict[str, Any]]
 _BROADCAST = (
     "must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
 )
@@ -27,13 +26,14 @@ _SHORTEN = frozenset({
 })  # fmt: skip
 
 
-def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
+def met(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """What the tensors of the operation that failed tell; None where they tell nothing."""
     product = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", failure.words)
     if product is not None:
         a, b, c, d = map(int, product.groups())
         turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
-        return "stops/transposed", {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}  # fmt: skip
+        facts = {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}
+        return Reason("stops/transposed", facts)
     shaped = _misshapen(ev, finding) if failure.kind in ("RuntimeError", "IndexError") else None
     if shaped is not None:
         return shaped
@@ -49,10 +49,10 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Told | None:
     if None in given or len(places) != 2 or _fits([place.values.shape for place in places]):
         return None
     shapes = [_in_words(place, run.values, failure) for place in places]
-    return "stops/two-shapes", {"first": shapes[0], "second": shapes[1]}
+    return Reason("stops/two-shapes", {"first": shapes[0], "second": shapes[1]})
 
 
-def _misshapen(ev: Evidence, finding: Finding) -> Told | None:
+def _misshapen(ev: Evidence, finding: Finding) -> Reason | None:
     """What has another shape than right answers have: with theirs the run comes to its end, and is right."""
     pair = finding.pair
     if (
@@ -71,22 +71,19 @@ def _misshapen(ev: Evidence, finding: Finding) -> Told | None:
         "code": found.value.code,
         "at_line": found.line,
     }
-    return told[0].replace("departs", "stops"), {
-        **facts,
-        **told[1],
-        "place": (found.line, found.text),
-    }
+    code = told[0].replace("departs", "stops")
+    return Reason(code, {**facts, **told[1]}, (found.line, found.text))
 
 
-def _repaired(finding: Finding, ev: Evidence, failure: Failure) -> Told | None:
+def _repaired(finding: Finding, ev: Evidence, failure: Failure) -> Reason | None:
     """What stands somewhere in the code in the place of what does not stop."""
     words = failure.words
     if finding.pair is None or not re.search(_SIZES, words) or "stride" in words:
         return None
     if (found := repair(ev, finding.pair, ("error", ""))) is None:
         return None
-    facts = {"code": found.code, "at_line": found.line, "place": (found.line, found.text)}
-    return "stops/edit", {**facts, **found.edit.facts}
+    facts = {"code": found.code, "at_line": found.line, **found.edit.facts}
+    return Reason("stops/edit", facts, (found.line, found.text))
 
 
 def _fits(shapes: Sequence[tuple[int, ...]]) -> bool:
