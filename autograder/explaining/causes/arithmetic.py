@@ -238,20 +238,18 @@ def _next_code(ev: Evidence, first: Origin, last: Origin) -> str:
     row = first.operation.name == "exp" and _sums(ev) and (first is last or _of_a_sum(last))
     if grows or (first.value == 0 and row):
         return "own-maximum" if row else "overflow"
-    if name in ("log", "log2", "log10") and given[0] == 0:
-        return "log-of-0"
-    if name == "pow" and given[0] < 0:
-        return "fractional-power"
-    if math.isnan(value) and len(given) == 1 and math.isfinite(given[0]):
-        return "no-value"
+    if first.value == 0 and first is not last:
+        return "vanished"
     if name in ("div", "reciprocal", "rsqrt") and given[-1] == 0:
-        return "division-by-0" if first is last else "divisor-vanished"
+        return "division-by-0"
+    if math.isnan(value) and all(map(math.isfinite, given)):
+        return "no-value"
     if name in (*_ROWS, "sub", "rsub") and set(given) == {-math.inf}:
         return "infinite-row"
     if name in _ROWS:
         return "rounded-away" if math.isfinite(value) else "infinite-largest"
     if math.isnan(value) and name in ("mul", *_MATRIX) and 0 in given:
-        return "cancel" if first.value == 0 else "0-times-inf"
+        return "0-times-inf"
     return "inf-minus-inf" if math.isnan(value) and name != "div" else "simplify"
 
 

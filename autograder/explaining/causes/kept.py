@@ -23,20 +23,16 @@ def too_much(ev: Evidence, finding: Finding) -> Reason | None:
     """The tensor without which no more would be kept than is enough."""
     if finding.pair is None:
         return None
-    kept = finding.pair.answer.kept
-    over = finding.facts["kept"] - finding.facts["allowed"]
+    kept, allowed = finding.pair.answer.kept, finding.facts["allowed"]
     shown = sorted(kept, key=lambda k: (not _made(k), -k.bytes))
     finding.evidence["kept_tensors"] = "; ".join(_in_words(ev, k) for k in shown)
-    for cause, ask in _QUESTIONS:
-        chosen = ask(ev, list(kept), over, finding.facts["allowed"])
-        if not chosen:
-            continue
-        names = [called(ev, k) for k in chosen]
-        count = max(math.prod(chosen[0].shape), 1)
-        place = saved_at(ev.source, chosen[0]) or ev.source.saves()
-        facts = {"names": names, "several": len(chosen) > 1, "each": chosen[0].bytes // count,
-                 "bytes": chosen[0].bytes, "dtype": chosen[0].dtype, "nothing": not finding.facts["allowed"]}  # fmt: skip
-        return Reason(cause, facts, place, symptom=cause == "memory/large")
+    found = _chosen(ev, list(kept), finding.facts["kept"] - allowed, allowed)
+    for cause, chosen in found.items():
+        if chosen:
+            names, each = [called(ev, k) for k in chosen], chosen[0]
+            facts = {"names": names, "several": len(chosen) > 1, "nothing": not allowed,
+                     "each": each.bytes // max(math.prod(each.shape), 1)}  # fmt: skip
+            return Reason(cause, facts, saved_at(ev.source, each) or ev.source.saves())
     return None
 
 
@@ -44,50 +40,20 @@ def _made(kept: Kept) -> bool:
     return kept.who in ("intermediate", "numbers")
 
 
-def _unread(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
-    """Backward never reads it."""
-    found = [k for k in kept if read_as(ev.source, k.holder) == "nothing"]
-    return found if sum(k.bytes for k in found) >= over else []
-
-
-def _for_its_shape(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
-    """Backward reads its shape alone."""
-    return [k for k in kept if k.bytes >= over and read_as(ev.source, k.holder) == "shape"][:1]
-
-
-def _one_byte(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
-    """Numbers where a byte an element would make it fit."""
-    found = [k for k in kept if math.prod(k.shape) > 1 and k.bytes - math.prod(k.shape) == over]
-    found = [k for k in found if k.dtype != "bool" and not _in_budget(ev, k)]
-    return found[:1] if "one byte" in ev.exercise.budget_words else []
-
-
-def _exactly(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> list[Kept]:
-    """Without it, it would be just what is enough: all that forward made, or one tensor."""
-    made = [k for k in kept if _made(k)]
-    if not allowed:
-        return kept
-    if made and sum(k.bytes for k in made) == over:
-        return made
-    alone = [k for k in made if k.bytes == over]
-    others = [k for k in kept if not _made(k) and k.bytes == over and not _in_budget(ev, k)]
-    found = alone or others
-    return found if len(found) == 1 else []
-
-
-def _alone_large(ev: Evidence, kept: list[Kept], over: int, _: int) -> list[Kept]:
-    """No other one that is not asked for is as large as what is too much."""
-    found = [k for k in kept if k.bytes >= over and not _in_budget(ev, k)]
-    return found if len(found) == 1 else []
-
-
-_QUESTIONS = (
-    ("memory/never-read", _unread),
-    ("memory/for-its-shape", _for_its_shape),
-    ("memory/one-byte", _one_byte),
-    ("memory/surplus", _exactly),
-    ("memory/large", _alone_large),
-)
+def _chosen(ev: Evidence, kept: list[Kept], over: int, allowed: int) -> dict[str, list[Kept]]:
+    """What may be left out by each cause, the surest first."""
+    unread = [k for k in kept if read_as(ev.source, k.holder) == "nothing"]
+    shapes = [k for k in kept if k.bytes >= over and read_as(ev.source, k.holder) == "shape"]
+    others = [k for k in kept if not _in_budget(ev, k)]
+    as_bool = [k for k in others if k.dtype != "bool" and k.bytes - math.prod(k.shape) == over and math.prod(k.shape) > 1]  # fmt: skip
+    made, exactly = [k for k in kept if _made(k)], [k for k in others if k.bytes == over]
+    surplus = kept if not allowed else made if sum(k.bytes for k in made) == over else exactly
+    return {
+        "memory/never-read": unread if sum(k.bytes for k in unread) >= over else [],
+        "memory/for-its-shape": shapes[:1],
+        "memory/one-byte": as_bool[:1] if "one byte" in ev.exercise.budget_words else [],
+        "memory/surplus": surplus if surplus is not exactly or len(exactly) == 1 else [],
+    }
 
 
 def _in_budget(ev: Evidence, kept: Kept) -> bool:
