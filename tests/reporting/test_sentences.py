@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2] / "autograder"
 TOLD_IN_FULL = "start|graph|returns|writes|memory|context|needs|own-work|second|refuses|stops"
 CODE = re.compile(r"[a-z-]+/[a-z][a-z0-9-]*[a-z0-9]")
 # What a finding has already when its reason is found.
-OF_THE_FINDING = {"what", "argument", "line", "mine", "right", "circumstance"}
+OF_THE_FINDING = {"what", "argument", "line", "mine", "right", "circumstance", "where", "method"}
 
 
 def sources() -> Iterator[ast.AST]:
