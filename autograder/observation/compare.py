@@ -145,19 +145,24 @@ def nearly(actual: Any, expected: Any) -> bool:
 
 def off_by(actual: Tensor, expected: Tensor) -> float:
     """The largest difference, as a share of the largest expected number; nan where there is one."""
-    a, e = actual.to(torch.float64), expected.to(torch.float64)
+    a, e = _as_exact(actual), _as_exact(expected)
     return float((a - e).abs().max()) / float(e.abs().max()) if bool(e.any()) else math.inf
+
+
+def _as_exact(tensor: Tensor) -> Tensor:
+    """The same numbers as float64 ones, complex ones as complex."""
+    return tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
 
 
 def ratio(actual: Any, expected: Any) -> float | None:
     """The one factor c with actual = c · expected everywhere, or None."""
     if not _alike(actual, expected) or actual.numel() == 0:
         return None
-    a, e = actual.to(torch.float64).reshape(-1), expected.to(torch.float64).reshape(-1)
-    energy = float((e * e).sum())
+    a, e = _as_exact(actual).reshape(-1), _as_exact(expected).reshape(-1)
+    energy = float((e * e.conj()).sum().real)
     if energy == 0 or not torch.isfinite(a).all():
         return None
-    factor = float((a * e).sum()) / energy
+    factor = float((a * e.conj()).sum().real) / energy
     if not close(a, factor * e) or abs(factor) < 1e-9:
         return None
     return factor
@@ -170,8 +175,7 @@ def first_difference(
     wrong = mismatch(actual, expected, dtype)
     if not bool(wrong.any()):
         return None
-    plain = torch.complex128 if actual.is_complex() else torch.float64
-    gap = (actual.to(plain) - expected.to(plain)).abs()
+    gap = (_as_exact(actual) - _as_exact(expected)).abs()
     gap = torch.where(wrong, torch.nan_to_num(gap, nan=torch.inf, posinf=torch.inf), -1.0)
     flat = int(gap.reshape(-1).argmax())
     index = tuple(map(int, numpy.unravel_index(flat, gap.shape)))  # torch's own loads sympy

@@ -319,3 +319,17 @@ def test_a_table_of_complex_numbers_is_as_wide_as_all_else():
     report = evaluate(product, inputs=(a, b), seed=1)
     assert not report.passed
     assert max(map(len, str(report).splitlines())) <= 97, str(report)
+
+
+@pytest.mark.parametrize(
+    ("backward", "cause"),
+    [
+        (lambda ctx, g: 2 * g * ctx.saved_tensors[0].conj(), "value/conjugated"),
+        (lambda ctx, g: -2 * g * ctx.saved_tensors[0], "value/sign"),
+        (lambda ctx, g: 3 * g * ctx.saved_tensors[0], "value/scale"),
+    ],
+)
+def test_of_complex_numbers_both_parts_are_compared(backward, cause):
+    squared = op("Squared", lambda ctx, z: keep(ctx, z.real**2 + z.imag**2, z), backward)
+    report = evaluate(squared, inputs=(torch.complex(normal(4), normal(4, seed=1)),), seed=1)
+    assert report.findings[0].cause == cause, str(report)

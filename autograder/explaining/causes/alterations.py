@@ -63,6 +63,15 @@ def turned(result: Result) -> Reason | None:
     return _cause(result, "sign-somewhere", **two_cases(result))
 
 
+def conjugated(result: Result) -> Reason | None:
+    """The right numbers with the other sign of their imaginary parts."""
+    if not result.all(
+        lambda s: s.got.is_complex() and close(s.got.conj(), s.right), wrong_only=True
+    ):
+        return None
+    return Reason("value/conjugated")
+
+
 def transposed(result: Result) -> Reason | None:
     """The right numbers with one dimension in another place."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.contract.real_numbers import is_differentiable
 from autograder.explaining.causes.departures import ZEROS, Departure, departure
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
@@ -82,7 +83,7 @@ class Result:
     @property
     def fitting(self) -> bool:
         """Whether it has the right shape everywhere, and numbers with a fraction."""
-        return all(s.fits and s.got.is_floating_point() for s in self.every)
+        return all(s.fits and is_differentiable(s.got) for s in self.every)
 
     def all(self, holds: Callable[[Seen], bool], wrong_only: bool = False) -> bool:
         """Whether something holds in every case, or in every wrong one; False where it cannot be computed."""

@@ -103,7 +103,7 @@ STEPS: Sequence[_Reason] = (
 )
 VALUES: Sequence[_Reason] = (
     alterations.ignored, alterations.passed_on, on_the_way.repaired, alterations.cancelling,
-    alterations.turned, alterations.scaled, alterations.transposed, alterations.not_linear,
+    alterations.turned, alterations.conjugated, alterations.scaled, alterations.transposed, alterations.not_linear,
     on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
 
