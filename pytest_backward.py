@@ -32,8 +32,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return Functions.from_parent(parent, path=file_path) if file_path.resolve() in named else None
 
 
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> str | None:
+    if not config.getoption("--backward") or any(isinstance(i, BackwardCheck) for i in items):
+        return None
+    return (
+        "--backward checks nothing here: no file that was named has a Function with inputs "
+        "(pytest --backward my_ops.py)"
+    )
+
+
 class Functions(pytest.File):
-    """The Functions of a file."""
+    """The Functions of a file; of a test file only where it has some with inputs: all else in it is pytest's own."""
 
     def collect(self) -> Iterator[pytest.Item]:
         from autograder.learner.commands import targets
@@ -41,6 +50,8 @@ class Functions(pytest.File):
         try:
             found = targets(self.path)
         except ValueError as error:
+            if any(self.path.match(pattern) for pattern in self.config.getini("python_files")):
+                return
             raise self.CollectError(str(error)) from error
         for target in found:
             yield BackwardCheck.from_parent(self, name=target.name, target=target)

@@ -8,8 +8,10 @@ too, at a kink, a case is a special one.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import torch
@@ -75,6 +77,16 @@ class Terms:
         return Strictness(
             advice, self.ignore | _NOT_JUDGED, self.atol + self.nondet_tol, self.rtol, as_given=True
         )
+
+
+def sensible(**numbers: Any) -> None:
+    """ValueError for one that is no finite number, 0 or more; None leaves it out."""
+    for name, value in numbers.items():
+        if value is None or (isinstance(value, Real) and 0 <= float(value) < math.inf):
+            continue
+        raise ValueError(f"{name} has to be a number, 0 or more: it is {value!r}.")
+    if numbers.get("eps") == 0:
+        raise ValueError("eps is how far numbers are moved: it has to be more than 0.")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
-from autograder.contract.any_function import Terms
+from autograder.contract.any_function import Terms, sensible
 from autograder.contract.exercise import Exercise
 from autograder.contract.friendly_error import in_lines, refusal
 from autograder.exercises import find, is_exercise
@@ -90,8 +90,9 @@ def evaluate(
     seconds       no new question is asked after that: the report is incomplete then, never passed
     strict        advice counts as an error
     Raises ValueError for a name that is no exercise or no rule, listing the closest ones; for a device that
-    is not there; what a reference raises.
+    is not there; for a number below 0; what a reference raises.
     """
+    sensible(atol=atol, rtol=rtol, eps=eps, nondet_tol=nondet_tol, seconds=seconds)
     others = [device] if isinstance(device, str) else list(device or ())
     devices = ("cpu", *(_there(name) for name in others if name != "cpu"))
     named = exercise if isinstance(exercise, str) else ""

@@ -132,9 +132,7 @@ def targets(file: Path, function: str = "", names: Mapping[str, str] | None = No
     if function:
         chosen = {function: _named(space, function, file)}
     else:
-        chosen = {
-            n: v for n, v in space.items() if _is_own(v) and _of(beside["inputs"], n) is not None
-        }
+        chosen = _with_inputs(space, beside["inputs"])
         if not chosen:
             raise ValueError(
                 f"{file} has no Function with inputs: say inputs = (x, …) in it, the arguments as you would pass "
@@ -172,10 +170,15 @@ def _value(file: Path, space: dict[str, Any], word: str, where: str) -> Any:
         return _named(_run(other), name, other)
 
 
-def _is_own(value: Any) -> bool:
-    """Whether a file itself defines this Function: run_path calls its module <run_path>."""
-    is_class = isinstance(value, type) and issubclass(value, Function)
-    return is_class and value.__module__ == "<run_path>"
+def _with_inputs(space: dict[str, Any], inputs: Any) -> dict[str, Any]:
+    """What a file has inputs for: what a dict of them names; else its own Functions, or those it imports if it has none."""
+    if isinstance(inputs, dict):
+        return {name: space[name] for name, given in inputs.items() if name in space and given is not None}  # fmt: skip
+    functions = {n: v for n, v in space.items() if isinstance(v, type) and issubclass(v, Function)}
+    # run_path calls the module of a file <run_path>; torch's own are what others are made from.
+    own = {n: v for n, v in functions.items() if v.__module__ == "<run_path>"}
+    imported = {n: v for n, v in functions.items() if v.__module__.split(".")[0] != "torch"}
+    return {} if inputs is None else own or imported
 
 
 def _run(file: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -17,7 +18,8 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from autograder import assert_backward, evaluate
-from autograder.__main__ import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, main
+from autograder.__main__ import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, EXIT_USAGE, main
+from autograder.learner.commands import targets
 from tests.anyfn.making import keep, normal, op
 from tests.anyfn.right import Exp, Linear, Swish
 
@@ -144,6 +146,18 @@ def test_what_makes_no_sense_is_said():
             evaluate(Exp, inputs=(X,), **terms)
 
 
+@pytest.mark.parametrize("term", ["eps", "atol", "rtol", "nondet_tol", "seconds"])
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf, "1e-6"])
+def test_a_number_that_makes_no_sense_is_named(term, value):
+    with pytest.raises(ValueError, match=f"{term} has to be a number, 0 or more: it is"):
+        evaluate(Exp, inputs=(X,), **{term: value})
+
+
+def test_nothing_is_moved_by_no_step():
+    with pytest.raises(ValueError, match="more than 0"):
+        evaluate(Exp, inputs=(X,), eps=0.0)
+
+
 def test_an_assertion_carries_the_report():
     assert_backward(Exp, (X,), reference=torch.exp)
     with pytest.raises(AssertionError, match="✗ Off: "):
@@ -221,21 +235,44 @@ def test_inputs_from_another_file_and_the_exit_status(file, capsys):
     assert main([*asked, "--strict"]) == EXIT_FAILED
     assert main([*asked, "--strict", "--ignore", "saves-on-ctx"]) == EXIT_PASSED
     assert main([*asked, "--seconds", "0"]) == EXIT_INCOMPLETE
+    assert main([*asked, "--atol", "-1"]) == EXIT_USAGE
+    assert "atol has to be a number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("beside", "checked"),
+    [
+        ("inputs = (torch.arange(3.0),)", ["Good", "Bad"]),
+        ("inputs = {'Bad': (torch.arange(3.0),)}", ["Bad"]),
+        ("inputs = {'Bad': (torch.arange(3.0),)}\nclass Own(Good): pass", ["Bad"]),
+        ("inputs = (torch.arange(3.0),)\nclass Own(Good): pass", ["Own"]),
+    ],
+)
+def test_functions_may_stand_in_another_file_than_their_inputs(file, beside, checked):
+    other = file.with_name("checked.py")
+    other.write_text(f"import torch\nfrom torch.autograd import Function\nfrom ops import Good, Bad\n{beside}\n")  # fmt: skip
+    assert [target.name for target in targets(other)] == checked
+    assert [target.name for target in targets(other, "Bad")] == ["Bad"]
 
 
 def test_pytest_collects_them_where_it_is_asked_to(file):
-    def pytest_says(*options):
+    def pytest_says(*given):
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q"]
         done = subprocess.run(
-            [*command, *options, file.name], cwd=file.parent, capture_output=True, text=True,
+            [*command, *given], cwd=file.parent, capture_output=True, text=True,
             env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False,
         )  # fmt: skip
         return done.stdout
 
-    assert "no tests ran" in pytest_says()
-    said = pytest_says("--backward")
-    assert "1 failed, 1 passed" in said
+    file.with_name("test_ordinary.py").write_text("def test_nothing(): pass\n")
+    assert "no tests ran" in pytest_says("ops.py")
+    said = pytest_says("--backward", "ops.py", "test_ordinary.py")
+    assert "1 failed, 2 passed" in said
     assert "✗ Bad: The gradient for x goes wrong in line" in said
+    said = pytest_says("--backward")
+    assert "1 passed" in said
+    assert "--backward checks nothing here" in said
+    assert "other.py has no Function with inputs" in pytest_says("--backward", "other.py")
 
 
 def test_torch_is_imported_only_then():
