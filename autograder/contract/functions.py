@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from autograder.observation.observation import Named
 
@@ -56,6 +57,64 @@ class Wave(torch.nn.Module):
         return self.layer(x)
 
 
+class _KeepsThree(Function):
+    """Saves an input, the output and an intermediate of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = torch.exp(x)
+        ctx.save_for_backward(x, y, x > 0)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> Tensor:
+        return grad_output * ctx.saved_tensors[1]
+
+
+def _of_a_slice(x: Tensor) -> Tensor:
+    part = torch.ones_like(x)[:2].detach().requires_grad_(True)
+    return torch.sin(part) * part
+
+
+def _in_two_dtypes(x: Tensor) -> Tensor:
+    """Saves x, and x read as twice as many numbers of half the size."""
+    return torch.sin(x).sum() + (x[:, :1] * x.detach().view(torch.float32)).sum()
+
+
+def _scale_and_layer(x: Tensor) -> Tensor:
+    scale, layer = torch.nn.Parameter(torch.ones_like(x[0])), torch.nn.Linear(x.shape[1], 3)
+    return torch.tanh(layer.to(x)(x * scale)).sum()
+
+
+def _gradient_inside(x: Tensor) -> Tensor:
+    (slope,) = torch.autograd.grad(torch.sin(x).exp().sum(), x, create_graph=True)
+    return (slope**2).sum()
+
+
+# Functions of x (n, m), as a report calls them, that save all of it, once or twice, parts, intermediates, masks and
+# indices.
+SAVING: dict[str, Callable[..., Any]] = {
+    "torch.sin(x[0][0]).sum()": lambda x: torch.sin(x[0][0]).sum(),
+    "torch.sin(x)": torch.sin,
+    "x * x": lambda x: x * x,
+    "torch.sin(torch.exp(x))": lambda x: torch.sin(torch.exp(x)),
+    "x + 1": lambda x: x + 1,
+    "torch.sin(x[0])": lambda x: torch.sin(x[0]),
+    "torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1:])": lambda x: (
+        torch.sin(x[0]) + torch.cos(x[0]) + torch.sin(x[1:])
+    ),
+    "the sine of an expanded row": lambda x: torch.sin(x[0].clone().expand(x.shape)),
+    "torch.sin(x) * x, where x is a detached slice": _of_a_slice,
+    "torch.sin(x), and x read as float32": _in_two_dtypes,
+    "a mask and whole numbers": lambda x: torch.where(x.detach() > 0, x, 0.0)[
+        torch.zeros(3, dtype=torch.int64)
+    ],
+    "a scale, a linear layer and tanh": _scale_and_layer,
+    "a Function that saves three tensors": _KeepsThree.apply,
+    "a branch that the result does not use": lambda x: torch.sin(x) + torch.exp(x).detach(),
+}
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     # x ↦ weight · Σ i·xᵢ² (0-d tensor); the gradient differs at every element
     "weighted_squares": lambda weight: lambda x: weight * (_counted(x, *x.shape) * x * x).sum(),
@@ -69,6 +128,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "last_number": lambda: lambda x: x.view(-1)[-1],
     # x ↦ slope · Σx + offset (0-d tensor): the second derivative is zero
     "affine": lambda slope, offset: lambda x: slope * x.sum() + offset,
+    # x ↦ Σ wᵢ · xᵢ (0-d tensor), of a weight that requires grad: a gradient that has a graph, and not of x
+    "weighted": lambda *weight: (
+        lambda x: (torch.tensor(weight, requires_grad=True).to(x) * x).sum()
+    ),
     # x ↦ Σ x⁴ / 12 + coupling · Σ sin(xᵢ xᵢ₊₁) (0-d tensor): a full, symmetric Hessian of neighbours
     "quartic_chain": lambda coupling: lambda x: _neighbours(x.reshape(-1), coupling),
     # x (N, …) ↦ (N,): Σ i · tanh(steepness · xᵢ) / 4 of each sample; gradients differ by sample
@@ -96,6 +159,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "wave_sequential": lambda count, scale: torch.nn.Sequential(
         *map(Wave, wave_layers(count, scale))
     ),
+    # ---- for saved_bytes
+    **{words: partial(lambda f: f, f) for words, f in SAVING.items()},
+    "gradient inside": lambda: _gradient_inside,
+    "product and sine": lambda: lambda x, c, y: (c * x * y, torch.sin(y)),
+    "product with data": lambda: lambda x, d: torch.sin(x * d) * d,
     # a module's parameter: a tensor that is one to isinstance alone
     "parameter": lambda value: torch.nn.Parameter(torch.tensor(value)),
 }

@@ -71,7 +71,7 @@ class Failure:
     """An exception that came out of the learner's code, or out of torch because of it.
 
     stage    forward, backward (inside the learner's backward), engine (torch refused what backward
-             returned), second, call
+             returned), second, mutate
     refused  a raise or an assert that stands in no code of torch's ended it
     """
 

@@ -179,14 +179,16 @@ def _is_global(held: Any) -> bool:
     return there or (isinstance(held, dict) and "__name__" in held)
 
 
-def changed(before: Sequence[Any], now: Sequence[Any]) -> list[int]:
-    """Which tensors were written to since their moments: by version, or (past .data) by value."""
+def changed(before: Sequence[Any], now: Sequence[Any], by_value: bool = False) -> list[int]:
+    """Which tensors were written to since their moments: by version, or (past .data, or where that is asked) by value."""
     return [
         i
         for i, (then, tensor) in enumerate(zip(before, now, strict=False))
         if isinstance(then, Moment)
         and isinstance(tensor, Tensor)
-        and (_version(unwrapped(tensor)) != then.version or differs(then, tensor))
+        and (
+            differs(then, tensor) or (not by_value and _version(unwrapped(tensor)) != then.version)
+        )
     ]
 
 

@@ -22,7 +22,7 @@ from autograder.contract.differentiation import (
 from autograder.contract.ending import ended_in
 from autograder.contract.exercise import Sampler
 from autograder.observation.observation import Answer, Question
-from autograder.observation.snapshot import changed, differs, moment
+from autograder.observation.snapshot import changed, moment
 from autograder.running import beside_backward
 from autograder.running.carried import World, worked
 from autograder.running.containment import failure_from
@@ -99,39 +99,51 @@ def _plain(value: Any) -> Any:
 def _run(ask: Asking, q: Question, answer: Answer) -> None:
     """Forward and backward as a training step does it; looks whether anything was written to.
 
-    In dtypes that somebody gave, a second pass through the graph shows whether a write does harm there.
+    A ``target`` is written to in between: backward must refuse or stay right. In dtypes that somebody gave, a second
+    pass through the graph shows whether a write does harm there.
     """
     args, looked, twice = fresh_arguments(q), q.looked_for_writes, q.kind == "given"
+    # By value: a function may move its input and put it back (a Function may not: torch looks).
+    changes = partial(changed, by_value=q.kind == "function")
     before = [moment(a) for a in args if looked]
     drawn = [torch.get_rng_state()]
     outputs = ask.take(ask.submission(*args))
+    tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
     # A Function gives an argument back that it wrote to, and said so.
     said = outputs if ask.submission.classes else ()
-    written = [i for i in changed(before, args) if not any(args[i] is o for o in said)]
+    written = [i for i in changes(before, args) if not any(args[i] is o for o in said)]
     answer.data["inputs_changed_in_forward"] = written
+    answer.data["requires_grad_changed"] = [
+        i for i, a in tensors if a.requires_grad != (i in q.wants)
+    ]
+    if ask.submission.classes:
+        answer.data["hooked"] = [i for i, a in tensors if a._backward_hooks]
     answer.data["on_ctx"] = on_ctx(args, outputs)
     upstream = fresh_upstream(q, outputs)
     marks = [moment(g) for g in upstream if looked]
     drawn.append(torch.get_rng_state())
     torch.rand(())  # what is drawn between the two may not be drawn again after them
     draws = Draws()
-    if upstream:
-        answer.gradients = ask.gradients(args, outputs, upstream, keep=twice)
+    if (target := q.more.get("target")) is not None:
+        ask.stage = "mutate"
+        with torch.no_grad():
+            (outputs[0] if target == "output" else args[target]).mul_(3.0).add_(0.7)
+    counting, ran = bool(q.more.get("counted")), Watching()
+    with in_backward((ask.submission.classes or functions()) if counting else (), ran):
+        if upstream:
+            answer.gradients = ask.gradients(args, outputs, upstream, keep=twice)
+    if counting:
+        answer.data["operations"] = work_of(ran.operations)
     now = torch.get_rng_state()
     answer.data["drawn_again"] = any(torch.equal(now, earlier) for earlier in drawn)
-    answer.inputs_changed = tuple(changed(before, args))
+    answer.inputs_changed = tuple(changes(before, args))
     # The gradients were asked for without .backward(): whoever filled .grad did it in a backward.
-    answer.data["grad_left"] = _grad_left(args)
+    answer.data["grad_left"] = [i for i, a in tensors if a.is_leaf and a.grad is not None]
     answer.upstream_changed = bool(changed(marks, upstream))
     if twice:
         draws.again()
         with suppress(Exception):  # who frees what forward kept says no to a second pass
             answer.data["again"] = list(ask.gradients(args, outputs))
-
-
-def _grad_left(args: Sequence[Any]) -> list[int]:
-    leaves = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor) and a.is_leaf]
-    return [i for i, leaf in leaves if leaf.grad is not None]
 
 
 def _second(ask: Asking, q: Question, answer: Answer) -> None:
@@ -171,17 +183,6 @@ def _without(patches: list[tuple[type, str, Any]], ask: Asking) -> dict[str, Any
     return {"second": list(second), "error": ""}
 
 
-def _needs(ask: Asking, q: Question, answer: Answer) -> None:
-    """Backward when only the arguments in ``wants`` need a gradient, and how many operations it takes."""
-    args, outputs = ask.forward()
-    answer.data["on_ctx"] = on_ctx(args, outputs)
-    counting, ran = bool(q.more.get("counted")), Watching()
-    with in_backward((ask.submission.classes or functions()) if counting else (), ran):
-        answer.gradients = ask.gradients(args, outputs)
-    if counting:
-        answer.data["operations"] = work_of(ran.operations)
-
-
 def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
     """Several forwards, then two backwards: nothing may be shared between the calls, or between two passes of one."""
     ask.submission(*fresh_arguments(q, q.more["args"]))  # as to evaluate: nobody asks its gradient
@@ -202,16 +203,6 @@ def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
         answer.data["again"] = list(ask.gradients(mine, outputs))
     except Exception as error:  # who frees what forward kept says no to a second pass, in words
         answer.data["again_stops"] = failure_from(error, "backward", ask.submission.files)
-
-
-def _mutate(ask: Asking, q: Question, answer: Answer) -> None:
-    """Write to an argument (or the output) after forward: backward must refuse or stay right."""
-    args, outputs = ask.forward()
-    target = q.more["target"]
-    ask.stage = "mutate"
-    with torch.no_grad():
-        (outputs[0] if target == "output" else args[target]).mul_(3.0).add_(0.7)
-    answer.gradients = ask.gradients(args, outputs)
 
 
 def _structure(ask: Asking, q: Question, answer: Answer) -> None:
@@ -298,7 +289,6 @@ def _grown(ask: Asking, q: Question, answer: Answer) -> None:
 
 def _refusal(ask: Asking, q: Question, answer: Answer) -> None:
     """Arguments that the contract says are refused: forward only."""
-    ask.stage = "call"
     ask.forward()
 
 
@@ -320,44 +310,20 @@ def _gradcheck(ask: Asking, q: Question, answer: Answer) -> None:
     answer.data["passed"] = True
 
 
-def _function(ask: Asking, q: Question, answer: Answer) -> None:
-    """A plain function: its value, and (where asked) the gradient through it."""
-    ask.stage = "call"
-    args = fresh_arguments(q)
-    before = list(map(moment, args))
-    outputs = ask.take(ask.submission(*args))
-    tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor)]
-    # By value: a function may move its input and put it back (a Function may not: torch looks).
-    answer.inputs_changed = tuple(i for i, a in tensors if differs(before[i], a))
-    answer.data["grad_left"] = _grad_left(args)
-    answer.data["requires_grad_changed"] = [
-        i for i, a in tensors if a.requires_grad != (i in q.wants)
-    ]
-    if q.upstream:
-        wanted = list(_wanting(args).values())
-        found = gradients_of(outputs, fresh_upstream(q, outputs), wanted)
-        answer.gradients = tuple(map(copied, found))
-
-
 def _scenario(ask: Asking, q: Question, answer: Answer) -> None:
     """An exercise's own experiment."""
-    ask.stage = "call"
     answer.data = ask.scenarios[q.more["name"]].run(ask.submission, Sampler(q.more["seed"]))
 
 
 PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
-    "run": _run,
-    "given": _run,
+    **dict.fromkeys(("run", "function", "given", "needs", "mutate"), _run),
     "second": _second,
-    "needs": _needs,
     "interleave": _interleave,
-    "mutate": _mutate,
     "structure": _structure,
     "large": _large,
     "grown": _grown,
     "refusal": _refusal,
     "gradcheck": _gradcheck,
-    "function": _function,
     "scenario": _scenario,
     **beside_backward.PROCEDURES,
 }

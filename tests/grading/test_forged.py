@@ -265,8 +265,7 @@ def test_inputs_of_ones_own_choice_are_not_believed(exercise: str):
 def test_a_number_of_bytes_of_ones_own_choice_is_not_believed():
     forged = observed("saved_bytes")
     for answer in forged.answers.values():
-        for seen in answer.data.get("trials", {}).values():
-            seen["found"] = 0
+        answer.outputs = answer.outputs and tuple(0 for _ in answer.outputs)
     assert not passes("saved_bytes", forged)
 
 

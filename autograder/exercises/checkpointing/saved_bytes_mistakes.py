@@ -638,6 +638,8 @@ def saved_bytes(f, *args):
 
 
 # %% wrong[mutates-input]: counted in unpack, during a backward
+# says: .grad of the arguments is filled afterwards, and an optimiser would use that.
+# next: Once f has run, pack has seen every tensor: count there, without a backward.
 def saved_bytes(f, *args):
     noted = {}
 

@@ -1,4 +1,4 @@
-# %% wrong[shared-state]: as admitted, nothing changed
+# %% wrong[mutates-input]: as admitted, nothing changed
 class Case10(Function):
     @staticmethod
     def forward(ctx, x, alpha):
@@ -11,7 +11,7 @@ class Case10(Function):
         return grad_output, None
 
 
-# %% wrong[shared-state]: a hook, and alpha in backward too
+# %% wrong[mutates-input]: a hook, and alpha in backward too
 class Case10(Function):
     @staticmethod
     def forward(ctx, x, alpha):
@@ -25,7 +25,7 @@ class Case10(Function):
         return ctx.alpha * grad_output, None
 
 
-# %% wrong[shared-state]: the hook of the call before is removed, the last one stays
+# %% wrong[mutates-input]: the hook of the call before is removed, the last one stays
 class Case10(Function):
     hook = None
 

@@ -12,8 +12,6 @@ import torch
 from autograder.contract.exercise import (
     Arguments,
     Case,
-    Cause,
-    Data,
     Exercise,
     Sampler,
     Scenario,
@@ -212,21 +210,6 @@ _admit(
 )  # fmt: skip
 
 
-def _beside(scaled: Solution, s: Sampler) -> Data:
-    """The gradient of x.sum(), in which the Function has no part, after three calls with this x."""
-    x = s.normal(3).requires_grad_()
-    for _ in range(3):
-        scaled(x, 0.5)
-    return {"beside": torch.autograd.grad(x.sum(), x)[0]}
-
-
-def _stays(data: Data, right: Data) -> Cause | None:
-    beside = float(data["beside"][0])
-    if beside == 1:
-        return None
-    return Cause("hook/stays", {"beside": beside}, at=("register_hook",), symptom=False)
-
-
 _admit(
     "x unchanged; backward gives alpha · grad_output, for this call alone.",
     "(x, alpha)",
@@ -244,7 +227,6 @@ _admit(
     budget=kept(),
     budget_words="no tensor: backward needs none",
     gradcheck=False,
-    scenarios=(Scenario("gradients that come from elsewhere", "shared-state", _beside, _stays, needs=(), first=True),),
 )  # fmt: skip
 
 

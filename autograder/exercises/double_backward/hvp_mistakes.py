@@ -67,14 +67,14 @@ def hvp(f, x, v):
     return torch.autograd.grad((g * v).sum(), x)[0]
 
 
-# %% wrong[value]: stops with an error for a linear f
+# %% wrong[fails-special-point]: stops with an error for a linear f
 def hvp(f, x, v):
     x = x.detach().requires_grad_(True)
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
     return torch.autograd.grad((g * v).sum(), x)[0]
 
 
-# %% wrong[value]: zeros for a constant gradient, an error for a trainable one
+# %% wrong[fails-special-point]: zeros for a constant gradient, an error for a trainable one
 def hvp(f, x, v):
     x = x.detach().requires_grad_(True)
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
@@ -224,9 +224,7 @@ def hvp(f, x, v):
     return torch.autograd.grad(torch.dot(g, v), x, allow_unused=True, materialize_grads=True)[0]
 
 
-# %% wrong[value]: allow_unused, but None is returned
-# says: For a linear f the result is None; it should be zeros of x's shape.
-# next: The Hessian of a linear f is 0: which options of torch.autograd.grad give zeros there?
+# %% wrong[fails-special-point]: allow_unused, but None is returned
 def hvp(f, x, v):
     x = x.detach().requires_grad_(True)
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)

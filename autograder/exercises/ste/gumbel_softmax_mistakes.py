@@ -337,7 +337,9 @@ class GumbelSoftmax(Function):
         return p * (1 - p) / ctx.tau, None, None, None
 
 
-# %% wrong[ignores-needs-input-grad]: the noise gets the same gradient
+# %% wrong[gradient-value]: the noise gets the same gradient
+# says: The noise gets a gradient; the contract always gives it None.
+# next: gumbels is drawn, not learned. What does backward return in its place?
 class GumbelSoftmax(Function):
     @staticmethod
     def forward(ctx, logits, gumbels, tau, hard):

@@ -171,7 +171,7 @@ def _mended(
         return (), 0
     known = right_parts(pair)
     wrong = wrong_parts(pair, known)
-    if place == ERROR and pair.answer.failure and pair.answer.failure.stage in ("forward", "call"):
+    if place == ERROR and pair.answer.failure and pair.answer.failure.stage == "forward":
         wrong |= {part for part in known if part[0] != "output"}  # nobody has seen them yet
     fine = {v for at, end in run.results.items() if at not in wrong for v in ancestors(end)}
     fine |= {v for v in mine if v.read and defined(ev.source, v.read) is None}

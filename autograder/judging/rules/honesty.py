@@ -168,13 +168,17 @@ def leaves_torch_alone(ev: Evidence) -> Verdict:
 def leaves_inputs(ev: Evidence, pair: Pair) -> Verdict:
     """The inputs are left as they were."""
     data, method = pair.answer.data, "forward"
+    if ev.exercise.is_function:
+        method = ev.exercise.name
     changed = data.get("inputs_changed_in_forward") or ()
     # An argument that nobody differentiates may be a buffer, as a batch norm's running mean is.
     buffers = ev.exercise.strictness.as_given and not {*changed} & {*pair.question.wants}
-    found = {"writes/buffer" if buffers else "writes/input": changed}
-    if ev.exercise.is_function:
-        method, switched = ev.exercise.name, data.get("requires_grad_changed")
-        found = {"writes/input": pair.answer.inputs_changed, "writes/requires-grad": switched}
+    found = {
+        "writes/buffer" if buffers else "writes/input": changed,
+        "writes/hook": data.get("hooked"),
+        "writes/requires-grad": data.get("requires_grad_changed"),
+        "writes/grad-left": data.get("grad_left") if ev.exercise.is_function else (),
+    }
     for cause, changed in found.items():
         if changed:
             return _written(ev, "mutates-input", cause, pair, method, ev.argument(changed[0]))

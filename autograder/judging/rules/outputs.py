@@ -122,6 +122,8 @@ def output_value(ev: Evidence, pair: Pair) -> Verdict:
 
 def wrong_output(ev: Evidence, pair: Pair) -> Finding | None:
     """The finding that the numbers of an output are wrong in a case."""
+    if (number := _first(ev, pair, "output-number")) is not None:
+        return _wrong(ev, pair, number)
     found = _first(ev, pair, "output-value")
     if found is None:
         return None
@@ -147,12 +149,12 @@ def _wrong(ev: Evidence, pair: Pair, found: Problem | None) -> Finding | None:
         return None
     aspect = found.code.removeprefix("output-")
     return fault(
-        value_rule(ev, f"forward-{aspect}"), f"forward/{_CODES[aspect]}", pair, symptom=True,
+        value_rule(ev, f"forward-{aspect.replace('number', 'value')}"), f"forward/{_CODES[aspect]}", pair, symptom=True,
         evidence=found.evidence, place=found.place, **found.facts,
     )  # fmt: skip
 
 
-_CODES = {"shape": "shape", "dtype": "dtype", "value": "wrong"}
+_CODES = {"shape": "shape", "dtype": "dtype", "value": "wrong", "number": "number"}
 
 
 def tensors_of(pair: Pair) -> list[tuple[Tensor, Tensor]]:

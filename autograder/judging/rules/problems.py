@@ -81,6 +81,10 @@ def _of_outputs(ev: Evidence, pair: Pair, dtype: torch.dtype) -> Iterator[Proble
             else:
                 facts = {**found.facts, "mine": kind_of(got)}
                 yield replace(found, code="output-count", facts=facts)
+        elif isinstance(right, int) and (type(got), got) != (type(right), right):
+            mine = got if isinstance(got, int | float) else kind_of(got)
+            facts = {"what": what_of(ev, pair, place), "mine": show(mine), "right": show(right)}
+            yield Problem("output-number", {**facts, "case": pair.where}, both(got, right), place)
 
 
 def _as_precise(dtype: torch.dtype, asked: torch.dtype) -> torch.dtype:

@@ -29,7 +29,8 @@ _ELSEWHERE = (_COUNT, _SHAPE, _NON_TENSOR, _NOT_PASSED, _NOT_VARIABLE)
 def forward_runs(ev: Evidence, pair: Pair) -> Verdict:
     """Forward runs."""
     failure = pair.answer.failure
-    return stopped(ev, pair) if failure and failure.stage in ("forward", "call") else None
+    stops = failure and (failure.stage == "forward" or ev.exercise.is_function)
+    return stopped(ev, pair) if stops else None
 
 
 @rule("raises", needs=("forward_runs",), promise="gradients")
@@ -81,7 +82,7 @@ def method_of(ev: Evidence, failure: Failure) -> str:
     """What stopped, as the learner calls it: "forward", "backward", or the name of a plain function."""
     if ev.exercise.is_function:
         return ev.exercise.name
-    if failure.stage in ("forward", "call"):
+    if failure.stage == "forward":
         return "forward"
     inside = failure.stage in ("backward", "engine", "second") or failure.function == "backward"
     return "backward" if inside else failure.function or ev.exercise.name
