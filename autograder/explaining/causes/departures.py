@@ -252,7 +252,7 @@ def _mended(
         if found := next(filter(None, map(moved, made)), []):
             return tuple(found), 0
         left += all_left // 2
-        way = mending(mine[-1].given[0], [known[place].double().numpy()]) if place in known and len(mine[-1].given) == 1 else []  # fmt: skip
+        way = mending(mine[-1].given[0], [known[place].double().numpy()]) if known.get(place) is not None and len(mine[-1].given) == 1 else []  # fmt: skip
         way = [*back(*way[0]), *way] if way else []
         before = ancestors(way[0][0])[:-1] if way else mine
         seldom = Counter[Any]()
