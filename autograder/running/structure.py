@@ -61,18 +61,10 @@ def _operation_name(operation: Any) -> str:
     return str(operation).removesuffix(".default")
 
 
-_function_names: dict[Any, str] = {}
-
-
+@functools.lru_cache(4096)
 def _function_name(func: Any) -> str:
-    """The public name of one of torch's own functions (remembered), else the name it says it has."""
-    if func in _function_names:
-        return _function_names[func]
-    name = resolve_name(func)
-    if name is None:
-        return str(getattr(func, "__qualname__", func))
-    _function_names[func] = str(name)
-    return str(name)
+    """The public name of one of torch's own functions, else the name it says it has."""
+    return str(resolve_name(func) or getattr(func, "__qualname__", func))
 
 
 def look_inside(

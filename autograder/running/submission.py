@@ -20,6 +20,7 @@ from autograder.contract.ending import a_call
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
 from autograder.observation.snapshot import dense
+from autograder.observation.syntax import codes_of, registered
 from autograder.running.function_classes import (
     codes_of_methods,
     files_of,
@@ -92,8 +93,10 @@ class Submission:
 
     @cached_property
     def codes(self) -> dict[CodeType, str]:
-        """Its methods' code, with their names; {} where it is no class."""
-        return codes_of_methods(self.classes)
+        """The code of its methods, or of what is registered for its operator, with their names."""
+        operator = registered(self.value).items() if not self.classes else ()
+        registers = {code: name for name, function in operator for code in codes_of(function)}
+        return codes_of_methods(self.classes) | registers
 
     @property
     def classes(self) -> tuple[type, ...]:
