@@ -149,7 +149,11 @@ def wrong_one(pair: Pair, second: tuple[Any, ...]) -> _Wrong | None:
     for place, right in enumerate(pair.expected.second or ()):
         got = second[place] if place < len(second) else None
         if right is None or not bool(right.any()):
-            if isinstance(got, Tensor) and bool(got.any()) and not close(got, got * 0, dtype):
+            if (
+                isinstance(got, Tensor)
+                and bool(got.any())
+                and not close(got, torch.zeros_like(got), dtype)
+            ):
                 return place, got, right
         elif got is None or not close(*where_finite(got, right), dtype):
             return place, got, right
