@@ -194,7 +194,7 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
         own = tensor.numel() * tensor.element_size()
         who = _name(tensor, args, outputs)
         # A saved input (or a view of one) keeps the bytes it covers, whatever its storage held before.
-        counted = own if who != "intermediate" else size
+        counted = min(own, size) if who != "intermediate" else size
         dtype = str(tensor.dtype).removeprefix("torch.")
         like = _like(tensor, args, outputs) if who == "intermediate" else ""
         kept.append(Kept(holder, who, tuple(tensor.shape), dtype, counted, key, like))

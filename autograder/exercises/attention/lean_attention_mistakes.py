@@ -36,13 +36,14 @@ class LeanAttention(Function):
         return grad_q, grad_k, grad_v, None, None
 
 
-# %% right: the sum over the keys in place of delta
+# %% right: the sum over the keys in place of delta, the mask kept as an expanded view
 class LeanAttention(Function):
     @staticmethod
     def forward(ctx, q, k, v, mask=None, scale=None):
         scale = q.shape[-1] ** -0.5 if scale is None else scale
         scores = q @ k.transpose(-1, -2) * scale
         if mask is not None:
+            mask = mask.expand_as(scores)
             scores = scores.masked_fill(~mask, -torch.inf)
         lse = torch.logsumexp(scores, -1, keepdim=True)
         lse = torch.where(lse == -torch.inf, 0.0, lse)
