@@ -194,6 +194,7 @@ LEARNED_SCALE = Exercise(
             "a square matrix, a scale for each row", 3, 3, scale=(3,), grid=(-4, 3), role="batch"
         ),
         _case("one channel", 1, 5, scale=(1,), grid=(-4, 3), role="batch"),
+        _case("a vector, a scale for each number", 4, scale=(4,), grid=(-4, 3), role="batch"),
         _case("a single number (0-d)", grid=(-2, 1), role="batch"),
         empty(
             "an empty batch",
