@@ -134,7 +134,16 @@ class Sine(Function):
 # * **nothing else is touched**: no input, no `grad_output`, no saved tensor is written to, and two calls know nothing of each other
 # * **your own work**: backward is arithmetic of yours, without autograd in it. It works on whole tensors, as forward does: no Python loop goes over rows or elements
 #
-# The last three are the same for every Function of this course. So is what follows: every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`; where there are two tensors, they may be one and the same; and where an input is infinite but torch's own answer is not, yours is right there too. A special point, and infinity too, is about value and gradient: about second derivatives only where the contract says so. And a dimension that a Function works along is never empty, unless the contract says what comes out. `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
+# The last three are the same for every Function of this course. So is what follows:
+#
+# * every tensor that forward keeps, a mask too, goes through `ctx.save_for_backward`. Forward may return an input itself, and backward an expanded tensor
+# * two tensor arguments may be one and the same. A dimension that a Function works along is never empty, unless the contract says what comes out
+# * *right* means up to rounding, counted from the largest number of the tensor (or from 1, if that is larger): 13 digits in float64, so write constants in full; 4 in float32; 1 in bfloat16. Whole numbers are exact
+# * special points are asked in float64, and ±1000 or more in float32, where a small number beside large ones keeps digits of its own if torch's does; bfloat16 is asked with ordinary numbers
+# * where an input is infinite, what is finite in torch's answer, value or gradient, is right in yours
+# * second derivatives are asked where the function is smooth; at a kink or an infinity only if the contract says so
+#
+# `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.
 #
 # **To do.** Fill in both methods. What is $dy/dx$? What must backward know to compute it? And where does `grad_output` come in?
 
@@ -658,14 +667,14 @@ print("the true gradient of n, 2³ · log 2:", (2**3 * torch.log(torch.tensor(2.
 #
 # **Contract.** `WeightedSum.apply(x1, x2, w1, w2)` promises
 #
-# * **values** of $w_1 x_1 + w_2 x_2$. Python ints are numbers too. A **tensor** given for `w1` or `w2` is refused with a `TypeError` whose message says what is wanted in its place
+# * **values** of $w_1 x_1 + w_2 x_2$. Python ints are numbers too. A **tensor** given for `w1` or `w2` is refused with a `TypeError` that says, in words of yours, what is wanted (no other exercise asks for that)
 # * **gradients** of `x1` and `x2`; `None` for `w1` and `w2`, and for an input that needs none
 # * **second derivatives** right
 # * **special points**: weights of 0, 1 and −1, inputs of 0 and of ±1000
 # * **memory**: no tensor is kept for backward at all
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #
-# `x1` or `x2` may be frozen: then backward returns `None` for it. Torch would not complain about a gradient that nobody wants, but the work is wasted, so asking `ctx.needs_input_grad` **before** you compute is an **obligation** in this course: it belongs to the gradients of every Function with several tensors.
+# `x1` or `x2` may be frozen: then backward returns `None` for it. Torch would not complain about a gradient that nobody wants, but the work is wasted, so asking `ctx.needs_input_grad` **before** you compute is an **obligation** in this course: it belongs to the gradients of every Function with several tensors. (What they share may be computed first.)
 #
 # **To do.** Fill in both methods. How many values does backward return?
 
@@ -877,9 +886,9 @@ figures.secants(point=0.6, step=0.6)
 #
 # **Contract.** `numerical_gradient(f, x, eps=1e-6)` promises
 #
-# * **values**: the central-difference gradient of `f` at the float64 tensor `x`, a float64 tensor of the shape of `x`. `f` takes a tensor like `x` and returns one number (a float, or a tensor without dimensions)
+# * **values**: the gradient of `f` at the float64 tensor `x` by the central difference above, with the step `eps`: a float64 tensor of the shape of `x`. `f` takes a tensor like `x` and returns one number (a float, or a tensor without dimensions)
 # * **shapes, strides, dtypes**: whatever the shape of `x` is, empty and transposed tensors too
-# * **nothing else is touched**: `x` is left as it was
+# * **nothing else is touched**: afterwards `x` is as it was, to the last bit
 #
 # **To do.** Write the function. `np.ndindex(*x.shape)` runs through all indices of `x`, for any number of dimensions.
 

@@ -470,7 +470,7 @@ xray(TimesExp, x, order=2)
 #
 # **Contract.** `ScaledSigmoid.apply(x, scale)` with a Python float `scale` promises
 #
-# * **values** of `scale`$\,\cdot\,\sigma(x)$. (You may refuse a tensor.)
+# * **values** of `scale`$\,\cdot\,\sigma(x)$.
 # * **gradients**: one answer for **each** argument
 # * **second derivatives** right
 # * **special points**: at `scale = 0.0` the gradient is 0, not NaN; finite and right in float32 at ±1000

@@ -852,7 +852,7 @@ print("not marked, no error: x was [1, 2] and is", x.tolist())
 # * **gradients**: for the chosen element only. The indices have none; mark them to say so, though as integers they would do without
 # * **second derivatives** right
 # * **special points**: at ties too the gradient goes to the one element that was chosen; right for inputs of ±1000 and with $-\infty$ among them
-# * **memory**: the indices, nothing larger
+# * **memory**: at most as many bytes as the indices
 # * **shapes, strides, dtypes**: a `torch.zeros(shape)` is float32, whatever `x` is. `grad_values.new_zeros(shape)` is not
 # * **nothing else is touched** · **your own work**: as for every Function
 #

@@ -601,7 +601,7 @@ for n, bits in ((100, 3), (10_000, 3), (100, 8), (10_000, 8)):
 # * **gradients** for `x` pass where $q_\min < x/\text{scale} < q_\max$ (unrounded), and are 0 elsewhere. For `scale` each element of `grad_output` is multiplied by $\operatorname{round}(x/\text{scale}) - x/\text{scale}$ inside, by $q_\min$ at or below, by $q_\max$ at or above; then summed over the $n$ elements that share a scale, and divided by $\sqrt{n\,q_\max}$
 # * **special points**: x on an end of the range is not inside; ties go to the even step; right for very large inputs
 # * **memory**: at most `x` and `scale`
-# * **shapes, strides, dtypes**: as for every Function. A sum over no elements is 0: an empty `x` gives scale the gradient 0
+# * **shapes, strides, dtypes**: as for every Function. A sum over no elements is 0: an empty `x` gives a 0-d scale the gradient 0 (no channels: not asked)
 # * **nothing else is touched**: as for every Function
 # * **your own work**: as for every Function, and torch's own fake quantisation is not called
 #
@@ -1103,7 +1103,7 @@ except RuntimeError as error:
 # * **values**: `x` unchanged
 # * **gradients**: $-\alpha\,g$
 # * **second derivatives** of backward as written
-# * **special points**: alpha = 0 (then nothing passes); right for inputs of ±1000
+# * **special points**: alpha = 0 (then nothing passes), and alpha below 0; right for inputs of ±1000
 # * **memory**: no tensor is kept
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
@@ -1246,7 +1246,7 @@ figures.features(by_day, by_night)
 # * **values**: `x` unchanged
 # * **gradients**: $g$ clamped to $[-\text{limit}, \text{limit}]$, element by element
 # * **second derivatives** of backward as written
-# * **special points**: limit = 0, and a $g$ on the limit; right for inputs of ±1000
+# * **special points**: limit = 0; right for inputs of ±1000
 # * **memory**: no tensor is kept
 # * **nothing else is touched**: do not write into `grad_output`
 # * **shapes, strides, dtypes** · **your own work**: as for every Function

@@ -822,7 +822,7 @@ print("the product H v:     ", (torch.stack(rows) @ v).tolist())
 #
 # **Contract.** `hvp(f, x, v)` promises
 #
-# * **values** of the Hessian of the scalar-valued `f` at `x`, times `v`: a tensor of `x`'s shape. `x` need not require grad
+# * **values** of the Hessian of the scalar-valued `f`, which depends on `x`, at `x`, times `v`: a tensor of `x`'s shape, with a graph or without. `x` need not require grad
 # * **special points**: for a linear `f` the result is zeros, also where the gradient itself requires grad (as in `f(x) = (weight * x).sum()` with a trainable weight)
 # * **memory**: the Hessian is never formed
 # * **shapes, strides, dtypes**: `x` and `v` have the same shape, any shape
@@ -1022,7 +1022,7 @@ outcome("flat-critic")
 # * **values**: the mean over the batch of $(\lVert\nabla_x\, \text{critic}(x)\rVert_2 - 1)^2$, a 0-d tensor. The norm is exact: no small number added under the root. `x` need not require grad
 # * **gradients** of the critic's parameters (what would reach `x` itself is not asked)
 # * **special points**: everything is finite where a gradient is zero
-# * **shapes, strides, dtypes**: `x` has shape `(N, …)`, and the norm runs over all dimensions of a sample; `critic(x)` has shape `(N,)` or `(N, 1)`
+# * **shapes, strides, dtypes**: `x` has shape `(N, …)`, two dimensions or more, and the norm runs over all dimensions of a sample; `critic(x)` has shape `(N,)` or `(N, 1)`
 # * **nothing else is touched**: `x` stays as it is, its `requires_grad` too, and no `.grad` is left behind
 
 

@@ -107,7 +107,7 @@ outcome("two-saves")
 #
 # * **values**: the bytes, as an int, of **distinct storage** that autograd keeps for the backward of `f`. A tensor that is saved twice counts once. A view counts the whole storage that it keeps alive. Inputs and parameters count if they are saved, and so does what a branch saves that the result does not use: everything that torch hands to a pack hook while `f` runs. (Not judged: memory that `f` lets go of again, whose address the next tensor may get)
 # * **memory**: no tensor outlasts the call
-# * **nothing else is touched**: no hook outlasts the call, also when `f` raises, and no `.grad` is left behind
+# * **nothing else is touched**: no hook outlasts the call, also when `f` raises (its error goes on to the caller), and no `.grad` is left behind
 #
 # `tensor.untyped_storage()` has `data_ptr()` and `nbytes()`. Let pack return `tensor.detach()`, never the tensor itself: you will see why.
 
@@ -411,9 +411,9 @@ print("y = 2x³ at 2: first derivative", first.item(), "  second", second.item()
 # * **values** of `fn(*args)`, one tensor. `args` may mix tensors with numbers, bools, strings
 # * **gradients**: right; `None` for what is no tensor, and for a tensor that needs none (whole numbers cannot have one). With `.backward()`, parameters that `fn` captures get theirs (nothing is asked of their `.grad` after `torch.autograd.grad`). (`fn` is the first argument: `ctx.needs_input_grad[0]` and the first gradient belong to it.)
 # * **second derivatives** right, or a RuntimeError. `.backward(create_graph=True)` may raise it too, but never leaves out a parameter
-# * **special points**: an argument that `fn` does not use is no obstacle; its gradient is zeros, or `None`
+# * **special points**: an argument that `fn` does not use is no obstacle; if it requires grad, its gradient is zeros, or `None`
 # * **memory**: kept are the tensors among `args`, and one random state (which may be an attribute of `ctx`). Inside `fn` nothing: backward runs `fn` again
-# * **shapes, strides, dtypes**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
+# * **shapes, strides, dtypes**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
 # * **nothing else is touched**: the recomputation draws the random numbers of forward. Forward moves the caller's random state as `fn` does, backward leaves it as it found it, also when `fn` raises
 # * **your own work**: `fn` runs once in forward and once in backward. `torch.utils.checkpoint` is what you rebuild, so it stays out
 #
@@ -729,7 +729,7 @@ with saved_tensors_hooks(describe, lambda kept: kept):
 #
 # * **values** of what is computed inside are as ever, and backward gets back what it needs: float32 for a float32 tensor, bfloat16 for one that was bfloat16 all along
 # * **gradients** are those of the rounded intermediates; other dtypes are left as they are
-# * **memory**: the **float32 intermediates** (views of them too) are kept as bfloat16. Leaves and views of leaves are left as they are: the caller holds them. A result that is dropped without backward frees its memory (see the trap above)
+# * **memory**: the **float32 intermediates** (views of them too, even if an expanded one grows) are kept as bfloat16. Leaves and views of leaves are left as they are: the caller holds them. A result that is dropped without backward frees its memory (see the trap above)
 # * **nothing else is touched**: after the block, also after an error in it, nothing is different
 #
 # How can unpack know which tensors pack has rounded? Pack may return a pair.

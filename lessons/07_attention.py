@@ -102,7 +102,7 @@ outcome("softmax-sum")
 # * **second derivatives** right
 # * **special points**: finite and right in float32 at ±1000 and with $-\infty$ among the scores, value and gradient. (Subtract something first. What may you subtract without changing the result?)
 # * **memory**: one tensor as large as the output. Output or input, either is fine
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right). Forward may call `torch.softmax`, or build it from `exp` and `sum`
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours). Forward may call `torch.softmax`, or build it from `exp` and `sum`
 
 
 # %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -787,7 +787,7 @@ outcome("tile-traffic")
 # * **values** of the same attention with scale $1/\sqrt E$; `causal` a bool, aligned top-left; `block_size` a positive int, which need not divide L or S, may be larger than both, and changes nothing about the result
 # * **gradients** of `q`, `k` and `v`, computed only where `ctx.needs_input_grad` asks for them
 # * **second derivatives**: every attempt at one raises `RuntimeError`
-# * **special points**: finite and right for scores of ±500 in float32, and for a very negative one
+# * **special points**: finite and right for scores of ±500 in float32, and for a row whose only score is $-10^{10}$
 # * **memory**: tiles of queries **and** of keys, in forward and in backward. With $B$ for `block_size`, no tensor on the way has, for one entry of the batch, more elements than the larger of $B^2$ and $\max(L, S) \cdot \max(E, E_v)$: a tile, or as much as q, k, v or the output. Full rows of scores for a block of queries are too large, and so is a whole causal mask. (Measured where `block_size` is larger than $2\max(E, E_v)$ and well below L and S.) Kept are `q`, `k`, `v`, the output and one logsumexp a row
 # * **shapes, strides, dtypes**: batch dimensions as before. S = 0 (no keys) gives 0, with gradient 0; L = 0 (no queries) gives an empty output
 # * **nothing else is touched**: as before

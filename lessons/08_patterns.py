@@ -75,7 +75,7 @@ outcome("zero-factor")
 # * **special points**: value, gradient and second derivative right in rows with one zero, two zeros or three; right at ±1000
 # * **memory**: `x` and the output, not more
 # * **shapes, strides, dtypes**: as for every Function, and a row may have no factor at all: the product of nothing is 1
-# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
+# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
 #
 # Two lines in words: `left` is 1, x₁, x₁x₂, …; `right` is the same from the other end.
 
@@ -306,7 +306,7 @@ outcome("long-row")
 # * **values** $\sqrt{\sum x^2}$ along `dim`
 # * **gradients**: $x$ divided by its norm, times the upstream gradient of its row
 # * **second derivatives** right, away from rows of zeros
-# * **special points**: value 0 and gradient 0 in a row of zeros; no overflow at 1e30 in float32, forward and backward. (∞ / ∞ is NaN, and so may a row with an infinite number be.)
+# * **special points**: value 0 and gradient 0 in a row of zeros; no overflow at 1e30 in float32, forward and backward; a row of length 1e-30 is no row of zeros (float64). (∞ / ∞ is NaN, and so may a row with an infinite number be.)
 # * **memory**: `x` and the output, not more
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 #

@@ -60,7 +60,7 @@ _ = torch.manual_seed(10)
 # * **second derivatives** right
 # * **special points**: t = 1
 # * **memory**: no tensor is kept
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
 
 
 # %% nbgrader={"grade": false, "grade_id": "case01", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["repair"]
@@ -973,13 +973,13 @@ outcome("hook")
 #
 # **Instrument.** Compare *places*, not means: which rows are 0 in the output, and which in the gradient? gradcheck must fail for every random function; with the seed set before each call it can tell.
 #
-# **Contract.** `Case11.apply(x, p)` promises
+# **Contract.** `Case11.apply(x, p)` with `p` below 1 promises
 #
 # * **values**: each row is 0 with probability `p`, whatever happens to the others, and `x / (1 - p)` else
 # * **gradients**: the same rows, the same factor; `None` for `p`
 # * **second derivatives** right
 # * **special points**: p = 0
-# * **memory**: a byte a row, or the state of the generator (5056 bytes)
+# * **memory**: a byte a row, or the state of the generator (5056 bytes, kept like a mask)
 # * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function
 
 

@@ -100,12 +100,12 @@ outcome("old-form")
 # **Contract.** `DualSwish.apply(x, beta)` promises
 #
 # * **values** of x · σ(beta · x); beta is a tensor that broadcasts to the shape of x
-# * **gradients** for both in plain backward; the same slopes in forward mode (`jvp`), and under `torch.func.grad`, `jacrev`, `jacfwd`, `hessian` and `vmap(grad)`
+# * **gradients** for both in plain backward; the same slopes in forward mode (`jvp`), and under `torch.func.grad`, `jacrev`, `jacfwd`, `hessian` and `vmap(grad)`. (Not asked: a `jacfwd` of a `jacfwd`, which torch gets wrong for every Function)
 # * **second derivatives** right
 # * **special points**: beta = 0, x = 0, ±1000 in float32
 # * **memory**: x and beta
 # * **shapes, strides, dtypes** as for every Function; under `vmap` each example gives what it gives alone, wherever the batch dimension stands
-# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite and torch's own answer is not, yours is right)
+# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
 
 
 # %% nbgrader={"grade": false, "grade_id": "dual-swish", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -784,7 +784,7 @@ def load_tile(pointer, rows, columns, height, width):
 # * **second derivatives** right, or refused with a RuntimeError
 # * **special points**: scores up to 500 in size, in float32
 # * **memory**: q, k, v, the output and one logsumexp a row
-# * **shapes, strides, dtypes**: float64 and float32, any batch dimensions, any sizes and strides, empty tensors; the fakes tell the truth, and opcheck finds nothing
+# * **shapes, strides, dtypes**: float64 and float32, any batch dimensions, any sizes (E and Ev from 1 on) and strides, empty tensors; the fakes tell the truth, and opcheck finds nothing
 # * **nothing else is touched**: no kernel writes to q, k or v
 # * **your own work**: one launch in forward, and no block of keys longer than 256
 
