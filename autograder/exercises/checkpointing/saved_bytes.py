@@ -121,8 +121,9 @@ def judge_others(data: Data, right: Data) -> Cause | None:
 
 
 def run_left(submission: Solution, s: Sampler) -> Data:
-    """How many tensors and hooks are left of a call, and of one that stops with an error."""
-    data: Data = {}
+    """How many tensors and hooks are left of a call, and of one that stops with an error; whether that comes out."""
+    found: Data = {}
+    swallowed = False
     for when, stops in (("", False), (" after an error", True)):
         watch = Watch()
 
@@ -134,13 +135,16 @@ def run_left(submission: Solution, s: Sampler) -> Data:
 
         with hooks_cleared() as left, contextlib.suppress(Stop):
             submission(f, s.normal(8, 8).requires_grad_(True))
-        data |= {f"hooks{when}": left[0], f"tensors{when}": watch.left}
-    return data
+            swallowed = stops
+        found |= {f"hooks{when}": left[0], f"tensors{when}": watch.left}
+    return {"left": found, "swallowed": swallowed}
 
 
 def judge_left(data: Data, right: Data) -> Cause | None:
-    """No tensor and no hook outlasts the call."""
-    for key, left in data.items():
+    """No tensor and no hook outlasts the call, and an error of f goes on to the caller."""
+    if data["swallowed"]:
+        return Cause("experiment/error-swallowed", rule="shared-state")
+    for key, left in data["left"].items():
         if left:
             what, *error = key.split(" ", 1)
             code = f"experiment/{what}-left{'-after-error' * len(error)}"

@@ -713,3 +713,22 @@ def saved_bytes(f, *args):
     with torch.enable_grad(), torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
         f(*args)
     return sum(found.values())
+
+
+# %% wrong[shared-state]: an error of f is swallowed
+# says: An error of f disappears inside saved_bytes: the caller gets a number for a call that failed.
+# next: Let the error through. The with block takes the hooks off in any case.
+def saved_bytes(f, *args):
+    found = {}
+
+    def pack(t):
+        storage = t.untyped_storage()
+        found[storage.data_ptr()] = storage.nbytes()
+        return t.detach()
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        try:
+            f(*args)
+        except Exception:
+            pass
+    return sum(found.values())
