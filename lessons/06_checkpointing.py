@@ -106,6 +106,7 @@ outcome("two-saves")
 # **Contract.** `saved_bytes(f, *args)` calls `f(*args)` and promises
 #
 # * **values**: the bytes, as an int, of **distinct storage** that autograd keeps for the backward of `f`. A tensor that is saved twice counts once. A view counts the whole storage that it keeps alive. Inputs and parameters count if they are saved, and so does what a branch saves that the result does not use: everything that torch hands to a pack hook while `f` runs. (Not judged: memory that `f` lets go of again, whose address the next tensor may get)
+# * **special points**: `f` may take numbers beside tensors, give several outputs, and take a gradient inside
 # * **memory**: no tensor outlasts the call
 # * **nothing else is touched**: no hook outlasts the call, also when `f` raises (its error goes on to the caller), and no `.grad` is left behind
 #
