@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
+from autograder.contract.drawing import is_small
 from autograder.contract.exercise import Case, Exercise, Role, Strictness
 from autograder.contract.measured import Measured
 from autograder.contract.real_numbers import is_differentiable
@@ -35,7 +36,6 @@ ADVICE = frozenset({
 })  # fmt: skip
 # How a derivative is computed, nobody has to care who uses it.
 _NOT_JUDGED = frozenset({"finite-differences"})
-_SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 _HINT = "There are no hints for a Function that is not from the course; explain(rule) says more."
 
 
@@ -215,6 +215,7 @@ def exercise_for(
         cases=cases,
         hints=(_HINT, _HINT, _HINT),
         second_order="right" if asked else "not-judged",
+        gradcheck=False,
         half=torch.bfloat16 in dtypes and not draws,
         float32=torch.float32 in dtypes and not draws,
         noncontiguous=not draws,
@@ -286,7 +287,7 @@ def gradcheck_accepts(
     function: Callable[..., Any], args: tuple[Any, ...], wants: tuple[int, ...]
 ) -> bool:
     """Whether gradcheck accepts the gradients of a function; True where gradcheck is not asked."""
-    if any(a.numel() > _SMALL for a in args if isinstance(a, Tensor)):
+    if not is_small(args):
         return True
     leaves = [a.clone().requires_grad_() if i in wants else a for i, a in enumerate(args)]
     try:

@@ -15,6 +15,7 @@ from autograder.contract.exercise import Case, Exercise, Sampler
 from autograder.contract.references import References, cast
 from autograder.observation.observation import Named, Question
 
+SMALL = 20  # elements an input for gradcheck, whose cost is 2n + 2 forwards
 MORE = 1  # what a hidden check adds to every size above 1
 TIMES = 4  # as many rows as a case has, in a question that has more
 LARGE = 1024  # elements of a large case: what grows with it shows
@@ -24,6 +25,11 @@ _LEFT_OUT = "left out"
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _LAYOUTS = ("transposed", "consumer", "expanded")
 Numbered = tuple[int, Case]  # a case with its place in the exercise
+
+
+def is_small(args: Sequence[Any]) -> bool:
+    """Whether gradcheck can be asked with these arguments."""
+    return not any(a.numel() > SMALL for a in args if isinstance(a, Tensor))
 
 
 def _grown(larger: Sequence[Any], own: Sequence[Any]) -> bool:
@@ -63,13 +69,13 @@ class Asking:
     def also_larger(self, i: int, case: Case) -> bool:
         """Whether a case makes sense in another size; then its arguments are remembered.
 
-        Where some of its numbers are fixed it does not.
+        Where some of its numbers are fixed it does not, nor where gradcheck would become too large.
         """
         try:
             larger, own = (case.make(self.sampler(f"case:{i}", more)) for more in (MORE, 0))
             if any(isinstance(a, tuple | list) for a in own):  # sizes that are given by hand
                 return False
-            if not _grown(larger, own):
+            if not _grown(larger, own) or (is_small(own) and not is_small(larger)):
                 return False
             args = cast(larger, torch.float64)
             wants = self.wants(args, case.wants)
@@ -253,6 +259,19 @@ def one_of_each_kind(cases: Mapping[int, tuple[Any, ...]]) -> set[int]:
         chosen.add(best[kind][1])
         missing -= left[kind]
     return chosen
+
+
+def stands_for(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether arguments differ from others in the sizes and values of their tensors at most.
+
+    With as many dimensions, or more than two.
+    """
+    return len(some) == len(others) and all(
+        a.dtype == b.dtype and a.dim() >= min(b.dim(), 3)
+        if isinstance(a, Tensor) and isinstance(b, Tensor)
+        else type(a) is type(b) and a == b
+        for a, b in zip(some, others, strict=True)
+    )
 
 
 def _type_or_flag(value: Any) -> Any:

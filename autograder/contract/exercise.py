@@ -154,7 +154,7 @@ class Scenario:
     rule   the rule that a verdict of this scenario carries
     promise  the key of the promise it is about; "": that of the rule
     needs  rules that must hold before this one is judged
-    cause  judged before what is kept where: its finding explains that
+    cause  judged before gradcheck and before what is kept where: its finding explains theirs
     first  judged before everything else: its finding explains wrong values and errors. Where the
            experiment itself stops with an error, it is silent and the ordinary rules speak
     free   entries that are the submission's own affair: their length, and numbers that other questions judge
@@ -179,7 +179,7 @@ class Strictness:
                 answer passes
     ignored     public names of rules that are not judged
     atol, rtol  what a number may be off by, beyond what is always allowed
-    as_given    nothing is asked that nobody gave: no −inf. What torch sums or casts itself, and
+    as_given    nothing is asked that nobody gave: no −inf, no gradcheck. What torch sums or casts itself, and
                 a precision lost inside, is advice of its own
     """
 
@@ -207,6 +207,7 @@ class Exercise:
     second_order    right: second derivatives must be right; right-or-refused: right or RuntimeError;
                     refused: always RuntimeError; not-judged
     constants       positions of tensor arguments that get the gradient None by contract
+    gradcheck       False where gradcheck fails by design (surrogate gradients)
     is_function     True for plain functions such as ``numerical_gradient``
     forbidden       torch functions the exercise rebuilds, by public name ("torch.softmax")
     may_use_autograd  backward (or the function) may call torch.autograd
@@ -236,6 +237,7 @@ class Exercise:
     budget_words: str = ""
     second_order: SecondOrder = "right"
     constants: frozenset[int] = frozenset()
+    gradcheck: bool = True
     is_function: bool = False
     forbidden: frozenset[str] = frozenset()
     may_use_autograd: bool = False

@@ -32,12 +32,9 @@ def _even_powers(x: Tensor, scale: float) -> Tensor:
     return (scale * x**2 + x**4 / 4).sum(1)
 
 
-def _scaled_difference(offset: float, *args: Any) -> Tensor:
-    """It takes what comes: whoever calls it with other arguments gets other numbers."""
-    x, *others = (a for a in args if isinstance(a, Tensor))
-    result = torch.sin(x) * math.prod(a for a in args if type(a) is float)
-    result = -result if True in [a for a in args if isinstance(a, bool)] else result
-    return result * math.prod((y + offset) ** 2 for y in others)
+def _scaled_difference(offset: float, x: Tensor, factor: float, y: Tensor, flip: bool) -> Tensor:
+    result = factor * torch.sin(x) * (y + offset) ** 2
+    return -result if flip else result
 
 
 def _wave_layer(scale: float) -> Callable[[Tensor], Tensor]:
@@ -87,6 +84,11 @@ def _in_two_dtypes(x: Tensor) -> Tensor:
 def _scale_and_layer(x: Tensor) -> Tensor:
     scale, layer = torch.nn.Parameter(torch.ones_like(x[0])), torch.nn.Linear(x.shape[1], 3)
     return torch.tanh(layer.to(x)(x * scale)).sum()
+
+
+def _gradient_inside(x: Tensor) -> Tensor:
+    (slope,) = torch.autograd.grad(torch.sin(x).exp().sum(), x, create_graph=True)
+    return (slope**2).sum()
 
 
 # Functions of x (n, m), as a report calls them, that save all of it, once or twice, parts, intermediates, masks and
@@ -159,6 +161,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     # ---- for saved_bytes
     **{words: partial(lambda f: f, f) for words, f in SAVING.items()},
+    "gradient inside": lambda: _gradient_inside,
+    "product and sine": lambda: lambda x, c, y: (c * x * y, torch.sin(y)),
     "product with data": lambda: lambda x, d: torch.sin(x * d) * d,
     # a module's parameter: a tensor that is one to isinstance alone
     "parameter": lambda value: torch.nn.Parameter(torch.tensor(value)),

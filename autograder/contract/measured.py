@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from autograder.contract.around import FEW, MOST, Around, or_nan
+from autograder.contract.around import FEW, MOST, MOST_NUMBERS, Around, or_nan
 from autograder.contract.differences import Precision, Values, precision_of
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of
 from autograder.contract.ending import between_calls, errors_only, slow
@@ -175,43 +175,49 @@ class Run:
         return self.outputs
 
     def gradients(self, wanted: Sequence[int], grads: Sequence[Any]) -> Sequence[Tensor]:
-        """The measured gradients of some arguments for some upstream gradients.
-
-        Of each by itself; where calls take long of all at once, and what backward says is asked first.
-        """
+        """The measured gradients of some arguments for some upstream gradients."""
         given = [
             torch.zeros_like(o) if g is None else g
             for o, g in zip(self.outputs, grads, strict=True)
             if is_differentiable(o)
         ]
-        weights, made = all_flat(given), dict[int, Tensor]()
+        weights, made = all_flat(given), []
         own = cache(lambda: self._own(wanted, grads))
-        few = 0 if slow() else FEW
-        for block in [[*wanted]] if slow() else [[p] for p in wanted]:
-            around = self._around(block)
-            ask = len(around.at) > few or any(_is_symmetric(self.args[p]) for p in block)
-            mine = own() if ask else {}
-            told = torch.cat([flat_of(mine[p]) for p in block]) if mine else None
-            if told is not None and self.measured.believed:
-                found = told, torch.zeros_like(told), told.abs()
-            else:
-                found = around.gradient(weights, told, self.measured.share, few)
-            counts = [len(flat_of(self.args[p])) for p in block]
-            for p, *parts in zip(block, *(each.split(counts) for each in found), strict=True):
-                made[p] = self._made(p, mine.get(p), *parts)
-        return [made[p] for p in wanted]
+        few = MOST_NUMBERS if slow() else FEW  # where all at once did not fit, each by itself
+        if slow() and (known := self._together(wanted, own(), weights)) is not None:
+            return known
+        for position in wanted:
+            target, around = self.args[position], self._around([position])
+            symmetric = _is_symmetric(target)
+            mine = own().get(position) if symmetric or len(around.at) > few else None
+            told = None if mine is None else flat_of(mine)
+            slope, error, added = around.gradient(weights, told, self.measured.share, few)
+            found, off = unflat(slope, target), errors_like(error, target)
+            if symmetric and mine is not None and _shared_otherwise(mine, found, off):
+                found, off = mine, (off + off.mT) / 2
+                self.measured.folded.add(position)
+            self.errors[position], self.sizes[position] = off, errors_like(added, target)
+            made.append(found)
+        return made
 
-    def _made(
-        self, p: int, mine: Tensor | None, slope: Tensor, error: Tensor, added: Tensor
-    ) -> Tensor:
-        """The gradient for one argument, with what backward says of it."""
-        target = self.args[p]
-        found, off = unflat(slope, target), errors_like(error, target)
-        if mine is not None and _is_symmetric(target) and _shared_otherwise(mine, found, off):
-            found, off = mine, (off + off.mT) / 2
-            self.measured.folded.add(p)
-        self.errors[p], self.sizes[p] = off, errors_like(added, target)
-        return found
+    def _together(
+        self, wanted: Sequence[int], own: dict[int, Tensor], weights: Tensor
+    ) -> Sequence[Tensor] | None:
+        """What backward says, where lines along which all arguments move at once bear it out."""
+        if len(own) < len(wanted):
+            return None
+        told = torch.cat([flat_of(own[p]) for p in wanted])
+        if self.measured.believed:
+            borne_out = torch.zeros_like(told)
+        else:
+            borne_out = self._around(wanted).borne_out(told, weights, self.measured.share)
+        if bool(borne_out.isinf().any()):
+            return None
+        counts = [len(flat_of(own[p])) for p in wanted]
+        for p, off in zip(wanted, borne_out.split(counts), strict=True):
+            self.errors[p] = errors_like(off, self.args[p])
+            self.sizes[p] = errors_like(flat_of(own[p]).abs(), self.args[p])
+        return [own[p] for p in wanted]
 
     def _own(self, wanted: Sequence[int], grads: Sequence[Any]) -> dict[int, Tensor]:
         """What backward says they are; nothing where it stops."""

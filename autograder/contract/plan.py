@@ -18,7 +18,9 @@ from autograder.contract.drawing import (
     TIMES,
     Numbered,
     cast,
+    is_small,
     one_of_each_kind,
+    stands_for,
 )
 from autograder.contract.exercise import Exercise
 from autograder.contract.other_arguments import (
@@ -100,12 +102,16 @@ class _Planner(OtherArguments):
                         yield self.question(device, at, variant=device)
                 if at[0] in chosen:
                     yield from self.each_kind(at, place == 0, whole=at[0] == min(chosen))
+                if place == 0:
+                    yield from self.deep(at)
             yield from self.second_order_elsewhere(main[0])
             yield from self.of_more_rows("grown", main) if self.exercise.any_size else ()
             if not self.exercise.strictness.as_given:
                 yield from self.resized([at for at in main if at[0] in chosen])
             yield from self.of_more_rows("large", main) if self.exercise.budget is not None else ()
-        yield from self.batches([at for at in cases if at[1].role == "batch"])
+            yield from self.smallest(cases, kept)
+        batches = [at for at in cases if at[1].role == "batch"]
+        yield from self.batches(batches, [at for at in main if at[0] in varied])
         for i, case in cases:
             if case.second:
                 twice = self.second_order((i, case.in_float64()), pure=case.role == "extreme")
@@ -120,7 +126,7 @@ class _Planner(OtherArguments):
         return one_of_each_kind({i: self.arguments(i, c, torch.float64) for i, c in cases})
 
     def first_case(self, main: list[Numbered]) -> Iterator[Question]:
-        """What is asked once: linearity in the upstream gradient, shared state, writes between forward and backward."""
+        """What is asked once: linearity in the upstream gradient, shared state."""
         i, case = main[0]
         yield self.from_above("linear", main[0], FAR)
         q = self.question("interleave", main[0], "interleave")
@@ -135,8 +141,6 @@ class _Planner(OtherArguments):
             alone.case = f"{case.name} (grad_output of output {at + 1} alone)"
             alone.upstream = tuple(one if n == at else None for n, one in enumerate(q.upstream))
             yield alone
-        for target in ("output", *q.wants):
-            yield self.question("mutate", main[0], "mutate", suffix=f":{target}", target=target)
         yield self.question("expanded", main[0], variant="expanded")
         if self.exercise.noncontiguous:
             yield self.question("consumer", main[0], variant="consumer")
@@ -153,14 +157,20 @@ class _Planner(OtherArguments):
         asked.upstream = tuple(None if g is None else _largest_alone(g) for g in asked.upstream)
         return asked
 
-    def batches(self, cases: list[Numbered]) -> Iterator[Question]:
+    def batches(self, cases: list[Numbered], varied: list[Numbered]) -> Iterator[Question]:
         """Other strides, a stride-0 upstream and second derivatives of more dimensions.
 
-        view on two dimensions works by luck, on three not; and three an answer may flatten, and not block by block.
+        view on two dimensions works by luck, on three not: what is asked already of main cases with
+        three dimensions (``varied``) is not asked again.
         """
-        chosen = self.one_of_each_kind(cases)
+        exercise, chosen = self.exercise, self.one_of_each_kind(cases)
+        seen = [self.arguments(*at, torch.float64) for at in varied]
         for at in cases:
-            if self.exercise.noncontiguous:
+            args = self.arguments(*at, torch.float64)
+            # Three dimensions an answer may flatten, and not block by block.
+            flattens = exercise.any_size and any(a.dim() >= 3 for a in args if isinstance(a, Tensor))  # fmt: skip
+            again = any(stands_for(each, args) for each in seen)
+            if exercise.noncontiguous and not again and (at[0] in chosen or flattens):
                 yield self.question("transposed", at, variant="transposed")
             if at[0] in chosen:
                 yield self.question("expanded", at, variant="expanded")
@@ -182,6 +192,18 @@ class _Planner(OtherArguments):
         if exercise.half and chosen:
             yield self.question("bfloat16", at, variant="bfloat16")
         yield from self.second_order(at, pure=not chosen)
+
+    def smallest(self, cases: list[Numbered], asked: set[int]) -> Iterator[Question]:
+        """What is kept in the case with fewest output elements: who keeps less of large ones only."""
+        some = [at for at in cases if at[1].role in ("main", "batch")]
+        if self.exercise.budget is not None and some:
+            at = min(some, key=self.output_size)
+            if at[0] not in asked:
+                yield self.structure(at, first=True)
+
+    def output_size(self, at: Numbered) -> int:
+        outputs = self.references.forward(self.question("", at)).outputs
+        return sum(o.numel() for o in outputs if isinstance(o, Tensor))
 
     def structure(self, at: Numbered, first: bool) -> Question:
         asked = self.question(
@@ -255,6 +277,17 @@ class _Planner(OtherArguments):
                 yield every
             for place in every.wants:
                 yield replace(every, id=f"needs:{i}:{place}", wants=(place,))
+
+    def deep(self, at: Numbered) -> Iterator[Question]:
+        """Writes between forward and backward; gradcheck.
+
+        The reference judges derivatives in every case: what is left to gradcheck is what does not survive many calls.
+        """
+        args = self.arguments(*at, torch.float64)
+        for target in ("output", *self.wants(args, at[1].wants)):
+            yield self.question("mutate", at, "mutate", suffix=f":{target}", target=target)
+        if self.exercise.gradcheck and is_small(args):
+            yield self.question("gradcheck", at, "gradcheck")
 
 
 def _largest_alone(tensor: Tensor) -> Tensor:

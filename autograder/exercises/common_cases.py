@@ -105,11 +105,22 @@ ONE_TENSOR = "one tensor as large as x"
 # In these exp and its friends overflow or vanish in float32.
 EXTREME = [-1000.0, -100.0, -30.0, -5.0, 0.0, 5.0, 30.0, 100.0, 1000.0]
 
+# A tensor, and a number: drawn between low and high, so that two calls have two, or given.
+with_number = cases_of(
+    lambda s, *shape, low=0.0, high=0.0, number=None: (
+        1.5 * s.normal(*shape),
+        float(s.uniform(low=low, high=high)) if number is None else number,
+    )
+)
+
 
 def beside_number(low: float, high: float) -> Solution:
     """Draws a tensor of a shape, and a number between low and high."""
     return lambda s, *shape: (s.normal(*shape), float(s.uniform(low=low, high=high)))
 
+
+# A tensor of a shape, away from 0.
+off_zero = cases_of(Sampler.away_from)
 
 # A tensor of a shape, and the dimension to work along: values of any size; all of them different.
 along = cases_of(lambda s, *shape, dim: (1.5 * s.normal(*shape), dim))

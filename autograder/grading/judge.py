@@ -132,7 +132,7 @@ def missing(asked: Asked, observation: Observation, passed: bool = True) -> str:
         answer = observation.answers.get(question.id)
         if answer is None:
             return f"{question.id} was not answered"
-        if not passed and (answer.failure is not None or question.kind == "refusal"):
+        if not passed and (answer.failure is not None or question.kind in ("refusal", "gradcheck")):
             continue
         for lack in _lacks(question, answer, asked):
             return f"{question.id}: {lack}"
@@ -148,6 +148,8 @@ def _lacks(question: Question, answer: Answer, asked: Asked) -> Iterator[str]:
             yield "nothing was refused"
         elif not (kind in ("refusal", "mutate") or refused or question.variant == "meta"):
             yield f"it stopped with {answer.failure.kind[:80]}"
+    elif kind == "gradcheck" and answer.data.get("passed") is not True:
+        yield "gradcheck did not pass"
     elif kind == "scenario":
         if not answer.data:
             yield "nothing was measured"
@@ -158,7 +160,7 @@ def _lacks(question: Question, answer: Answer, asked: Asked) -> Iterator[str]:
             least = len(wants) if name != "operators" else 1
             if len(answer.data.get(name) or ()) < max(1, least):
                 yield f"too little is known of {name}"
-    elif kind not in ("structure", "large") and question.variant != "meta":
+    elif kind not in ("gradcheck", "structure", "large") and question.variant != "meta":
         if not exercise.is_function and wants and not answer.custom:
             yield "no backward of a Function was seen"
         right = asked.references.expect(question)

@@ -150,7 +150,7 @@ class Evidence:
         """The pair of one question that was answered."""
         if id not in self._pairs:
             question = self.questions[id]
-            has_reference = question.kind not in ("refusal", "scenario")
+            has_reference = question.kind not in ("refusal", "scenario", "gradcheck")
             asked = self.questions.values() if self.exercise.strictness.as_given else ()
             usual = (q for q in asked if q.args is question.args and not q.variant and q.kind == question.kind == "run")  # fmt: skip
             references = self.references if has_reference else None

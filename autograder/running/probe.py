@@ -23,12 +23,12 @@ from autograder.observation.observation import (
     Observation,
     Question,
 )
-from autograder.observation.snapshot import changed, moment
+from autograder.observation.snapshot import Moment, changed, moment
 from autograder.running.carried import saved_of
 from autograder.running.containment import contained, failure_from
 from autograder.running.function_classes import functions, instead_of_backwards, passes_inside
 from autograder.running.meta_tensors import QuickMeta
-from autograder.running.questioning import Asking, plain
+from autograder.running.questioning import Asking
 from autograder.running.submission import Submission
 from autograder.running.value_flow import Flow, flow_of
 from autograder.running.watching import last_returns
@@ -76,7 +76,7 @@ def _ask(ask: Asking) -> Answer:
                 listening = _heard(submission.classes or functions(), question.looked_for_writes)
                 calls = watched.enter_context(listening)
             inner: list[str] = []
-            if question.kind not in ("scenario", "function"):
+            if question.kind not in ("gradcheck", "scenario", "function"):
                 watch = passes_inside(submission.codes, Asking.put.__code__)
                 inner = watched.enter_context(watch)
             _put(ask)
@@ -89,7 +89,7 @@ def _ask(ask: Asking) -> Answer:
             answer.failure = failure_from(error, stage, submission.files)
             error.__traceback__ = None
     for call in calls:  # as it was returned: torch may go on with these very tensors
-        call.returned = call.returned and tuple(map(plain, call.returned))
+        call.returned = call.returned and tuple(map(_plain, call.returned))
     answer.raw = _only(calls, question)
     answer.backward = tuple(calls) if question.looked_for_writes else ()
     return answer
@@ -171,6 +171,11 @@ def _stage(ask: Asking, calls: list[BackwardCall]) -> str:
     """Where a run stopped: in the engine where backward came to its end, and torch refused what it returned."""
     ended = all(call.returned is not None for call in calls)
     return "engine" if ask.stage == "backward" and ended else ask.stage
+
+
+def _plain(value: Any) -> Any:
+    now = moment(value)
+    return now.values if isinstance(now, Moment) else now
 
 
 def _only(calls: list[BackwardCall], question: Question) -> tuple[Any, ...] | None:

@@ -62,7 +62,7 @@ class Asking:
         answer.single = not isinstance(output, tuple | list)
         if isinstance(output, list):
             answer.data["returned_list"] = True
-        answer.outputs = tuple(map(plain, outputs))
+        answer.outputs = tuple(map(_plain, outputs))
         answer.requires_grad = tuple(isinstance(v, Tensor) and v.requires_grad for v in outputs)
         answer.custom = next(custom_nodes(outputs), None) is not None
         return outputs
@@ -88,7 +88,7 @@ def _wanting(args: Sequence[Any]) -> dict[int, Tensor]:
     return {i: a for i, a in enumerate(args) if isinstance(a, Tensor) and a.requires_grad}
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """A detached copy of a tensor; a plain value as it is; anything else as its type's name."""
     if isinstance(value, Tensor):
         return copied(value)
@@ -193,7 +193,7 @@ def _interleave(ask: Asking, q: Question, answer: Answer) -> None:
     if q.more["unlike"] is not None:
         with suppress(Exception):  # that it can be called so is asked elsewhere
             _alive = ask.submission(*fresh_arguments(q, q.more["unlike"]))
-    answer.data["other_outputs"] = list(map(plain, other_outputs))
+    answer.data["other_outputs"] = list(map(_plain, other_outputs))
     answer.data["overwritten"] = changed(held, outputs)
     draws = Draws()
     answer.gradients = ask.gradients(mine, outputs, keep=True)
@@ -210,7 +210,7 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
     args = fresh_arguments(q)
 
     def backward(outputs: tuple[Any, ...]) -> None:
-        answer.outputs = tuple(map(plain, outputs))
+        answer.outputs = tuple(map(_plain, outputs))
         answer.gradients = ask.gradients(args, outputs)
 
     def forward() -> tuple[Any, ...]:
@@ -292,6 +292,24 @@ def _refusal(ask: Asking, q: Question, answer: Answer) -> None:
     ask.forward()
 
 
+def _gradcheck(ask: Asking, q: Question, answer: Answer) -> None:
+    """torch's own gradcheck on the arguments of the question (float64), along random directions.
+
+    The reference has judged each number.
+    """
+    args = fresh_arguments(q)
+    wanted = _wanting(args)
+
+    def function(*tensors: Tensor) -> Any:
+        moved = dict(enumerate(args)) | dict(zip(wanted, tensors, strict=True))
+        out = ask.submission(*moved.values())
+        return out if isinstance(out, Tensor) else tuple(out)
+
+    ask.stage = "gradcheck"
+    torch.autograd.gradcheck(function, tuple(wanted.values()), fast_mode=True)
+    answer.data["passed"] = True
+
+
 def _scenario(ask: Asking, q: Question, answer: Answer) -> None:
     """An exercise's own experiment."""
     answer.data = ask.scenarios[q.more["name"]].run(ask.submission, Sampler(q.more["seed"]))
@@ -305,6 +323,7 @@ PROCEDURES: dict[str, Callable[[Asking, Question, Answer], None]] = {
     "large": _large,
     "grown": _grown,
     "refusal": _refusal,
+    "gradcheck": _gradcheck,
     "scenario": _scenario,
     **beside_backward.PROCEDURES,
 }

@@ -61,10 +61,18 @@ def _operation_name(operation: Any) -> str:
     return str(operation).removesuffix(".default")
 
 
-@functools.lru_cache(4096)
+_function_names: dict[Any, str] = {}
+
+
 def _function_name(func: Any) -> str:
-    """The public name of one of torch's own functions, else the name it says it has."""
-    return str(resolve_name(func) or getattr(func, "__qualname__", func))
+    """The public name of one of torch's own functions (remembered), else the name it says it has."""
+    if func in _function_names:
+        return _function_names[func]
+    name = resolve_name(func)
+    if name is None:
+        return str(getattr(func, "__qualname__", func))
+    _function_names[func] = str(name)
+    return str(name)
 
 
 def look_inside(

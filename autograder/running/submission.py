@@ -20,7 +20,6 @@ from autograder.contract.ending import a_call
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
 from autograder.observation.snapshot import dense
-from autograder.observation.syntax import codes_of, registered
 from autograder.running.function_classes import (
     codes_of_methods,
     files_of,
@@ -93,10 +92,8 @@ class Submission:
 
     @cached_property
     def codes(self) -> dict[CodeType, str]:
-        """The code of its methods, or of what is registered for its operator, with their names."""
-        operator = registered(self.value).items() if not self.classes else ()
-        registers = {code: name for name, function in operator for code in codes_of(function)}
-        return codes_of_methods(self.classes) | registers
+        """Its methods' code, with their names; {} where it is no class."""
+        return codes_of_methods(self.classes)
 
     @property
     def classes(self) -> tuple[type, ...]:

@@ -43,3 +43,4 @@ def test_places_belong_to_rules_that_exist():
 def test_what_an_experiment_saw_no_walk_shows():
     assert place_of_finding("raises", {"case": "a vector"}, ["an experiment"])
     assert not place_of_finding("raises", {"case": "an experiment"}, ["an experiment"])
+    assert not place_of_finding("gradient-value", {"original": "GradcheckError: no"}, [])

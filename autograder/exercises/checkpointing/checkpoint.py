@@ -42,6 +42,41 @@ def _allowed(args: Arguments, outputs: Arguments) -> int:
     return bytes_of(*(a for a in args if isinstance(a, Tensor))) + RANDOM_STATE_BYTES
 
 
+# ---- fn gets the same arguments again --------------------------------------------------------------
+
+
+def run_arguments(checkpoint: Solution, s: Sampler) -> Data:
+    """The arguments of each call of fn, by their names; fn takes whatever comes, so that it runs on."""
+    tensors = {f"args[{place}]": s.normal(3) for place in (0, 2, 4)}
+    given: list[Any] = [*tensors.values()]
+    calls: list[str] = []
+
+    def named(value: Any) -> str:
+        if not isinstance(value, Tensor):
+            return repr(value)
+        same = (name for name, each in tensors.items() if torch.equal(value.detach(), each))
+        return next(same, "something else")
+
+    def fn(*args: Any) -> Tensor:
+        calls.append(", ".join(map(named, args)))
+        return sum((torch.sin(a) for a in args if isinstance(a, Tensor)), torch.zeros(3).double())
+
+    first, second, third = (t.clone().requires_grad_(True) for t in given)
+    y = checkpoint(fn, first, 1.5, second, True, third, "mode")
+    with contextlib.suppress(RuntimeError, TypeError, IndexError, ValueError):
+        y.sum().backward()
+    return {"calls": calls}
+
+
+def judge_arguments(data: Data, right: Data) -> Cause | None:
+    """fn gets the same arguments again, each at its place."""
+    (meant,), (first, again) = right["calls"], [*data["calls"], "", ""][:2]
+    if first != meant or again in ("", meant):
+        return None
+    evidence = {"actual": f"fn({again})", "expected": f"fn({meant})"}
+    return Cause("experiment/other-arguments", {"came": again}, evidence)
+
+
 # ---- what is kept, and how often fn runs -------------------------------------------------------------
 
 
@@ -155,14 +190,14 @@ CHECKPOINT = Exercise(
     tensors_on_ctx=True,  # the state of the random generator is a tensor
     cases=(
         _case("a function of one tensor", "wave", 0.8, some(3, 4)),
-        _case("a function of two matrices", "wave_product", 0.7, some(3, 3), some(3, 3)),
+        _case("a function of two matrices", "wave_product", 0.7, some(2, 3), some(3, 4)),
         _case(
             "numbers and a bool between the tensors", "scaled_difference", 0.4,
             some(2, 5), 1.7, some(2, 5), True,
         ),
         _case(
             "a tensor of whole numbers among the arguments", "picked_rows", 0.9,
-            some(4, 3), lambda s: (s.distinct(5) > 0).long(), role="special",
+            some(4, 3), lambda s: (s.distinct(5) > 0).long(),
         ),
         _case(
             "a tensor that fn does not use", "first_of_two", 0.5,
@@ -188,6 +223,10 @@ CHECKPOINT = Exercise(
         "output = ctx.fn(*args). Return None for fn, leaf.grad for each tensor, None for the rest.",
     ),
     scenarios=(
+        Scenario(
+            "fn gets the same arguments again", "gradient-value", run_arguments, judge_arguments,
+            needs=(), first=True,
+        ),
         Scenario(_MEMORY, "no-recompute", run_memory, judge_memory, needs=_RIGHT, cause=True),
         Scenario(
             _TRAINING, "parameters-without-gradient", run_training, judge_training,

@@ -760,7 +760,7 @@ class Checkpoint(Function):
         return None, *(a.grad if isinstance(a, torch.Tensor) else None for a in args)
 
 
-# %% wrong[fails-special-point]: whole numbers are made to require grad
+# %% wrong[raises]: whole numbers are made to require grad
 class Checkpoint(Function):
     @staticmethod
     def forward(ctx, fn, *args):

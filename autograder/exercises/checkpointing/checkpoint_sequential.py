@@ -84,6 +84,13 @@ def _chosen(data: Data, right: Data) -> Iterator[Data]:
         yield {**found, **{name: cut[name] for name in ("count", "segments", "bytes")}}
 
 
+def judge_order(cut: Data, right: Data) -> Cause | None:
+    """Every layer runs once in forward, in order."""
+    if not cut["ran"] or cut["ran"] == right["ran"]:
+        return None
+    return _cause("other-layers", cut, cut["ran"], evidence=both(cut["ran"], right["ran"]))
+
+
 def judge_honest(cut: Data, right: Data) -> Cause | None:
     """The caller's layers are left as they were, and the Checkpoint is the learner's own."""
     if cut["left"] != cut["count"]:
@@ -129,15 +136,16 @@ _case = cases_of(lambda s, layers, segments: (layers, segments, s.normal(3, 4)))
 def _experiment(
     name: str, rule: str, judge: Callable[[Data, Data], Cause | None], *needs: str
 ) -> Scenario:
-    """What the first cut tells that is not as it should be."""
+    """What the first cut tells that is not as it should be; without needs it explains wrong values."""
     return Scenario(
         name, rule, run_segments,
         lambda data, right: next(filter(None, map(judge, _chosen(data, right), right["cuts"])), None),
-        needs=needs,
+        needs=needs, first=not needs,
         free=("ran", "recorded", "again"),
     )  # fmt: skip
 
 
+_ORDER = "the layers run one after another"
 _HONEST = "the layers are left as they were, and the Checkpoint is your own"
 _OWN = ("output_value", f"scenario {_HONEST}")
 _EVERY = "every segment is checkpointed, the last one too"
@@ -169,6 +177,7 @@ CHECKPOINT_SEQUENTIAL = Exercise(
     is_function=True,
     may_use_autograd=True,
     scenarios=(
+        _experiment(_ORDER, "value", judge_order),
         _experiment(_HONEST, "uses-builtin", judge_honest, "output_value"),
         _experiment(_EVERY, "no-recompute", judge_checkpointed, *_OWN),
         _experiment(_GRADIENTS, "gradient-value", judge_gradients, *_OWN, f"scenario {_EVERY}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import Any
 
 import torch
@@ -91,32 +92,6 @@ def judge_calls(data: Data, right: Data) -> Cause | None:
     return Cause("experiment/let-go", symptom=False) if data["let_go"] else None
 
 
-# ---- what not every way to count takes ------------------------------------------------------------
-
-
-def _gradient_inside(x: Tensor) -> Tensor:
-    (slope,) = torch.autograd.grad(torch.sin(x).exp().sum(), x, create_graph=True)
-    return (slope**2).sum()
-
-
-def run_others(submission: Solution, s: Sampler) -> Data:
-    """The numbers for a function with two outputs, and for one that takes a gradient."""
-    x, y = (s.normal(5, 12).requires_grad_(True) for _ in range(2))
-    with hooks_cleared():
-        two = submission(lambda x, c, y: (c * x * y, torch.sin(y)), x, 2.5, y)
-        return {"two outputs": two, "a gradient taken inside": submission(_gradient_inside, x)}
-
-
-def judge_others(data: Data, right: Data) -> Cause | None:
-    """They are counted as any other."""
-    for trial, meant in right.items():
-        if data[trial] != meant:
-            return Cause(
-                "experiment/number", {"trial": trial, "found": data[trial], "right": meant}
-            )
-    return None
-
-
 # ---- nothing outlasts the call -------------------------------------------------------------------
 
 
@@ -154,6 +129,9 @@ def judge_left(data: Data, right: Data) -> Cause | None:
 
 
 _case = cases_of(lambda s, f, *given: (Named(f), *drawing(*given)(s)), wants=(1,))
+_several = partial(
+    _case, role="special"
+)  # operations, or outputs, that not every way to count takes
 _X = some(5, 12)
 
 SAVED_BYTES = Exercise(
@@ -165,6 +143,10 @@ SAVED_BYTES = Exercise(
     cases=(
         *(_case(words, words, _X) for words in SAVING),
         _case("a product with data that needs no gradient", "product with data", _X, _X),
+        _several(
+            "two tensors, a number, two outputs", "product and sine", _X, 2.5, _X, wants=(1, 3)
+        ),
+        _several("a function that takes a gradient inside", "gradient inside", _X),
     ),
     hints=(
         "autograd shows every tensor that it saves to a pack hook. What do you have to note there, so "
@@ -179,7 +161,6 @@ SAVED_BYTES = Exercise(
     may_use_autograd=True,
     scenarios=(
         Scenario("each call counts anew", "value", run_calls, judge_calls, needs=(), first=True),
-        Scenario("several outputs, and a gradient inside", "value", run_others, judge_others, ("output_value",)),
         Scenario(
             "nothing outlasts the call", "saves-on-ctx", run_left, judge_left, needs=("output_value",)
         ),

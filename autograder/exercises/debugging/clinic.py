@@ -226,6 +226,7 @@ _admit(
     ),
     budget=kept(),
     budget_words="no tensor: backward needs none",
+    gradcheck=False,
 )  # fmt: skip
 
 
@@ -246,6 +247,7 @@ _admit(
     drawn=lambda args, outputs: ((outputs[0].nan_to_num(0.0) != 0).any(-1, keepdim=True),),
     budget=lambda args, outputs: max(args[0].numel() // max(args[0].shape[-1], 1), RANDOM_STATE_BYTES),
     budget_words="one byte a row, or the state of the random generator",
+    gradcheck=False,  # each of its calls would drop others
     scenarios=(
         Scenario("the rows are drawn once, by torch's generator", "random-state", draws, judge_generator, needs=(), first=True),
         Scenario("each row is dropped with probability p", "forward-value", draws, judge_share_of_rows, needs=(), first=True),

@@ -11,15 +11,13 @@ from autograder.contract.exercise import Arguments, Exercise, Sampler
 from autograder.exercises.common_cases import (
     EXTREME,
     ONE_TENSOR,
-    beside_number,
     cases_of,
     elementwise_cases,
     extreme,
     kept,
     normal,
-    of_every_shape,
-    some,
     special,
+    with_number,
 )
 
 _activation = partial(
@@ -88,19 +86,24 @@ SCALED_SIGMOID = Exercise(
     summary="scale · σ(x), element by element; scale is a Python float, 0 included.",
     signature="(x, scale)",
     reference=lambda x, scale: scale * torch.sigmoid(x),
-    cases=of_every_shape(
-        beside_number(0.3, 2.5),
-        special(
+    cases=(
+        with_number("a vector, scale above 0", 5, low=1.3, high=2.5),
+        with_number("a matrix, scale below 0", 3, 4, low=-2.5, high=-0.5),
+        with_number("a batch of matrices, scale below 1", 2, 3, 4, low=0.2, high=0.8),
+        with_number(
             "scale = 0",
-            some(2, 3),
-            0.0,
+            2,
+            3,
+            number=0.0,
+            role="special",
             second="mixed",  # a gradient of zeros that depends on nothing is right, too
             advice="0 is a scale like any other: the gradient is 0 there.",
         ),
         special("x = 0", [0.0, 0.0, 0.0], 1.7, second=True),
-        special("a scale below 0", some(3, 4), -1.6, role="main"),
-        special("a whole number as scale", some(4), 3),
-        special("a scale of 0.00001", some(4), 1e-5),
+        with_number("a whole number as scale", 4, number=3, role="special"),
+        with_number("a scale of 0.00001", 4, number=1e-5, role="special"),
+        with_number("a single number (0-d)", low=0.5, high=2.5, role="batch"),
+        with_number("an empty batch", 0, 3, low=0.5, high=2.5, role="empty"),
         extreme("inputs up to ±1000 in float32", EXTREME, 1.5),
     ),
     budget=kept(0),

@@ -10,14 +10,13 @@ from torch.autograd import Function
 
 from autograder.contract.exercise import Exercise, Sampler
 from autograder.exercises.common_cases import (
-    beside_number,
     clipped,
     extreme,
     kept,
     normal,
     of_every_shape,
-    some,
     special,
+    with_number,
 )
 
 KEEPS_NOTHING = "no tensor: backward needs none"
@@ -71,6 +70,7 @@ ROUND_STE = Exercise(
     summary="torch.round(x), halves to the even neighbour; backward passes the gradient unchanged.",
     signature="(x)",
     reference=lambda x: surrogate(torch.round(x), x),
+    gradcheck=False,
     cases=of_every_shape(
         lambda s, *shape: 2.5 * s.normal(*shape),
         special(
@@ -97,6 +97,7 @@ SIGN_STE = Exercise(
     summary="torch.sign(x); backward passes the upstream gradient on unchanged.",
     signature="(x)",
     reference=lambda x: surrogate(torch.sign(x), x),
+    gradcheck=False,
     cases=of_every_shape(
         normal,
         special(
@@ -133,6 +134,7 @@ BINARIZE = Exercise(
     summary="+1 where x ≥ 0, −1 elsewhere; the gradient passes where |x| ≤ 1 and is 0 elsewhere.",
     signature="(x)",
     reference=lambda x: surrogate(torch.where(x >= 0, 1.0, -1.0).to(x), clipped(x, -1.0, 1.0)),
+    gradcheck=False,
     cases=of_every_shape(
         _on_both_sides,
         special(
@@ -166,21 +168,30 @@ GRADIENT_REVERSAL = Exercise(
     summary="x unchanged; backward gives −alpha · grad_output, for a Python number alpha.",
     signature="(x, alpha)",
     reference=lambda x, alpha: surrogate(x, -alpha * x),
-    cases=of_every_shape(
-        beside_number(0.2, 0.9),
-        special(
+    gradcheck=False,
+    cases=(
+        with_number("a vector, alpha below 1", 5, low=0.2, high=0.6),
+        with_number("a matrix, alpha above 1", 3, 4, low=1.5, high=3.0),
+        with_number("a batch of matrices", 2, 3, 4, low=0.6, high=0.9),
+        with_number(
             "alpha = 0",
-            some(2, 3),
-            0.0,
+            2,
+            3,
+            number=0.0,
+            role="special",
             advice="alpha = 0 is a number like any other, and stops the gradient.",
         ),
-        special("a whole number as alpha", some(4), 2),
-        special(
+        with_number("a whole number as alpha", 4, number=2, role="special"),
+        with_number(
             "a negative alpha",
-            some(4),
-            -0.6,
+            4,
+            low=-0.8,
+            high=-0.3,
+            role="special",
             advice="The gradient is -alpha * grad_output for every alpha: a negative one turns the sign back.",
         ),
+        with_number("a single number (0-d)", low=1.2, high=1.8, role="batch"),
+        with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
         extreme("inputs up to ±1000 in float32", EXTREME, 0.5),
     ),
     budget=kept(),
@@ -208,17 +219,24 @@ CLIP_GRADIENT = Exercise(
     summary="x unchanged; backward gives grad_output clamped to ±limit, element by element.",
     signature="(x, limit)",
     reference=_clipped,
+    gradcheck=False,
     linear_upstream=False,
-    cases=of_every_shape(
-        beside_number(0.25, 0.75),
-        special(
+    cases=(
+        with_number("a vector", 6, low=0.25, high=0.4),
+        with_number("a matrix", 3, 4, low=0.5, high=0.75),
+        with_number("a batch of matrices, a wider limit", 2, 3, 4, low=1.1, high=1.3),
+        with_number(
             "limit = 0",
-            some(2, 3),
-            0.0,
+            2,
+            3,
+            number=0.0,
+            role="special",
             advice="A limit of 0 is a limit like any other, and lets nothing through.",
         ),
-        special("a whole number as limit", some(4, 3), 1),
-        special("a limit that nothing reaches", some(4), 100.0),
+        with_number("a whole number as limit", 4, 3, number=1, role="special"),
+        with_number("a limit that nothing reaches", 4, number=100.0, role="special"),
+        with_number("a single number (0-d)", low=0.01, high=0.02, role="batch"),
+        with_number("an empty batch", 0, 3, low=0.2, high=0.8, role="empty"),
         extreme("inputs up to ±1000 in float32", EXTREME, 0.5),
     ),
     budget=kept(),

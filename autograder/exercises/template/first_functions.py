@@ -18,7 +18,7 @@ from autograder.exercises.common_cases import (
     float64,
     kept,
     large,
-    of_every_shape,
+    off_zero,
     some,
     special,
     zeros_and_others,
@@ -30,12 +30,15 @@ SQUARE = Exercise(
     summary="x², element by element.",
     signature="(x)",
     reference=lambda x: x * x,
-    cases=of_every_shape(
-        Sampler.away_from,
+    cases=(
+        off_zero("a vector", 5),
+        off_zero("a matrix", 3, 4),
+        off_zero("a single number (no dimensions)"),
         special(
             "zeros among the inputs", zeros_and_others, second=True, advice="The slope at 0 is 0."
         ),
         extreme("inputs of ±1000", large),
+        off_zero("an empty tensor", 0, 3, role="empty"),
     ),
     hints=(
         "What is the derivative of x² on paper? Which quantity appears in it? That one has to be "
@@ -55,8 +58,10 @@ MY_RELU = Exercise(
     summary="max(x, 0), element by element; the gradient at x = 0 is 0, as torch.relu has it.",
     signature="(x)",
     reference=torch.relu,
-    cases=of_every_shape(
-        Sampler.away_from,
+    cases=(
+        off_zero("a vector", 10),
+        off_zero("a matrix", 3, 4),
+        off_zero("a batch of matrices", 2, 3, 2),
         special(
             "x = 0, the kink",
             zeros_and_others,
@@ -70,7 +75,7 @@ MY_RELU = Exercise(
             "choose between values instead.",
         ),
         extreme("inputs of ±1000", large),
-        vector=10,
+        off_zero("an empty tensor", 0, 3, role="empty"),
     ),
     hints=(
         "Draw max(x, 0). Its slope has only two values. Where is it which, and what tells you so "

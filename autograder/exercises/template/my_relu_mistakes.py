@@ -597,7 +597,7 @@ class MyReLU(Function):
         return torch.where(x > 0, grad_output.detach(), 0)
 
 
-# %% wrong[fails-batch-dims]: backward in NumPy
+# %% wrong[double-backward-missing]: backward in NumPy
 class MyReLU(Function):
     @staticmethod
     def forward(ctx, x):

@@ -1109,7 +1109,7 @@ class Square(Function):
         return torch.mul(slope, upstream)
 
 
-# %% wrong[fails-batch-dims]: NumPy squares, and makes a plain number of a single one
+# %% wrong[raises]: NumPy squares, and makes a plain number of a single one
 class Square(Function):
     @staticmethod
     def forward(ctx, x):

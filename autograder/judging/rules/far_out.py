@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy
 import torch
 from torch import Tensor
 
@@ -110,10 +109,14 @@ def _torch_itself(ev: Evidence, pair: Pair) -> tuple[tuple[Any, ...], tuple[Tens
 
 def _off(ev: Evidence, pair: Pair, found: Problem) -> Finding:
     kind, place, position = found.code.removesuffix("-value"), found.place, found.position
-    result = pair.expected.outputs[place or 0]
     if position is not None:
-        place, result = pair.question.wants.index(position), pair.question.args[position]
-    element = int(numpy.ravel_multi_index(found.index, result.shape)) if found.index else 0
+        place = pair.question.wants.index(position)
+        shape = pair.question.args[position].shape
+    else:
+        shape = pair.expected.outputs[place or 0].shape
+    element = 0
+    for size, at in zip(shape, found.index or (), strict=False):
+        element = element * size + at
     facts = {**found.facts, "place": place, "index": element}
     evidence = {name: found.evidence[name] for name in ("actual", "expected")}
     name = "forward" if kind == "output" else kind

@@ -176,3 +176,15 @@ def function_gradients_agree(ev: Evidence, pair: Pair) -> Verdict:
         shown = {} if got is None else both(got, right)
         return fault(*found, pair, position, symptom=True, evidence=shown, argument=name)
     return None
+
+
+@rule("gradient-value", needs=RIGHT, of=to("gradcheck"))
+def gradcheck_passes(ev: Evidence, pair: Pair) -> Verdict:
+    """gradcheck passes."""
+    failure = pair.answer.failure
+    if failure is None:
+        return None
+    if failure.own_frame:
+        return stopped(ev, pair, case="When gradcheck calls it")
+    original = {"original": failure.original}
+    return fault("gradient-value", "gradcheck/rejects", pair, evidence=original, symptom=True)

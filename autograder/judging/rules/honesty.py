@@ -17,6 +17,11 @@ from autograder.observation.source import at
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
 _LARGER = "large", "grown"  # who is honest up to a size shows there
+# torch.autograd and torch.func entry points, as the function mode names them.
+_AUTOGRAD = (
+    "torch.autograd.grad", "torch.autograd.backward", "torch.autograd.functional",
+    "torch.Tensor.backward", "torch.func.", "torch._functorch",
+)  # fmt: skip
 _DERIVATIVES = ("grad", "backward", "jvp", "jacfwd")
 
 
@@ -36,19 +41,22 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         if pair.answer.data.get("recorded_in_forward"):
             place = ev.source.first_call("forward", "enable_grad", "set_grad_enabled")
             return fault("uses-autograd", "own-work/recording", pair, evidence=at(place), method="forward", what="torch.enable_grad")  # fmt: skip
+        called = [n for n in pair.answer.backward_ops if n.startswith(_AUTOGRAD)]
         ran = {"backward": pair.answer.backward_ops, "forward": pair.answer.forward_ops}
         kernels = {n: m for m, names in reversed(ran.items()) for n in names if KERNEL.search(n)}
-        what, cause = (
-            "torch.enable_grad",
-            "own-work/recording",
-        )  # and no pass is made, as far as can be seen
-        if not pair.answer.data.get("recorded_in_backward"):
-            if not kernels:
-                continue
-            what, cause = next(iter(kernels)), "own-work/derivative-kernel"
+        recorded = bool(pair.answer.data.get("recorded_in_backward"))
+        if not called and not kernels and not recorded:
+            continue
+        if recorded and not called:  # torch.autograd.grad hides from what notes the calls
+            names = ("grad", "backward", "vjp")
+            called = [f"torch.autograd.{n}" for n in names if ev.source.first_call("backward", n)]
+        what = (called or ([] if recorded else [*kernels]) or ["torch.enable_grad"])[0]
         method = kernels.get(what, "backward")
         place = ev.source.first_call(method, what.rsplit(".", 1)[-1])
         place = place or ev.source.returned(method, {})
+        cause = "own-work/derivative-kernel" if what in kernels else "own-work/autograd"
+        if what == "torch.enable_grad":  # and no pass is made, as far as can be seen
+            cause = "own-work/recording"
         return fault("uses-autograd", cause, pair, evidence=at(place), what=what, method=method)
     return None
 
