@@ -69,7 +69,7 @@ ATTENTION = (
         "forward: lse = torch.where(lse == -torch.inf, 0.0, lse) → lse = torch.where(lse == -torch.inf, 1.0, lse)",
         "forward: lse = torch.where(lse == -torch.inf, 0.0, lse) → lse = torch.where(lse == -torch.inf, 1, lse)",
     )),
-    Equivalent("LeanAttention", "the sum over the keys in place of delta", "all scores of such a row are −inf: e^(−inf − c) is 0 for every finite c", (
+    Equivalent("LeanAttention", "the sum over the keys in place of delta, the mask kept as an expanded view", "all scores of such a row are −inf: e^(−inf − c) is 0 for every finite c", (
         "forward: lse = torch.where(lse == -torch.inf, 0.0, lse) → lse = torch.where(lse == -torch.inf, 1.0, lse)",
         "forward: lse = torch.where(lse == -torch.inf, 0.0, lse) → lse = torch.where(lse == -torch.inf, 1, lse)",
     )),
