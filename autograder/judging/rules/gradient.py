@@ -35,7 +35,9 @@ from autograder.observation.compare import both, show
 from autograder.observation.source import at
 
 _LEFT_OFF = 1e-2
-_FEWEST = 0.05  # of the elements of a gradient have to be known, for anybody to say that it is right
+_FEWEST = (
+    0.05  # of the elements of a gradient have to be known, for anybody to say that it is right
+)
 _TOUCHED = ("leaves_inputs", "leaves_saved", "leaves_upstream")
 
 
