@@ -160,7 +160,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         *map(Wave, wave_layers(count, scale))
     ),
     # ---- for saved_bytes
-    **{words: partial(lambda f: f, f) for words, f in SAVING.items()},
+    # (no partial: a box asks each function for its module)
+    **{words: lambda f=f: f for words, f in SAVING.items()},
     "gradient inside": lambda: _gradient_inside,
     "product and sine": lambda: lambda x, c, y: (c * x * y, torch.sin(y)),
     "product with data": lambda: lambda x, d: torch.sin(x * d) * d,

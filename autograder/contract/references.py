@@ -241,9 +241,11 @@ def _expected(
         # F.hardsigmoid has none: of somebody's own reference nobody promised one. Who is differentiable
         # once has no graph, not even to grad_output, which every gradient follows.
         with contextlib.suppress(*[RuntimeError] * given):
-            _, pure = second_order(*asked, False, keep_graph=True) if given else ((), ())
-            if not given or any(each is not None for each in pure):
-                expected.gradients, expected.second = second_order(*asked, mixed, keep_graph=True)
+            both = second_order(*asked, mixed and not given, keep_graph=True)
+            if not given or any(each is not None for each in both[1]):
+                if given and mixed:
+                    both = second_order(*asked, mixed, keep_graph=True)
+                expected.gradients, expected.second = both
     elif wanted and any(g is not None for g in grads):
         found = gradients_of(run.outputs, grads, wanted, retain_graph=True)
         expected.gradients = tuple(map(_detached, found))

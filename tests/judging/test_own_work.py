@@ -10,6 +10,7 @@ from autograder import evaluate
 from autograder.judging.rules import ORDER
 from autograder.reporting.report import Report
 from autograder.running.function_classes import derivatives_taken
+from tests.mistakes import gallery
 from tests.mistakes.gallery import load
 
 HEAD = """
@@ -473,18 +474,13 @@ def test_what_a_rule_needs_is_judged_before_it():
     assert all(keys.index(need) < keys.index(key) for need, key in needed)
 
 
-CONSEQUENCES = {
-    "GradientReversal": ("shared-state", "memory", """
-class GradientReversal(Function):
-    @staticmethod
-    def forward(ctx, x, alpha):
-        GradientReversal.alpha = alpha
-        return x.view_as(x)
+def known(exercise, what):
+    """The source of a known mistake."""
+    return next(each.source for each in gallery.of(exercise) if each.what == what)
 
-    @staticmethod
-    def backward(ctx, g):
-        return -GradientReversal.alpha * g, None
-"""),
+
+CONSEQUENCES = {
+    "GradientReversal": ("shared-state", "memory", known("GradientReversal", "the number on the class")),
     "Mean": ("fails-half", "work", """
 class Mean(Function):
     @staticmethod

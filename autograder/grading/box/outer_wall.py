@@ -34,13 +34,12 @@ def what_asks() -> bytes:
     warm up with."""
     exercises = (*all_exercises().values(), *registered_exercises().values())
     experiments = {e.name: {s.name: s.run for s in e.scenarios} for e in exercises if e.scenarios}
-    home = {
-        n: getattr(f, "func", f).__module__ for n, f in FUNCTIONS.items()
-    }  # a partial's is functools
-    own = {n: f for n, f in FUNCTIONS.items() if not home[n].startswith("autograder.contract.")}
+    own = {
+        n: f for n, f in FUNCTIONS.items() if not f.__module__.startswith("autograder.contract.")
+    }
     asked = [q for q in make_plan(find(_WARM_UP), seed=0, hidden=True) if q.kind != "scenario"]
     runs = (run for of_one in experiments.values() for run in of_one.values())
-    names = {"autograder.exercises", *(run.__module__ for run in runs), *(home[n] for n in own)}
+    names = {"autograder.exercises", *(each.__module__ for each in (*runs, *own.values()))}
     modules = [importlib.import_module(name) for name in sorted(names)]
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
