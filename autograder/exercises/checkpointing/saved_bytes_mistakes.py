@@ -716,7 +716,7 @@ def saved_bytes(f, *args):
 
 
 # %% wrong[shared-state]: an error of f is swallowed
-# says: An error of f disappears inside saved_bytes: the caller gets a number for a call that failed.
+# says: An error of f disappears on the way: the caller gets a number for a call that failed.
 # next: Let the error through. The with block takes the hooks off in any case.
 def saved_bytes(f, *args):
     found = {}
