@@ -46,9 +46,8 @@ def lesson_exercises(lesson: str) -> tuple[Exercise, ...]:
     for file in folder.glob("*.py"):
         if not file.stem.endswith("_mistakes"):
             module = importlib.import_module(f"{__name__}.{folder.name}.{file.stem}")
-            for value in vars(module).values():
-                cases = value if isinstance(value, list) else [value]
-                defined |= {each.name: each for each in cases if isinstance(each, Exercise)}
+            every = (one for one in vars(module).values() if isinstance(one, Exercise))
+            defined |= {one.name: one for one in every}
     found, shared = [], _sentences(folder / "shared.md")
     for name in LESSONS[lesson]:
         mistakes = folder / f"{_snake(name)}_mistakes.py"

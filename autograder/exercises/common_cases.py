@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,8 +13,25 @@ from torch import Tensor
 
 from autograder.contract.exercise import Arguments, Case, Sampler, Solution, bytes_of
 
+_TOLD = (
+    r"^## {} (?P<signature>\(.*\))\n(?P<summary>.+)\n(?:keeps: (?P<budget_words>.+)\n)?"
+    r"(?P<hints>(?:> .+\n){{3}})"
+)
 Budget = Callable[[Arguments, Arguments], int]
 _OF_A_CASE = frozenset({"role", "wants", "second", "advice"})
+
+
+def told(name: str) -> dict[str, Any]:
+    """What an exercise of the course says of itself, in the exercises.md of its lesson: the words of an Exercise."""
+    found = re.search(_TOLD.format(name), _texts(), re.M)
+    assert found, f"no exercises.md has {name}"
+    words = {key: text for key, text in found.groupdict().items() if text}
+    return {"name": name, **words, "hints": tuple(re.findall("> (.+)", found["hints"]))}
+
+
+@cache
+def _texts() -> str:
+    return "\n".join(p.read_text("utf-8") for p in Path(__file__).parent.glob("*/exercises.md"))
 
 
 def kept(*places: int, output: bool = False) -> Budget:
@@ -97,9 +116,6 @@ def clipped(x: Tensor, low: float, high: float) -> Tensor:
     torch.clamp itself has changed its mind: its gradient on a bound is 1 in torch 2.13, 0 since 2.14.
     """
     return torch.where((x >= low) & (x <= high), x, x.detach().clamp(low, high))
-
-
-ONE_TENSOR = "one tensor as large as x"
 
 
 # In these exp and its friends overflow or vanish in float32.

@@ -18,7 +18,7 @@ from autograder.contract.exercise import (
     Solution,
     bytes_of,
 )
-from autograder.exercises.common_cases import cases_of, extreme, special
+from autograder.exercises.common_cases import cases_of, extreme, special, told
 from autograder.running.watching import Storages
 
 
@@ -183,9 +183,7 @@ def _large(s: Sampler) -> Arguments:
 
 
 FLASH_ATTENTION = Exercise(
-    name="FlashAttention",
-    summary="attention in tiles of queries and keys, forward and backward; nothing larger than a tile is made.",
-    signature="(q, k, v, causal, block_size)",
+    **told("FlashAttention"),
     reference=flash_reference,
     forbidden=ATTENTION_OPERATIONS,
     second_order="refused",
@@ -208,22 +206,6 @@ FLASH_ATTENTION = Exercise(
         extreme("scores up to 500 in size in float32", _large, ),
     ),
     budget=budget,
-    budget_words="q, k, v, the output and one logsumexp a row",
-    hints=(
-        "Scores exist one tile at a time: no row of them is ever whole. "
-        "Forward: for each block of queries walk over the blocks of keys with three things a row: the "
-        "largest score so far, the sum of exponentials so far, and the output so far, both in units of "
-        "e^(that maximum). What happens to the latter two when a larger score comes along?",
-        "new = max(old, maximum of the tile); shrink = exp(old - new); sum = sum * shrink + "
-        "e.sum(-1); out = out * shrink + e @ v with e = exp(scores - new). At the end out / sum, "
-        "and logsumexp = maximum + log(sum). Backward: LeanAttention's, tile by tile; each tile "
-        "adds to grad_q of its rows and to grad_k and grad_v of its columns.",
-        "Tile (i, j) in backward: w = (q_i @ k_j.mT * scale - lse_i).exp(), 0 where column > row "
-        "if causal; grad_v[j] += w.mT @ g_i; ds = w * (g_i @ v_j.mT - delta_i) * scale with delta "
-        "= (g * out).sum(-1, keepdim=True); grad_q[i] += ds @ k_j; grad_k[j] += ds.mT @ q_i. "
-        'First line of backward: if torch.is_grad_enabled(): raise RuntimeError("…"). Without '
-        "keys the sum is 0: do not divide by it.",
-    ),
     scenarios=(
         Scenario(
             "no tensor is larger than a tile or the inputs", "temporary-too-large", _largest, _tiles_alone,

@@ -27,12 +27,11 @@ from autograder.exercises.common_cases import (
     put,
     some,
     special,
+    told,
 )
 
 SOFTMAX = Exercise(
-    name="Softmax",
-    summary="softmax along dim; right second derivatives.",
-    signature="(x, dim)",
+    **told("Softmax"),
     reference=lambda x, dim: torch.softmax(x, dim),
     cases=(
         *along_a_dim(
@@ -51,17 +50,6 @@ SOFTMAX = Exercise(
         ),
     ),
     budget=kept(output=True),
-    budget_words="the output",
-    hints=(
-        "Every output of a row depends on every input of it, so there is a Jacobian, one matrix a row. "
-        "You do not need the matrix, only its product with grad_output. And which tensor is enough to "
-        "write it: x, or the output?",
-        "∂yᵢ/∂xⱼ = yᵢ·(1 if i = j else 0) − yᵢ·yⱼ. Multiply with g and sum over i: one term stays, the "
-        "other becomes a sum along dim that all elements of the row share. Save y itself; shift by the "
-        "maximum before exp.",
-        "e = (x - x.amax(dim, keepdim=True)).exp(); y = e / e.sum(dim, keepdim=True). Backward: y "
-        "* (g - (g * y).sum(dim, keepdim=True)), and None for dim.",
-    ),
 )
 
 
@@ -179,47 +167,17 @@ def _of_mask(args: Arguments) -> int:
 
 
 SCALED_DOT_PRODUCT_ATTENTION = Exercise(
-    name="ScaledDotProductAttention",
-    summary="softmax(scale · q · kᵀ) · v with a bool mask; rows with nothing to attend to give 0.",
-    signature="(q, k, v, mask=None, scale=None)",
+    **told("ScaledDotProductAttention"),
     reference=attention,
     forbidden=ATTENTION_OPERATIONS,
     second_order="right-or-refused",
     cases=_CASES,
     budget=_with_weights,
-    budget_words="q, k, v, the weights and the mask",
-    hints=(
-        "Three links: scores = scale · q · kᵀ, weights = softmax(scores), out = weights · v. Go through "
-        "them in reverse. Two of them are matrix products, and you have done the third one already. "
-        "What does a row of −inf do to a softmax?",
-        "For C = A @ B: grad_A = grad_C @ B.mT and grad_B = A.mT @ grad_C; .mT transposes the last two "
-        "dimensions only. Save q, k, v and the weights: they have their zeros, so backward needs no "
-        "mask. Rows without any True: replace the whole row of weights by 0.",
-        "grad_v = weights.transpose(-1, -2) @ g; t = g @ v.transpose(-1, -2); grad_scores = "
-        "weights * (t - (t * weights).sum(-1, keepdim=True)) * scale; grad_q = grad_scores @ k; "
-        "grad_k = grad_scores.transpose(-1, -2) @ q. The weights are an intermediate: refuse a "
-        'second derivative with `if torch.is_grad_enabled(): raise RuntimeError("…")`. One value '
-        "an argument: count them by len(ctx.needs_input_grad).",
-    ),
 )
 
 
 LEAN_ATTENTION = replace(
     SCALED_DOT_PRODUCT_ATTENTION,
-    name="LeanAttention",
-    summary="the same attention, keeping no L×S float tensor: the weights are computed again.",
+    **told("LeanAttention"),
     budget=lambda args, outputs: budget(args, outputs) + _of_mask(args),
-    budget_words="q, k, v, the output, one logsumexp a row and the mask",
-    hints=(
-        "The weights are a function of q and k, which are kept anyway. Which single number of each row "
-        "turns its scores back into its weights, without computing maximum and sum again?",
-        "weights = exp(scores - logsumexp), one logsumexp a row. And the sum in the softmax's "
-        "backward, Σ weights · (g · vᵀ), is Σ out · g over the width of v: it needs no L×S "
-        "tensor. For a row with nothing to attend to the logsumexp is −inf: put 0 in its place, "
-        "and the weights come out 0 because the scores are −inf.",
-        "Backward: scores as in forward, masked; weights = (scores - lse).exp(); grad_v = "
-        "weights.transpose(-1, -2) @ g; delta = (g * out).sum(-1, keepdim=True); grad_scores = "
-        "weights * (g @ v.transpose(-1, -2) - delta) * scale. The logsumexp is an intermediate: "
-        "refuse second derivatives.",
-    ),
 )  # fmt: skip

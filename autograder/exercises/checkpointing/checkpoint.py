@@ -26,7 +26,7 @@ from autograder.exercises.checkpointing.measuring import (
     judge_random,
     run_random,
 )
-from autograder.exercises.common_cases import cases_of, drawing, some
+from autograder.exercises.common_cases import cases_of, drawing, some, told
 from autograder.observation.compare import both, close
 from autograder.observation.observation import Named
 from autograder.running.watching import Storages
@@ -183,9 +183,7 @@ _TRAINING = "every gradient arrives, those of captured parameters too"
 _AGAIN = (*_RIGHT, f"scenario {_MEMORY}")
 
 CHECKPOINT = Exercise(
-    name="Checkpoint",
-    summary="fn(*args), with nothing kept but the arguments: backward runs fn again.",
-    signature="(fn, *args)",
+    **told("Checkpoint"),
     reference=plain_call,
     tensors_on_ctx=True,  # the state of the random generator is a tensor
     cases=(
@@ -208,20 +206,8 @@ CHECKPOINT = Exercise(
         _case("a single number (0-d)", "wave", 0.9, some(), role="batch"),
     ),
     budget=_allowed,
-    budget_words="the tensor arguments and one random state",
     second_order="right-or-refused",
     may_use_autograd=True,
-    hints=(
-        "forward already runs without a graph, so nothing inside fn is kept. What does backward need "
-        "to build that graph when its time comes, and how does it differentiate it?",
-        "backward: the saved tensors, each .detach()ed and made to require grad where "
-        "ctx.needs_input_grad says so; fn again under torch.enable_grad(); then torch.autograd.backward"
-        "(output, grad_output), which reaches the parameters too. Which random state must hold while fn "
-        "runs again?",
-        "In forward ctx.state = torch.get_rng_state(). In backward refuse create_graph, then: with "
-        "torch.enable_grad(), torch.random.fork_rng(devices=[]): torch.set_rng_state(ctx.state); "
-        "output = ctx.fn(*args). Return None for fn, leaf.grad for each tensor, None for the rest.",
-    ),
     scenarios=(
         Scenario(
             "fn gets the same arguments again", "gradient-value", run_arguments, judge_arguments,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES, called_from
-from autograder.exercises.common_cases import cases_of
+from autograder.exercises.common_cases import cases_of, told
 from autograder.observation.compare import both, close
 from autograder.observation.observation import Named
 from autograder.running.function_classes import custom_nodes
@@ -153,9 +153,7 @@ _GRADIENTS = "x and all parameters get right gradients"
 _SEGMENTS = "there are as many segments as were asked for, and one input of each is kept"
 
 CHECKPOINT_SEQUENTIAL = Exercise(
-    name="checkpoint_sequential",
-    summary="the layers one after another, cut into segments, each of them checkpointed.",
-    signature="(layers, segments, x)",
+    **told("checkpoint_sequential"),
     reference=one_after_another,
     cases=(
         _case("4 layers in 2 segments", Named("wave_layers", (4, 0.7)), 2),
@@ -164,15 +162,6 @@ CHECKPOINT_SEQUENTIAL = Exercise(
         _case("4 layers in 1 segment", Named("wave_layers", (4, 0.9)), 1),
         _case("5 layers in 5 segments", Named("wave_layers", (5, 0.5)), 5),
         _case("a single layer", Named("wave_layers", (1, 0.8)), 1),
-    ),
-    hints=(
-        "A segment is a few layers one after another: a function of one tensor. You have a Function "
-        "that takes such a function. What goes in, and what comes out, segment by segment?",
-        "Segment i has the layers from i * count // segments up to (i + 1) * count // segments. "
-        "Make a function of each with a helper that takes the layers, so that it remembers its "
-        "own.",
-        "def run(part): return a function that applies the layers of part in order. Then for each "
-        "segment: x = Checkpoint.apply(run(layers[start:stop]), x).",
     ),
     is_function=True,
     may_use_autograd=True,

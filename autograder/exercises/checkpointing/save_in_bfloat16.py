@@ -20,6 +20,7 @@ from autograder.exercises.checkpointing.measuring import (
     saved_by,
     what_comes_back,
 )
+from autograder.exercises.common_cases import told
 from autograder.observation.compare import both, close
 from autograder.running.watching import Storages, Watching
 
@@ -247,19 +248,9 @@ _RUNS = (f"scenario {_FIRST}",)
 _BYTES = "float32 intermediates, and nothing else, are kept in half of their bytes"
 
 SAVE_IN_BFLOAT16 = Exercise(
-    name="save_in_bfloat16",
-    summary="inside the block, float32 intermediates are kept for backward as bfloat16.",
-    signature="()",
+    **told("save_in_bfloat16"),
     reference=nullcontext,  # what a block is without it
     cases=(),
-    hints=(
-        "The same hooks that measured can change what is kept. Which tensors are worth rounding: all of "
-        "them, or those that live only because the graph holds them?",
-        "pack: float32, not a leaf, and not a view of a leaf (tensor._is_view() and tensor._base.is_leaf) "
-        "becomes bfloat16; everything else stays. Return a pair, so that unpack knows which it was.",
-        "pack returns (True, t.to(torch.bfloat16)) or (False, t.detach()); unpack((rounded, t)) returns "
-        "t.to(torch.float32) if rounded else t. Return saved_tensors_hooks(pack, unpack).",
-    ),
     is_function=True,
     may_use_autograd=True,
     scenarios=(

@@ -20,7 +20,7 @@ from autograder.contract.exercise import (
 )
 from autograder.contract.functions import SAVING
 from autograder.exercises.checkpointing.measuring import Stop, Watch, hooks_cleared
-from autograder.exercises.common_cases import cases_of, drawing, some
+from autograder.exercises.common_cases import cases_of, drawing, some, told
 from autograder.observation.observation import Named
 from autograder.observation.snapshot import storage_of
 
@@ -135,9 +135,7 @@ _several = partial(
 _X = some(5, 12)
 
 SAVED_BYTES = Exercise(
-    name="saved_bytes",
-    summary="the bytes of distinct storage that autograd keeps for backward of f(*args).",
-    signature="(f, *args)",
+    **told("saved_bytes"),
     reference=distinct_bytes,
     noncontiguous=False,  # what is kept of a tensor depends on where its numbers lie
     cases=(
@@ -147,15 +145,6 @@ SAVED_BYTES = Exercise(
             "two tensors, a number, two outputs", "product and sine", _X, 2.5, _X, wants=(1, 3)
         ),
         _several("a function that takes a gradient inside", "gradient inside", _X),
-    ),
-    hints=(
-        "autograd shows every tensor that it saves to a pack hook. What do you have to note there, so "
-        "that a tensor that is saved twice, or through a view, counts once?",
-        "A dict from the storage's address to its bytes: tensor.untyped_storage() has data_ptr() and "
-        "nbytes(). Run f(*args) in a with block of torch.autograd.graph.saved_tensors_hooks(pack, "
-        "unpack).",
-        "def pack(t): storage = t.untyped_storage(); found[storage.data_ptr()] = storage.nbytes(); "
-        "return t.detach(). unpack returns what it gets. Then sum(found.values()).",
     ),
     is_function=True,
     may_use_autograd=True,

@@ -9,7 +9,13 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
-from autograder.exercises.common_cases import ONE_TENSOR, elementwise_cases, extreme, kept, special
+from autograder.exercises.common_cases import (
+    elementwise_cases,
+    extreme,
+    kept,
+    special,
+    told,
+)
 from autograder.exercises.sigmoid.activations import SWISH
 from autograder.observation.compare import both, close, show
 
@@ -69,21 +75,10 @@ def left_behind(leaves: dict[str, Tensor]) -> list[str]:
 
 
 CUBE = Exercise(
-    name="Cube",
-    summary="x³, element by element; the first, second and third derivatives are right.",
-    signature="(x)",
+    **told("Cube"),
     reference=lambda x: x**3,
     cases=elementwise_cases(),
     budget=kept(0),
-    budget_words=ONE_TENSOR,
-    hints=(
-        "Write backward for the first derivative as always. For the second one torch differentiates "
-        "the lines of your backward: which tensors in them does it have to know the history of?",
-        "Save x itself and nothing made from it. 3x² is then computed in backward, where autograd can "
-        "watch it when a further derivative is wanted.",
-        "ctx.save_for_backward(x) in forward; in backward: x, = ctx.saved_tensors and return "
-        "grad_output * 3 * x**2.",
-    ),
     scenarios=(derivatives_up_to(3, "the third derivative is right"),),
 )
 
@@ -97,60 +92,30 @@ _FAR = extreme(
 )
 
 MY_EXP = Exercise(
-    name="MyExp",
-    summary="eˣ, element by element; derivatives of any order are right.",
-    signature="(x)",
+    **told("MyExp"),
     reference=torch.exp,
     cases=(*(case for case in elementwise_cases() if case.role != "extreme"), _FAR64, _FAR),
     budget=kept(0),
-    budget_words=ONE_TENSOR,
-    hints=(
-        "Which function has itself as its derivative? Then what is the only tensor that backward needs, "
-        "and has forward made it anyway?",
-        "Save the output, exactly the tensor that forward returns. When the second derivative is "
-        "wanted, torch knows that this tensor came out of MyExp.",
-        "y = torch.exp(x); ctx.save_for_backward(y); return y. In backward: return grad_output * "
-        "y.",
-    ),
     scenarios=(derivatives_up_to(5, "the third, fourth and fifth derivatives are right"),),
 )
 
 
 SWISH_TWICE = replace(
     SWISH,
-    name="SwishTwice",
-    summary="x · σ(beta · x), whose second derivatives are right too; a repair.",
+    **told("SwishTwice"),
     released=True,
-    hints=(
-        "All formulas are right: gradcheck says so. Look at the three saved tensors and ask of each: is "
-        "it an input, the output, or neither?",
-        "s = σ(beta · x) is made in forward, where autograd is off. To the second derivative it is a "
-        "constant. Where could it be made instead, so that autograd sees how it depends on x and beta?",
-        "Save x and beta only, and begin backward with s = torch.sigmoid(beta * x). The rest stays.",
-    ),
 )
 
 
 FIRST_ORDER_ONLY = Exercise(
-    name="FirstOrderOnly",
-    summary="erf(x) computed by SciPy; a second derivative is right or raises RuntimeError.",
-    signature="(x)",
+    **told("FirstOrderOnly"),
     reference=torch.erf,
     cases=elementwise_cases(),
     budget=kept(0),
-    budget_words=ONE_TENSOR,
     forbidden=frozenset(
         {"torch.erf", "torch.Tensor.erf", "torch.special.erf", "aten.erf", "aten.erfc", "aten.special_erf"}
     ),
     second_order="right-or-refused",
     half=False,  # NumPy has no bfloat16
     meta=False,  # and no tensors without data
-    hints=(
-        "Two jobs. The way out of torch and back for the value; and one line in backward that notices "
-        "that somebody wants to differentiate backward itself. What is different at that moment?",
-        "Out and back: x.detach().cpu().numpy(), then torch.as_tensor(…, dtype=x.dtype, "
-        "device=x.device). With create_graph=True grad mode is on while backward runs; else it is off.",
-        "The first line of backward: if torch.is_grad_enabled(): raise RuntimeError('first order "
-        "only'). Then grad_output * 2 / math.sqrt(math.pi) * torch.exp(-x**2).",
-    ),
 )  # fmt: skip

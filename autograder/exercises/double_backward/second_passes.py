@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.contract.exercise import Cause, Data, Exercise, Sampler, Scenario, Solution
 from autograder.exercises.checkpointing.measuring import called_from
-from autograder.exercises.common_cases import cases_of, some, special
+from autograder.exercises.common_cases import cases_of, some, special, told
 from autograder.exercises.double_backward.higher_orders import left_behind
 from autograder.observation.compare import both, close, show
 from autograder.observation.observation import Named
@@ -92,9 +92,7 @@ _linear = partial(
 _PASSES = "two backward passes at x, and no .grad left behind"
 
 HVP = Exercise(
-    name="hvp",
-    summary="the Hessian of the scalar-valued f at x, times v: a tensor of x's shape.",
-    signature="(f, x, v)",
+    **told("hvp"),
     reference=product,
     cases=(
         _hvp_case("a vector, all elements interact", Named("exp_of_sum", (0.7,)), 4),
@@ -110,15 +108,6 @@ HVP = Exercise(
             Named("quartic_chain", (0.8,)), [0.0, 0.0, 0.0, 0.0], some(4),
 
         ),
-    ),
-    hints=(
-        "The Hessian is the derivative of the gradient. What do you differentiate, if you do not want "
-        "all of it but only its product with the constant v?",
-        "First pass: the gradient g of f(x) with create_graph=True, so that it can be "
-        "differentiated. Second pass: the gradient of (g * v).sum(). Start from "
-        "x.detach().requires_grad_(True).",
-        "(g,) = torch.autograd.grad(f(x), x, create_graph=True); then torch.autograd.grad(g, x, v) with "
-        "materialize_grads=True. When g does not require grad, f is linear and the answer is zeros.",
     ),
     is_function=True,
     may_use_autograd=True,
@@ -206,9 +195,7 @@ _critic_case = cases_of(lambda s, critic, *shape: (critic, s.normal(*shape)))
 _FINITE = "the penalty and its gradients are finite, where the critic is flat too"
 
 GRADIENT_PENALTY = Exercise(
-    name="gradient_penalty",
-    summary="the mean over the batch of (‖∇ₓ critic(x)‖₂ − 1)², differentiable in the critic's parameters.",
-    signature="(critic, x)",
+    **told("gradient_penalty"),
     reference=reference_penalty,
     cases=(
         _critic_case("samples that are vectors", Named("tanh_critic", (0.8,)), 4, 3),
@@ -217,14 +204,6 @@ GRADIENT_PENALTY = Exercise(
         _critic_case("samples of three dimensions, like pictures", Named("column_critic", (0.3,)), 3, 2, 3, 2),
         _critic_case("a batch of a single sample", Named("quadratic_critic", (0.4,)), 1, 4),
         _critic_case("steep samples", Named("quadratic_critic", (2.0,)), 3, 4),
-    ),
-    hints=(
-        "The penalty is made of a gradient, and is itself differentiated when the critic trains. So "
-        "which argument of torch.autograd.grad keeps the gradient in the graph?",
-        "x = x.detach().requires_grad_(True); differentiate critic(x).sum() with respect to x (each "
-        "sample's score depends on that sample alone); flatten all but the batch dimension for the norm.",
-        "(g,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True); "
-        "((torch.linalg.vector_norm(g.flatten(1), dim=1) - 1) ** 2).mean().",
     ),
     is_function=True,
     may_use_autograd=True,

@@ -15,7 +15,7 @@ from autograder.contract.exercise import (
     Solution,
 )
 from autograder.exercises.checkpointing.measuring import RANDOM_STATE_BYTES
-from autograder.exercises.common_cases import cases_of, extreme
+from autograder.exercises.common_cases import cases_of, extreme, told
 
 
 def dropout(x: Tensor, p: float, training: bool, kept: Tensor | None = None) -> Tensor:
@@ -116,9 +116,7 @@ def _far_off(kept: Tensor, share: float = 1 - _P) -> float | None:
 
 
 DROPOUT = Exercise(
-    name="Dropout",
-    summary="Each element is dropped with probability p, the others are divided by 1 − p; x itself when not training.",
-    signature="(x, p, training)",
+    **told("Dropout"),
     reference=dropout,
     drawn=kept_in,
     gradcheck=False,  # each of its calls would drop others
@@ -142,17 +140,6 @@ DROPOUT = Exercise(
         ),
     ),
     budget=lambda args, outputs: max(args[0].numel(), RANDOM_STATE_BYTES) if args[2] else 0,
-    budget_words="one byte an element, or the state of the random generator; nothing when not training",
-    hints=(
-        "In training the output is x times a mask of zeros and ones, times a number. That is linear in x, so "
-        "backward needs only what x was multiplied by. Can it draw the mask again?",
-        "Draw the mask in forward with torch.rand_like(x) >= p, and keep it as bool: a byte an element. Backward "
-        "multiplies grad_output by the same mask and the same 1 / (1 − p). Three cases need no drawing at all: "
-        "not training, p = 0 and p = 1.",
-        "kept = torch.rand_like(x) >= p; ctx.save_for_backward(kept); return x * kept / (1 - p). Backward: "
-        "grad_output * kept / (1 - p), None, None. When not training return x.clone() and pass grad_output on; "
-        "for p = 1 the factor is 0.",
-    ),
     scenarios=(
         Scenario(
             "each element is dropped with probability p", "forward-value", run_draws, judge_share,

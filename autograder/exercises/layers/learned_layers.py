@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
-from autograder.exercises.common_cases import cases_of, extreme, float64, kept, some, special
+from autograder.exercises.common_cases import cases_of, extreme, float64, kept, some, special, told
 
 
 def normalised(x: Tensor, weight: Tensor, bias: Tensor, eps: float, dim: int) -> Tensor:
@@ -47,9 +47,7 @@ _ROOM = 2  # numbers a channel beside x̂: the mean and one over the spread
 _WIDEST = 8  # bytes: of half precision they may be kept in a wider dtype, as torch does
 
 BATCH_NORM = Exercise(
-    name="BatchNorm",
-    summary="Each column of x (N, C) normalised over the batch, times weight, plus bias; biased variance.",
-    signature="(x, weight, bias, eps)",
+    **told("BatchNorm"),
     reference=lambda x, weight, bias, eps: normalised(x, weight, bias, eps, 0),
     cases=(
         _layer("a batch of vectors", 4, 3),
@@ -68,26 +66,12 @@ BATCH_NORM = Exercise(
         ),
     ),
     budget=lambda args, outputs: bytes_of(args[0], args[1]) + _ROOM * args[0].shape[-1] * _WIDEST,
-    budget_words="x or x̂, two numbers a channel, and weight",
     second_order="right-or-refused",
-    hints=(
-        "Write x̂ = (x − mean) / s with s = √(variance + eps). The gradients for weight and bias are sums over the "
-        "batch, as in MyLinear. For x, count the ways: xᵢ changes its own x̂ᵢ, and through mean and s "
-        "every other one of its column.",
-        "With h = g·weight, the gradient for x̂: through its own x̂ᵢ comes h / s. The mean takes the mean of h "
-        "away, and s takes the part of h along x̂ away. What is left has mean 0 and no part along x̂. A "
-        "column must not change when a constant is added to it, so its gradient adds up to 0: test that.",
-        "With h = grad_output * weight: grad_x = (h - h.mean(0) - x_hat * (h * x_hat).mean(0)) / s; grad_weight = "
-        "(grad_output * x_hat).sum(0); grad_bias = grad_output.sum(0); None for eps. If x̂ or s is saved, begin with "
-        "if torch.is_grad_enabled(): raise RuntimeError(…). If x is saved, compute both again instead.",
-    ),
 )
 
 
 LAYER_NORM = Exercise(
-    name="LayerNorm",
-    summary="Each row of x (…, D) normalised over the last dimension, times weight, plus bias; biased variance.",
-    signature="(x, weight, bias, eps)",
+    **told("LayerNorm"),
     reference=lambda x, weight, bias, eps: normalised(x, weight, bias, eps, -1),
     cases=(
         _layer("a batch of vectors", 3, 4),
@@ -113,17 +97,6 @@ LAYER_NORM = Exercise(
         bytes_of(args[0], args[1])
         + _ROOM * (args[0].numel() // max(1, args[0].shape[-1])) * _WIDEST
     ),
-    budget_words="x, two numbers a row, and weight",
-    hints=(
-        "The same three terms as in BatchNorm, along the last dimension, where mean and spread belong to a row. "
-        "Weight and bias serve all rows: over which dimensions are their gradients summed, when x has three?",
-        "What forward computes on the way to its output is a constant for the second derivative. Save x itself and "
-        "compute mean, s and x̂ again in backward. With h = g·weight the mean of h and the mean of h·x̂, both "
-        "along dim −1, go away. Gradients of weight and bias: flatten all rows first, reshape(-1, D).",
-        "With h = grad_output * weight: grad_x = (h - h.mean(-1, keepdim=True) - x_hat * (h * x_hat).mean(-1, keepdim=True))"
-        " / s; grad_weight = (grad_output * x_hat).reshape(-1, D).sum(0); grad_bias = grad_output.reshape(-1, D).sum(0); "
-        "each only where it is needed, and None for eps.",
-    ),
 )
 
 
@@ -138,9 +111,7 @@ _windows = cases_of(
 
 
 CONV1D = Exercise(
-    name="Conv1d",
-    summary="Windows of x (N, C, L) weighed by weight (O, C, K), plus bias (O), as F.conv1d has it.",
-    signature="(x, weight, bias, stride, padding)",
+    **told("Conv1d"),
     reference=lambda x, weight, bias, stride, padding: F.conv1d(
         x, weight + 0 * weight.sum(), bias, stride, padding  # nothing is promised for an infinite weight
     ),
@@ -163,16 +134,4 @@ CONV1D = Exercise(
         ),
     ),
     budget=kept(0, 1),
-    budget_words="x and weight; no gradient needs the numbers of the bias",
-    hints=(
-        "Write the indices: y[n, o, t] = Σ over c and k of x[n, c, t·stride + k − padding] · weight[o, c, k], plus "
-        "bias[o]. Which outputs does one element of weight touch, and with which factor? And one element of x?",
-        "windows = F.pad(x, (padding, padding)).unfold(2, K, stride) has the shape (N, C, T, K), and then the layer "
-        "is MyLinear on windows: grad_weight is a sum over n and t of grad_output and windows. For x, each "
-        "element of grad_output goes back into its whole window, times weight: F.conv_transpose1d does that. An element "
-        "behind the last window gets 0: that is what output_padding is for.",
-        "grad_weight = torch.einsum('not,nctk->ock', grad_output, windows); grad_bias = grad_output.sum((0, 2)); "
-        "grad_x = F.conv_transpose1d(grad_output, weight, None, stride, padding, output_padding=(L + 2·padding − K) "
-        "% stride); None for stride and padding.",
-    ),
 )  # fmt: skip

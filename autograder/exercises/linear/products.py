@@ -8,15 +8,22 @@ import torch
 import torch.nn.functional as F
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler, bytes_of
-from autograder.exercises.common_cases import cases_of, extreme, float64, kept, put, some, special
+from autograder.exercises.common_cases import (
+    cases_of,
+    extreme,
+    float64,
+    kept,
+    put,
+    some,
+    special,
+    told,
+)
 
 _down_case = cases_of(lambda s, grad, shape: (s.normal(*grad), shape), wants=(0,))
 
 
 UNBROADCAST = Exercise(
-    name="unbroadcast",
-    summary="grad summed down to shape: the reverse of broadcasting a tensor of that shape.",
-    signature="(grad, shape)",
+    **told("unbroadcast"),
     reference=lambda grad, shape: grad.sum_to_size(shape),
     cases=(
         _down_case("(3, 4) down to (4,): a new leading dimension", (3, 4), (4,)),
@@ -52,15 +59,6 @@ UNBROADCAST = Exercise(
             "avoid reductions without a dim.",
         ),
     ),
-    hints=(
-        "Broadcasting does two things: it puts new dimensions in front, and it stretches dimensions of "
-        "size 1. Whatever was repeated has to be summed. Undo the two things one after the other.",
-        "First sum over dimension 0 as long as grad has more dimensions than shape. Then go through "
-        "shape: where it says 1 and grad has another size, sum over that dimension and keep it "
-        "(keepdim=True).",
-        "while grad.dim() > len(shape): grad = grad.sum(0). Then for i, size in enumerate(shape): if "
-        "size == 1 and grad.shape[i] != 1: grad = grad.sum(i, keepdim=True). Return grad.",
-    ),
     is_function=True,
 )
 
@@ -69,9 +67,7 @@ _factors = cases_of(lambda s, a, b: (s.away_from(*a), s.away_from(*b)))
 
 
 MULTIPLY = Exercise(
-    name="Multiply",
-    summary="a · b, element by element, for any two shapes that broadcast.",
-    signature="(a, b)",
+    **told("Multiply"),
     reference=lambda a, b: a * b,
     cases=(
         _factors("a matrix times a row", (3, 4), (4,)),
@@ -102,16 +98,6 @@ MULTIPLY = Exercise(
         ),
     ),
     budget=kept(0, 1),
-    budget_words="a and b",
-    hints=(
-        "When a grows a little, by how much does a · b grow? Which tensor does that gradient need, and "
-        "which shape must it have in the end?",
-        "The product grad_output * b has the shape of the output. Where a was broadcast, every copy of "
-        "an element of a contributes: sum the product down to the shape of a. You have just written the "
-        "function for that.",
-        "grad_a = unbroadcast(grad_output * b, a.shape) and grad_b = unbroadcast(grad_output * a, "
-        "b.shape), each only where ctx.needs_input_grad says so.",
-    ),
 )
 
 
@@ -130,9 +116,7 @@ def large_layer(s: Sampler) -> Arguments:
 
 
 MY_LINEAR = Exercise(
-    name="MyLinear",
-    summary="x · weightᵀ + bias, as F.linear has it; x (…, in), weight (out, in), bias (out) or None.",
-    signature="(x, weight, bias=None)",
+    **told("MyLinear"),
     reference=lambda x, weight, bias=None: F.linear(x, weight, bias),
     cases=(
         layer("a batch of vectors", 4, 3, out=2),
@@ -157,17 +141,6 @@ MY_LINEAR = Exercise(
         extreme("inputs of ±1000", large_layer),
     ),
     budget=kept(0, 1),
-    budget_words="x and weight; no gradient needs the numbers of the bias",
-    hints=(
-        "Write the four shapes on paper: x (batch, in), weight (out, in), bias (out), grad_output "
-        "(batch, out). Each gradient has the shape of its own input; there are not many products that fit.",
-        "grad_x is a product of grad_output and weight, grad_weight one of grad_output and x, and "
-        "grad_bias a sum of grad_output. For more (or no) batch dimensions flatten them first: "
-        "g.reshape(-1, out). Is there a bias at all? apply(x, weight) gives needs_input_grad only two "
-        "entries.",
-        "g2 = grad_output.reshape(-1, weight.shape[0]), x2 = x.reshape(-1, weight.shape[1]): grad_x = grad_output @ weight, "
-        "grad_weight = g2.T @ x2, grad_bias = g2.sum(0); each only where it is needed, else None.",
-    ),
 )
 
 
@@ -188,9 +161,7 @@ _rectified = cases_of(_off_the_kink)
 
 
 LINEAR_RELU = Exercise(
-    name="LinearReLU",
-    summary="relu(x · weightᵀ + bias), keeping a bool mask; the gradient at a pre-activation of 0 is 0.",
-    signature="(x, weight, bias)",
+    **told("LinearReLU"),
     reference=lambda x, weight, bias: torch.relu(F.linear(x, weight, bias)),
     cases=(
         _rectified("a batch of vectors", 4, 3, out=2),
@@ -210,14 +181,4 @@ LINEAR_RELU = Exercise(
         extreme("inputs of ±1000", large_layer),
     ),
     budget=lambda args, outputs: bytes_of(args[0], args[1]) + outputs[0].numel(),
-    budget_words="x, weight and one byte an output element",
-    hints=(
-        "Two links of a chain in one Function. Backward goes through them in reverse: first the ReLU, "
-        "then the linear layer. What does the ReLU's backward need to know of each element?",
-        "In forward compute the pre-activation z, and save x, weight and the mask z > 0 (a bool tensor: "
-        "one byte an element). In backward stop grad_output where the mask is False; the rest is "
-        "MyLinear's backward with the masked gradient.",
-        "g = torch.where(mask, grad_output, 0.0) (it keeps the dtype and stops an infinity); grad_x = g @ "
-        "weight, grad_weight = g2.T @ x2, grad_bias = g2.sum(0) with g2, x2 flattened to two dimensions.",
-    ),
 )

@@ -28,6 +28,7 @@ from autograder.exercises.common_cases import (
     put,
     some,
     special,
+    told,
     unknown,
 )
 
@@ -59,40 +60,18 @@ def _reduction_cases() -> tuple[Case, ...]:
 
 
 SUM = Exercise(
-    name="Sum",
-    summary="torch.sum over one dimension.",
-    signature="(x, dim, keepdim=False)",
+    **told("Sum"),
     reference=lambda x, dim, keepdim=False: torch.sum(x, dim, keepdim=keepdim),
     cases=(*_reduction_cases(), EMPTY_ROWS),
     budget=kept(),
-    budget_words="no tensor: a shape and two plain values will do",
-    hints=(
-        "Sum and broadcasting are each other's backward. How much does the sum grow when one element "
-        "grows by 1? And which shape does the gradient need?",
-        "Note x.shape, dim and keepdim as attributes of ctx; no tensor is needed. In backward give "
-        "grad_output its lost dimension back (unsqueeze) where keepdim was False, and stretch it with "
-        "expand.",
-        "g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim); return "
-        "g.expand(ctx.shape), None, None.",
-    ),
 )
 
 
 MEAN = Exercise(
-    name="Mean",
-    summary="torch.mean over one dimension.",
-    signature="(x, dim, keepdim=False)",
+    **told("Mean"),
     reference=lambda x, dim, keepdim=False: torch.mean(x, dim, keepdim=keepdim),
     cases=_reduction_cases(),
     budget=kept(),
-    budget_words="no tensor: a shape and two plain values will do",
-    hints=(
-        "A mean is a sum divided by a number. Which number, exactly? Take Sum and change one thing.",
-        "The divisor is the size of the one dimension that is reduced, ctx.shape[ctx.dim]; not the batch "
-        "size and not the number of all elements.",
-        "g = grad_output if ctx.keepdim else grad_output.unsqueeze(ctx.dim); return "
-        "g.expand(ctx.shape) / ctx.shape[ctx.dim], None, None.",
-    ),
 )
 
 
@@ -111,9 +90,7 @@ def _ties(s: Sampler) -> Arguments:
 
 
 MAX = Exercise(
-    name="Max",
-    summary="(values, indices) of the largest element along dim, as torch.max gives them.",
-    signature="(x, dim)",
+    **told("Max"),
     reference=lambda x, dim: tuple(torch.max(x, dim)),
     cases=(
         distinct_along("a matrix, dim=1", 3, 4, dim=1),
@@ -137,16 +114,6 @@ MAX = Exercise(
         extreme("inputs of ±1000", lambda s: 1000.0 * s.distinct(2, 3, spacing=0.4), 1),
     ),
     budget=lambda args, outputs: bytes_of(outputs[1]),
-    budget_words="the indices",
-    hints=(
-        "When the largest element of a row grows a little, the maximum grows with it; the others do "
-        "nothing. So where does each element of grad_output go, and what does backward have to remember?",
-        "Save the indices, and note x.shape and dim. backward receives two upstream gradients, one an "
-        "output; that of the indices means nothing. Start from zeros of x's shape (new_zeros keeps the "
-        "dtype) and write grad_values to the chosen places with scatter.",
-        "grad_x = grad_values.new_zeros(ctx.shape).scatter(dim, indices.unsqueeze(dim), "
-        "grad_values.unsqueeze(dim)); return grad_x, None.",
-    ),
 )
 
 
@@ -171,9 +138,7 @@ def _stays(seen: Data, right: Data) -> Cause | None:
 
 
 LOG_SUM_EXP = Exercise(
-    name="LogSumExp",
-    summary="log Σ eˣ along dim, finite for every finite x; −inf with gradient 0 for a row of −inf.",
-    signature="(x, dim)",
+    **told("LogSumExp"),
     reference=log_sum_exp,
     cases=(
         *along_a_dim(
@@ -195,19 +160,6 @@ LOG_SUM_EXP = Exercise(
         ),
     ),
     budget=kept(0, output=True),
-    budget_words="x and the output",
-    hints=(
-        "Shift before you exponentiate: log Σ eˣ = m + log Σ e^(x − m) for every m. Which m keeps all "
-        "exponents at or below 0? In backward, each element gets a share of grad_output. Which shares "
-        "add up to 1?",
-        "Save x and the output. The share of an element is e^(x − output), never larger than 1; that is "
-        "the softmax. For a row of −inf both x and the output are −inf, and −inf − (−inf) is NaN: put 0 "
-        "in place of an infinite output before you subtract.",
-        "Backward: safe = torch.where(out == -torch.inf, 0.0, out), then grad_x = "
-        "grad_output.unsqueeze(dim) * torch.exp(x - safe.unsqueeze(dim)). Forward: m = "
-        "x.amax(dim, keepdim=True) with −inf replaced by 0 in the same way, out = m.squeeze(dim) "
-        "+ torch.exp(x - m).sum(dim).log().",
-    ),
     scenarios=(
         Scenario(
             "a NaN from upstream stays a NaN",

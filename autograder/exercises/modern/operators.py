@@ -21,13 +21,13 @@ from autograder.contract.exercise import (
     Solution,
 )
 from autograder.exercises.common_cases import (
-    ONE_TENSOR,
     cases_of,
     extreme,
     kept,
     put,
     some,
     special,
+    told,
 )
 from autograder.exercises.sigmoid.activations import SWISH
 from autograder.observation.compare import close
@@ -35,28 +35,15 @@ from autograder.running.function_classes import patched
 
 DUAL_SWISH = replace(
     SWISH,
-    name="DualSwish",
-    summary="x · σ(beta · x), right under torch.func, vmap and forward mode as well.",
+    **told("DualSwish"),
     also=("jvp", "vmap", "func"),
-    hints=(
-        "torch.func calls three methods of their own: forward without ctx, setup_context with the inputs and the "
-        "output, and jvp. What backward needs is saved for backward; where does jvp get its x and beta from?",
-        "setup_context calls ctx.save_for_backward(x, beta) and ctx.save_for_forward(x, beta). jvp(ctx, x_t, beta_t) "
-        "gets the tangents and gives the output's: the same two slopes as in backward, and no sum. "
-        "generate_vmap_rule = True writes vmap for you.",
-        "With s = torch.sigmoid(beta * x): backward gives g * (s + beta * x * s * (1 - s)) and "
-        "(g * x**2 * s * (1 - s)).sum_to_size(beta.shape); jvp gives x_t * (s + beta * x * s * (1 - s)) + "
-        "beta_t * x**2 * s * (1 - s). A tangent can be None: then that term is left out.",
-    ),
 )
 
 
 _points = cases_of(lambda s, *shape: s.away_from(*shape, gap=0.1))
 
 SINC_OP = Exercise(
-    name="sinc_op",
-    summary="sin(πx) / (πx), 1 at x = 0: NumPy's sinc behind torch.library.custom_op.",
-    signature="(x)",
+    **told("sinc_op"),
     reference=torch.sinc,
     forbidden=frozenset({"torch.sinc", "torch.special.sinc", "torch.Tensor.sinc", "aten.sinc"}),
     half=False,
@@ -77,18 +64,7 @@ SINC_OP = Exercise(
         _points("an empty batch of matrices", 0, 3, 4, role="empty"),
     ),
     budget=kept(0, output=True),
-    budget_words=f"{ONE_TENSOR}, and the output",
     also=("vmap", "opcheck", "compiled"),
-    hints=(
-        "Four things are registered. The body may leave torch; the fake may not look at numbers; backward is plain "
-        "torch; and since each element stands for itself, a batch is no more than a larger tensor.",
-        "Body: x.numpy(force=True), np.sinc, back to x's dtype and device, contiguous. Fake: an empty tensor with "
-        "exactly that shape and those strides. sinc′ = (cos πx − sinc x) / x, and 0 at 0: "
-        "replace x by 1 where it is 0, before you divide.",
-        "safe = torch.where(x == 0, 1.0, x); slope = torch.where(x == 0, 0.0, ((torch.pi * x).cos() - sinc_op(x)) / safe). "
-        "Body ends with torch.empty(x.shape, …).copy_(torch.from_numpy(…)) and the fake with "
-        "x.new_empty(x.shape). vmap returns sinc_op(x), in_dims[0].",
-    ),
 )  # fmt: skip
 
 
@@ -175,9 +151,7 @@ def _stored(data: Data, right: Data) -> Cause | None:
 
 
 TRITON_SOFTMAX = Exercise(
-    name="triton_softmax",
-    summary="softmax over the last dimension, by a Triton kernel behind an operator of your own.",
-    signature="(x)",
+    **told("triton_softmax"),
     reference=row_softmax,
     second_order="right-or-refused",
     half=False,
@@ -206,18 +180,7 @@ TRITON_SOFTMAX = Exercise(
         ),
     ),
     budget=kept(output=True),
-    budget_words="the output",
     also=("opcheck",),
-    hints=(
-        "One program takes one row. It loads a block that is at least as long as the row, so some of its elements lie "
-        "behind the end. What do they have to be for the maximum? And for the sum?",
-        "columns = tl.arange(0, BLOCK) with BLOCK = triton.next_power_of_2(n); load at row · stride(0) + columns · "
-        "stride(1) with mask=columns < n and other=-inf; subtract tl.max, tl.exp, divide by tl.sum; store with "
-        "the same mask. Backward needs the output alone: lesson 07 has the formula.",
-        "top = tl.max(x, axis=0); top = tl.where(top == -inf, 0.0, top); e = tl.exp(x - top); total = tl.sum(e, axis=0); "
-        "store e / tl.where(total == 0.0, 1.0, total). Backward: y * (g - (g * y).sum(-1, keepdim=True)). No "
-        "launch where there is no element.",
-    ),
     scenarios=(
         Scenario("each row is stored", "forward-value", _one_call, _stored, needs=(), first=True, free=("output",)),
         Scenario("a kernel does it", "uses-builtin", _one_call, by_a_kernel, needs=("output_value",), free=("output",)),

@@ -22,7 +22,7 @@ from autograder.exercises.attention.flash_attention import (
     heads,
     large_scores,
 )
-from autograder.exercises.common_cases import cases_of, extreme
+from autograder.exercises.common_cases import cases_of, extreme, told
 from autograder.exercises.modern.operators import by_a_kernel, launched, not_stored
 from autograder.observation.compare import both, close
 
@@ -105,9 +105,7 @@ def _one_kernel_in_tiles(data: Data, right: Data) -> Cause | None:
 
 
 TRITON_ATTENTION = Exercise(
-    name="triton_attention",
-    summary="attention in tiles and with an online softmax, forward in one Triton kernel.",
-    signature="(q, k, v, causal)",
+    **told("triton_attention"),
     reference=flash_reference,
     forbidden=ATTENTION_OPERATIONS,
     second_order="right-or-refused",
@@ -126,19 +124,7 @@ TRITON_ATTENTION = Exercise(
         extreme("scores up to 500 in size in float32", lambda s: (*large_scores(s), False), ),
     ),
     budget=budget,
-    budget_words="q, k, v, the output and one logsumexp a row",
     also=("opcheck",),
-    hints=(
-        "One program takes one block of queries of one head, and walks over blocks of keys. It carries three things a "
-        "row: the largest score so far, the sum of exponentials and the output, both in units of e to that maximum. "
-        "What happens to the two when a larger score comes?",
-        "new = tl.maximum(top, tl.max(scores, axis=1)); shrink = tl.exp(top - new); total = total * shrink + "
-        "tl.sum(e, axis=1); out = out * shrink[:, None] + tl.dot(e, v). Scores behind the last key, and above the diagonal "
-        "if causal, are −inf. At the end out / total, and lse = top + log(total).",
-        "Keys: for start in range(0, S, COLUMNS), columns = start + tl.arange(0, COLUMNS), seen = columns[None, :] < S "
-        "(and columns[None, :] <= rows[:, None]); scores = tl.where(seen, tl.dot(q, tl.trans(k)) * scale, -inf). Backward, block by "
-        "block in torch: w = (q @ k_j.mT * scale - lse).exp(), grad_v[j] = w.mT @ g, ds = w * (g @ v_j.mT - delta) * scale.",
-    ),
     scenarios=(
         Scenario(
             "the order of the keys changes nothing", "forward-value", _in_order, _rescaled,

@@ -1,4 +1,4 @@
-"""FixedPoint of lesson 11: contract and hints."""
+"""FixedPoint of lesson 11: a solution by iterating, and the gradient of its equation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.contract.exercise import (
     Sampler,
     bytes_of,
 )
-from autograder.exercises.common_cases import cases_of, extreme, some, special
+from autograder.exercises.common_cases import cases_of, extreme, some, special, told
 
 
 def fixed_point(z0: Tensor, x: Tensor, weight: Tensor, steps: int) -> Tensor:
@@ -36,9 +36,7 @@ _case = cases_of(_drawn)
 
 
 FIXED_POINT = Exercise(
-    name="FixedPoint",
-    summary="z = tanh(weight z + x), by iterating from z0; the gradient is that of the equation.",
-    signature="(z0, x, weight, steps)",
+    **told("FixedPoint"),
     reference=fixed_point,
     cases=(
         _case("a batch of vectors", 3, 4, steps=60),
@@ -64,15 +62,5 @@ FIXED_POINT = Exercise(
         ),
     ),
     budget=lambda args, outputs: bytes_of(args[2], *outputs[:1]),
-    budget_words="z and weight, however many steps",
     second_order="right-or-refused",
-    hints=(
-        "The solution does not know by which way it was found. So differentiate the equation z = tanh(weight z + x), and "
-        "forget the iteration. What does z0 change?",
-        "With D = 1 − z² (a number an element): dz = D (weight dz + dweight z + dx). Let v be the gradient for z with all ways "
-        "round the loop: v = grad_output + (v · D) weight. It is found like z, by iterating; then the gradients for x and weight are "
-        "those of one single step.",
-        "v = grad_output; steps times: v = grad_output + (v * (1 - z * z)) @ weight. Then h = v * (1 - z * z); grad_x = h; "
-        "grad_weight = h.reshape(-1, n).mT @ z.reshape(-1, n); torch.zeros_like for z0; None for steps. Keep z and weight.",
-    ),
 )  # fmt: skip

@@ -22,7 +22,6 @@ from autograder.contract.exercise import (
     bytes_of,
 )
 from autograder.exercises.common_cases import (
-    ONE_TENSOR,
     cases_of,
     drawing,
     elementwise_cases,
@@ -31,6 +30,7 @@ from autograder.exercises.common_cases import (
     of_every_shape,
     some,
     special,
+    told,
 )
 from autograder.running.watching import Watching
 
@@ -54,9 +54,7 @@ class _Bessel(Function):
 
 
 BESSEL_J0 = Exercise(
-    name="BesselJ0",
-    summary="J₀(x), the Bessel function of order 0, computed by SciPy; twice differentiable.",
-    signature="(x)",
+    **told("BesselJ0"),
     reference=lambda x: _Bessel.apply(x, 0),
     cases=(
         *elementwise_cases(),
@@ -69,17 +67,8 @@ BESSEL_J0 = Exercise(
         special("numbers a little above 5", lambda s: s.uniform(6, low=5.001, high=5.1), wants=()),
     ),
     budget=kept(0),
-    budget_words=ONE_TENSOR,
     half=False,  # NumPy has no bfloat16
     meta=False,  # and no tensors without data
-    hints=(
-        "Two jobs. The way out of torch and back, for the value; and a slope, −J1(x), which is a function that torch "
-        "cannot differentiate either. What does the second derivative need from it?",
-        "The way out and back: x.detach().cpu().numpy(), then torch.as_tensor(…, dtype=x.dtype, device=x.device). Put "
-        "J1 into a second Function, with a backward of its own, and call that in the backward of J0.",
-        "backward of BesselJ0: -grad_output * J1.apply(x). J1 is computed by scipy.special.j1, and its slope is (J0 − J2) / 2, "
-        "with J2 = scipy.special.jv(2, …). (J0 − J1 / x is the same, but 0 / 0 at x = 0.)",
-    ),
 )
 
 
@@ -102,9 +91,7 @@ class _LambertW(Function):
 
 
 LAMBERT_W = Exercise(
-    name="LambertW",
-    summary="The solution y ≥ 0 of y·eʸ = a for a ≥ 0, computed by SciPy; twice differentiable.",
-    signature="(a)",
+    **told("LambertW"),
     reference=_LambertW.apply,
     cases=of_every_shape(
         lambda s, *shape: s.uniform(*shape, low=0.05, high=50.0),
@@ -117,16 +104,8 @@ LAMBERT_W = Exercise(
         extreme("a from 0 to 1e30 in float32", [0.0, 1e-30, 1e-6, 0.5, 2.75, 1000.0, 1e10, 1e30]),
     ),
     budget=kept(0),
-    budget_words=ONE_TENSOR,
     half=False,  # NumPy has no bfloat16
     meta=False,  # and no tensors without data
-    hints=(
-        "You have no formula for y, but an equation that it solves: y·eʸ = a. Differentiate both sides by a.",
-        "(eʸ + y·eʸ) · y′ = 1. So the slope is a function of y alone: keep the output, not the input. SciPy's lambertw gives "
-        "complex numbers, of which the real part is meant.",
-        "forward: y = torch.as_tensor(scipy.special.lambertw(a.detach().cpu().numpy()).real, dtype=a.dtype, "
-        "device=a.device); ctx.save_for_backward(y). backward: grad_output / (torch.exp(y) * (1 + y)).",
-    ),
 )
 
 
@@ -223,9 +202,7 @@ def judge_factorisations(data: Data, right: Data) -> Cause | None:
 
 
 SOLVE = Exercise(
-    name="Solve",
-    summary="The solution of A x = b; A is factorised once, and backward solves with the same factors.",
-    signature="(A, b)",
+    **told("Solve"),
     reference=lambda A, b: torch.linalg.solve(A, b) + 0 * A.sum(),  # nothing is promised for an infinite A
     cases=(
         _system("three equations, two right-hand sides", 3, k=2),
@@ -247,7 +224,6 @@ SOLVE = Exercise(
         bytes_of(args[0], args[0], *outputs[:1])
         + _PIVOT * args[0].numel() // max(1, args[0].shape[-1])
     ),
-    budget_words="the factors with their pivots, x, and A",
     second_order="right-or-refused",
     half=False,  # torch factorises no bfloat16
     refusals=(
@@ -257,14 +233,6 @@ SOLVE = Exercise(
             errors=("RuntimeError",),
             argument="A",
         ),
-    ),
-    hints=(
-        "Write the equation, A x = b, and let A and b change a little: dA x + A dx = db. Which system has dx as its solution?",
-        "dx = A⁻¹ (db − dA x). So the gradient for b solves a system with Aᵀ: Aᵀ u = grad_output. And as dA stands where −db "
-        "stands, multiplied by x from the right, the gradient for A is made of u and x.",
-        "forward: LU, pivots = torch.linalg.lu_factor(A); x = torch.linalg.lu_solve(LU, pivots, b). backward: u = "
-        "torch.linalg.lu_solve(LU, pivots, grad_output, adjoint=True); grad_A = -u @ x.mT; grad_b = u. The factors are constants "
-        "to a second derivative: begin with if torch.is_grad_enabled(): raise RuntimeError(…).",
     ),
     scenarios=(
         Scenario(

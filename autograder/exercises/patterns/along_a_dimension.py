@@ -19,6 +19,7 @@ from autograder.exercises.common_cases import (
     put,
     some,
     special,
+    told,
     unknown,
 )
 
@@ -43,9 +44,7 @@ def _four_factors(s: Sampler) -> Tensor:
 
 
 PROD = Exercise(
-    name="Prod",
-    summary="The product along dim; right with zeros among the factors, and twice.",
-    signature="(x, dim)",
+    **told("Prod"),
     reference=product,
     cases=(
         *along_a_dim(
@@ -81,17 +80,6 @@ PROD = Exercise(
         ),
     ),
     budget=kept(0, output=True),
-    budget_words="x and the output",
-    hints=(
-        "When one factor grows a little, the product grows by that times all the others. Can you get the "
-        "product of the others without a division?",
-        "Read the row from the left and note, before each element, the product so far. Do the same from the "
-        "right. What is between the two notes is the element itself. torch.cumprod makes all notes at once; "
-        "flip turns the row round.",
-        "With x of shape (…, n): ones = torch.ones_like(x[..., :1]); left = torch.cat([ones, x[..., :-1]], -1)"
-        ".cumprod(-1); right = torch.cat([x[..., 1:], ones], -1).flip(-1).cumprod(-1).flip(-1); grad_x = "
-        "grad_output.unsqueeze(-1) * left * right. For another dim, move it to the end and back (movedim).",
-    ),
 )
 
 
@@ -112,9 +100,7 @@ def _far(s: Sampler) -> Arguments:
 
 
 NORM = Exercise(
-    name="Norm",
-    summary="√Σx² along dim; gradient 0 in a row of zeros, no overflow at 1e30 in float32.",
-    signature="(x, dim)",
+    **told("Norm"),
     reference=norm,
     cases=(
         *along_a_dim(
@@ -150,17 +136,6 @@ NORM = Exercise(
         ),
     ),
     budget=kept(0, output=True),
-    budget_words="x and the output",
-    hints=(
-        "The norm of a row grows fastest in the direction of the row itself, and the slope in that "
-        "direction is 1. Which vector of length 1 is that? And what could it be where the row is zero?",
-        "Forward: take the largest |x| of each row out of the root, so that nothing larger than 1 is squared; "
-        "where it is 0, take 1. Backward: x / out, with 1 in place of an out of 0. Save x and the output, "
-        "and no mask or scaled copy: those would be constants to the second derivative.",
-        "top = x.abs().amax(dim, keepdim=True); top = torch.where(top == 0, 1.0, top); out = top.squeeze(dim) * "
-        "(x / top).square().sum(dim).sqrt(). Backward: safe = torch.where(out == 0, 1.0, out).unsqueeze(dim); "
-        "grad_x = grad_output.unsqueeze(dim) * (x / safe), and None for dim.",
-    ),
 )
 
 
@@ -188,9 +163,7 @@ def _almost(s: Sampler) -> Arguments:
 
 
 AMAX = Exercise(
-    name="Amax",
-    summary="The largest element along dim; elements that tie share the gradient equally.",
-    signature="(x, dim)",
+    **told("Amax"),
     reference=lambda x, dim: torch.amax(x, dim),
     cases=(
         *along_a_dim(
@@ -218,13 +191,4 @@ AMAX = Exercise(
         ),
     ),
     budget=kept(0, output=True),
-    budget_words="x and the output, or a mask",
-    hints=(
-        "When one of two equal largest elements grows, the maximum grows; when it falls, nothing happens. "
-        "A fair answer between the two shares the gradient. Who has a share, and how many are they?",
-        "x == out, with the lost dimension put back, marks all who share; its sum along dim counts them. Save "
-        "x and the output, or the mask itself: a bool takes one byte an element.",
-        "mask = x == out.unsqueeze(dim); grad_x = mask * (grad_output / mask.sum(dim)).unsqueeze(dim); "
-        "return grad_x, None.",
-    ),
 )

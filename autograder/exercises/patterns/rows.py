@@ -17,6 +17,7 @@ from autograder.exercises.common_cases import (
     of_every_shape,
     some,
     special,
+    told,
 )
 
 _ADD_UP = (
@@ -48,12 +49,7 @@ _case = cases_of(_drawn)
 
 
 EMBEDDING = Exercise(
-    name="Embedding",
-    summary=(
-        "Rows of weight by index; the gradients of a row that is used several times add up, "
-        "and the row at padding_idx gets 0."
-    ),
-    signature="(indices, weight, padding_idx=None)",
+    **told("Embedding"),
     reference=F.embedding,
     constants=frozenset({0}),
     cases=(
@@ -92,17 +88,6 @@ EMBEDDING = Exercise(
         ),
     ),
     budget=kept(0),
-    budget_words="the indices",
-    hints=(
-        "Forward copies row indices[i] of weight to place i. So where does the gradient of place i belong? "
-        "And what if two places came from the same row? The indices themselves cannot grow a little.",
-        "Save the indices, and note weight.shape and padding_idx as attributes of ctx. Start from zeros of "
-        "that shape (new_zeros keeps the dtype) and add each row of grad_output to its place: index_add adds "
-        "up what writing would overwrite. Three arguments, three values.",
-        "flat = indices.reshape(-1); rows = grad_output.reshape(flat.numel(), ctx.shape[1]); grad_weight = "
-        "grad_output.new_zeros(ctx.shape).index_add(0, flat, rows). Padding: multiply rows by "
-        "(flat != padding_idx).unsqueeze(1) first, unless padding_idx is None. return None, grad_weight, None.",
-    ),
 )
 
 
@@ -113,9 +98,7 @@ def soft_rank(x: Tensor, temperature: float) -> Tensor:
 
 
 SOFT_RANK = Exercise(
-    name="SoftRank",
-    summary="rank_i = 1 + Σ_{j≠i} σ((x_i − x_j) / temperature) over the last dimension.",
-    signature="(x, temperature)",
+    **told("SoftRank"),
     reference=soft_rank,
     cases=of_every_shape(
         beside_number(0.4, 1.6),
@@ -142,15 +125,4 @@ SOFT_RANK = Exercise(
         least=1,
     ),
     budget=kept(0),
-    budget_words="x; no tensor of n × n",
-    hints=(
-        "xᵢ stands in its own rank, and with the other sign in the rank of everybody else. When xᵢ "
-        "grows, whose ranks grow, and whose fall? So the gradient has two sums: over j, and over i.",
-        "Let dᵢⱼ be the slope of σ at (xᵢ − xⱼ) / temperature, divided by temperature: the same for ij and ji. "
-        "The rank of i has the slope Σⱼ dᵢⱼ in xᵢ and −dᵢⱼ in xⱼ. Save x alone, and compute d in "
-        "backward; then no n × n tensor is kept and second derivatives are right.",
-        "s = torch.sigmoid((x.unsqueeze(-1) - x.unsqueeze(-2)) / ctx.temperature); d = s * (1 - s) / "
-        "ctx.temperature; g = grad_output; grad_x = (d * (g.unsqueeze(-1) - g.unsqueeze(-2))).sum(-1); "
-        "return grad_x, None.",
-    ),
 )

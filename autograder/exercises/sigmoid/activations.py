@@ -10,81 +10,44 @@ import torch.nn.functional as F
 from autograder.contract.exercise import Arguments, Exercise, Sampler
 from autograder.exercises.common_cases import (
     EXTREME,
-    ONE_TENSOR,
     cases_of,
     elementwise_cases,
     extreme,
     kept,
     normal,
     special,
+    told,
     with_number,
 )
 
-_activation = partial(
-    Exercise, signature="(x)", cases=elementwise_cases(), budget=kept(0), budget_words=ONE_TENSOR
-)
+_activation = partial(Exercise, cases=elementwise_cases(), budget=kept(0))
 
 MY_SIGMOID = _activation(
-    name="MySigmoid",
-    summary="σ(x) = 1 / (1 + e⁻ˣ), element by element.",
+    **told("MySigmoid"),
     reference=torch.sigmoid,
-    hints=(
-        "Look at the picture of slope over output: for the sigmoid every output has one slope. So "
-        "which single tensor does backward need?",
-        "Let forward compute y = torch.sigmoid(x) and save y. In backward write the slope σ′ with y "
-        "alone, and multiply it by what arrives from above.",
-        "grad_x = grad_output * y * (1 - y), with y from ctx.saved_tensors, which is a tuple.",
-    ),
 )
 
 
 MY_TANH = _activation(
-    name="MyTanh",
-    summary="tanh(x), element by element.",
+    **told("MyTanh"),
     reference=torch.tanh,
-    hints=(
-        "Find tanh among the pictures of slope over output. The curve there is a formula for the slope "
-        "in terms of y: what kind of curve is it?",
-        "tanh = sinh / cosh, with sinh′ = cosh and cosh′ = sinh. Use the quotient rule and write the "
-        "result with y = tanh(x) alone.",
-        "grad_x = grad_output * (1 - y**2), with the saved output y.",
-    ),
 )
 
 
 MY_GELU = _activation(
-    name="MyGELU",
-    summary="The exact GELU x · Φ(x), with Φ(x) = (1 + erf(x/√2)) / 2, element by element.",
+    **told("MyGELU"),
     reference=F.gelu,
-    hints=(
-        "In the picture of slope over output GELU folds back: one output, two slopes. So which tensor "
-        "has to be saved? And x · Φ(x) is a product.",
-        "Product rule: the slope is Φ(x) + x · Φ′(x), and Φ′ is the density of the normal distribution. "
-        "Save x alone and compute both again; torch.erf and torch.exp do it.",
-        "grad_x = grad_output * (0.5 * (1 + torch.erf(x / math.sqrt(2))) + x * torch.exp(-x**2 / "
-        "2) / math.sqrt(2 * math.pi)).",
-    ),
 )
 
 
 LOG_SIGMOID = _activation(
-    name="LogSigmoid",
-    summary="log σ(x), element by element, finite for every finite x; its gradient keeps its digits.",
+    **told("LogSigmoid"),
     reference=F.logsigmoid,
-    hints=(
-        "Do not compute σ and then its logarithm: take the logarithm on paper. log σ(x) = −softplus(−x), "
-        "and you know the slope of softplus.",
-        "Forward: F.logsigmoid, or x.clamp(max=0) - torch.log1p(torch.exp(-x.abs())). The slope "
-        "of log σ is a sigmoid again, of which argument? Try x = −1000, where log σ(x) = x.",
-        "grad_x = grad_output * torch.sigmoid(-x), with the saved x.",
-    ),
 )
 
 
 SCALED_SIGMOID = Exercise(
-    name="ScaledSigmoid",
-    summary="scale · σ(x), element by element; scale is a Python float, 0 included.",
-    signature="(x, scale)",
+    **told("ScaledSigmoid"),
     reference=lambda x, scale: scale * torch.sigmoid(x),
     cases=(
         with_number("a vector, scale above 0", 5, low=1.3, high=2.5),
@@ -107,14 +70,6 @@ SCALED_SIGMOID = Exercise(
         extreme("inputs up to ±1000 in float32", EXTREME, 1.5),
     ),
     budget=kept(0),
-    budget_words=ONE_TENSOR,
-    hints=(
-        "What does the output still know about x when scale is 0? Choose what to save so that backward "
-        "never divides by scale. And how many values does backward return?",
-        "Save x with save_for_backward and put the float on ctx (ctx.scale = scale). Backward computes "
-        "σ(x) again; a σ(x) saved in forward would be an intermediate.",
-        "With s = torch.sigmoid(x): return grad_output * ctx.scale * s * (1 - s), None.",
-    ),
 )
 
 
@@ -128,9 +83,7 @@ _swish_case = cases_of(_drawn)
 
 
 SWISH = Exercise(
-    name="Swish",
-    summary="x · σ(beta · x); beta is a tensor that broadcasts to the shape of x.",
-    signature="(x, beta)",
+    **told("Swish"),
     reference=lambda x, beta: x * torch.sigmoid(beta * x),
     cases=(
         _swish_case("one beta per channel", (3, 4), (4,)),
@@ -161,14 +114,4 @@ SWISH = Exercise(
         ),
     ),
     budget=kept(0, 1),
-    budget_words="x and beta",
-    hints=(
-        "Swish cannot be undone, so the output is not enough: save the two inputs. There are two "
-        "gradients to return, and beta's has the shape of beta, not of x.",
-        "With s = σ(beta · x) you have s′ = s · (1 − s), times the inner derivative. Differentiate x · s "
-        "once by x (a product!) and once by beta; what beta gets is summed with sum_to_size.",
-        "With s = torch.sigmoid(beta * x): grad_x = grad_output * (s + beta * x * s * (1 - s)); "
-        "grad_beta = (grad_output * x**2 * s * (1 - s)).sum_to_size(beta.shape). Compute each "
-        "only if ctx.needs_input_grad says so.",
-    ),
 )

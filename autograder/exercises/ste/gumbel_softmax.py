@@ -14,7 +14,7 @@ from autograder.contract.exercise import (
     Scenario,
     Solution,
 )
-from autograder.exercises.common_cases import cases_of, float64, kept
+from autograder.exercises.common_cases import cases_of, float64, kept, told
 from autograder.exercises.ste.straight_through import surrogate
 from autograder.observation.compare import show
 
@@ -76,12 +76,7 @@ _ROWS = [[-1000.0, 0.0, 1000.0], [1000.0, -1000.0, 3.0], [-1000.0, -500.0, -750.
 _far = cases_of(lambda s, hard: (float64(_ROWS), s.uniform(3, 3), 0.5, hard), role="extreme")
 
 GUMBEL_SOFTMAX = Exercise(
-    name="GumbelSoftmax",
-    summary=(
-        "softmax((logits + gumbels) / tau) over the last dimension, or its one-hot version when hard; "
-        "the gradient is that of the soft version either way, and gumbels gets None."
-    ),
-    signature="(logits, gumbels, tau, hard)",
+    **told("GumbelSoftmax"),
     reference=relaxed,
     constants=frozenset({1}),
     gradcheck=False,
@@ -99,16 +94,6 @@ GUMBEL_SOFTMAX = Exercise(
         _far("logits up to ±1000 in float32, hard", True),
     ),
     budget=kept(0, 1),
-    budget_words="logits and gumbels",
-    hints=(
-        "Which function is differentiable here? Take the gradient of that one, hard or not. The one-hot "
-        "output knows only the winner: what has to be saved to get the probabilities back?",
-        "Save logits and gumbels; tau goes on ctx. In backward compute p = softmax((logits + gumbels) / "
-        "tau) again (a saved p would be an intermediate), then multiply by the Jacobian of softmax. Four "
-        "arguments, four values.",
-        "grad_logits = p * (g - (g * p).sum(-1, keepdim=True)) / tau with g = grad_output and p "
-        "the probabilities; return grad_logits, None, None, None.",
-    ),
     scenarios=(
         Scenario(
             "a tie has one winner",

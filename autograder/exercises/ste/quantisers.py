@@ -8,7 +8,16 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Arguments, Exercise, Sampler
-from autograder.exercises.common_cases import cases_of, empty, extreme, float64, kept, some, special
+from autograder.exercises.common_cases import (
+    cases_of,
+    empty,
+    extreme,
+    float64,
+    kept,
+    some,
+    special,
+    told,
+)
 from autograder.exercises.ste.straight_through import EXTREME, FAR_OUT, HALVES, shuffled, surrogate
 
 
@@ -53,12 +62,7 @@ _REBUILT = frozenset(
 
 
 FAKE_QUANTIZE = Exercise(
-    name="FakeQuantize",
-    summary=(
-        "(q − zero_point) · scale with q = clamp(round(x / scale) + zero_point, qmin, qmax); the "
-        "gradient passes where round(x / scale) + zero_point lies in [qmin, qmax]."
-    ),
-    signature="(x, scale, zero_point, qmin, qmax)",
+    **told("FakeQuantize"),
     reference=_quantise_surrogate,
     gradcheck=False,
     forbidden=_REBUILT,
@@ -110,15 +114,6 @@ FAKE_QUANTIZE = Exercise(
         ),
     ),
     budget=kept(0),
-    budget_words="x or a mask",
-    hints=(
-        "Write q before the clamp into a variable of its own. Backward asks of each element: was that "
-        "number inside [qmin, qmax]?",
-        "inside = (q >= qmin) & (q <= qmax), with the rounded q before the clamp. Save that mask (one "
-        "byte an element). Five arguments, so backward returns five values.",
-        "return torch.where(inside, grad_output, 0.0), None, None, None, None. No factor of scale: forward "
-        "divides by it and multiplies by it again.",
-    ),
 )
 
 
@@ -156,12 +151,7 @@ _case = cases_of(_drawn_scale)
 _QUARTER = float64(0.25)  # divides exactly
 
 LEARNED_SCALE = Exercise(
-    name="LearnedScale",
-    summary=(
-        "round(x / scale) clamped to [qmin, qmax], times scale; the gradient for x passes where "
-        "qmin < x / scale < qmax, and scale has a gradient too, divided by √(n · qmax)."
-    ),
-    signature="(x, scale, qmin, qmax)",
+    **told("LearnedScale"),
     reference=_learned,
     gradcheck=False,
     second_order="not-judged",
@@ -216,14 +206,4 @@ LEARNED_SCALE = Exercise(
         ),
     ),
     budget=kept(0, 1),
-    budget_words="x and scale",
-    hints=(
-        "Give scale a shape that broadcasts to x first: as it is when 0-d, (-1, 1, …, 1) when there is one a "
-        "channel. Then forward is one line, and backward asks of each element: below, inside or above?",
-        "Save x and scale. With exact = x / scale: grad_x passes where qmin < exact < qmax. scale gets "
-        "round(exact) − exact there, qmin at or below, qmax at or above, each times its grad_output.",
-        "slope = torch.where(inside, torch.round(exact) - exact, exact.clamp(qmin, qmax)); each = grad_output "
-        "* slope; grad_scale = each.sum_to_size(step.shape).reshape(scale.shape) / (n * qmax) ** 0.5 with step "
-        "the scale that broadcasts and n = max(x.numel() // scale.numel(), 1).",
-    ),
 )

@@ -16,11 +16,9 @@ from autograder.exercises.common_cases import (
     normal,
     of_every_shape,
     special,
+    told,
     with_number,
 )
-
-KEEPS_NOTHING = "no tensor: backward needs none"
-
 
 EXTREME = [-1000.0, -100.0, -30.0, -5.0, -0.75, 0.25, 5.0, 30.0, 100.0, 1000.0]
 
@@ -66,9 +64,7 @@ FAR_OUT = (
 
 
 ROUND_STE = Exercise(
-    name="RoundSTE",
-    summary="torch.round(x), halves to the even neighbour; backward passes the gradient unchanged.",
-    signature="(x)",
+    **told("RoundSTE"),
     reference=lambda x: surrogate(torch.round(x), x),
     gradcheck=False,
     cases=of_every_shape(
@@ -82,20 +78,11 @@ ROUND_STE = Exercise(
         vector=12,
     ),
     budget=kept(),
-    budget_words=KEEPS_NOTHING,
-    hints=(
-        "Draw round(x): a staircase. Which straight line follows it as closely as possible, and what is "
-        "its slope?",
-        "Forward is torch.round(x). Backward pretends that it was y = x, so it needs no saved tensor.",
-        "grad_x = grad_output.",
-    ),
 )
 
 
 SIGN_STE = Exercise(
-    name="SignSTE",
-    summary="torch.sign(x); backward passes the upstream gradient on unchanged.",
-    signature="(x)",
+    **told("SignSTE"),
     reference=lambda x: surrogate(torch.sign(x), x),
     gradcheck=False,
     cases=of_every_shape(
@@ -110,13 +97,6 @@ SIGN_STE = Exercise(
         vector=12,
     ),
     budget=kept(),
-    budget_words=KEEPS_NOTHING,
-    hints=(
-        "Pretend in backward that forward had been y = x. What does the identity do with the gradient "
-        "that arrives?",
-        "Forward is torch.sign(x). Backward needs neither x nor the output, so nothing has to be saved.",
-        "grad_x = grad_output.",
-    ),
 )
 
 
@@ -130,9 +110,7 @@ def _on_both_sides(s: Sampler, *shape: int) -> Tensor:
 
 
 BINARIZE = Exercise(
-    name="Binarize",
-    summary="+1 where x ≥ 0, −1 elsewhere; the gradient passes where |x| ≤ 1 and is 0 elsewhere.",
-    signature="(x)",
+    **told("Binarize"),
     reference=lambda x: surrogate(torch.where(x >= 0, 1.0, -1.0).to(x), clipped(x, -1.0, 1.0)),
     gradcheck=False,
     cases=of_every_shape(
@@ -151,22 +129,11 @@ BINARIZE = Exercise(
         vector=12,
     ),
     budget=kept(0),
-    budget_words="x or a mask",
-    hints=(
-        "The surrogate is clamp(x, -1, 1). You wrote its gradient in lesson 01: it was called "
-        "Clip.",
-        "Keep x, or the mask x.abs() <= 1, with save_for_backward. In forward torch.sign will not do: it "
-        "has a third value.",
-        "Forward: torch.where(x >= 0, 1.0, -1.0).to(x.dtype). Backward: torch.where(x.abs() <= 1, "
-        "grad_output, 0.0).",
-    ),
 )
 
 
 GRADIENT_REVERSAL = Exercise(
-    name="GradientReversal",
-    summary="x unchanged; backward gives −alpha · grad_output, for a Python number alpha.",
-    signature="(x, alpha)",
+    **told("GradientReversal"),
     reference=lambda x, alpha: surrogate(x, -alpha * x),
     gradcheck=False,
     cases=(
@@ -195,14 +162,6 @@ GRADIENT_REVERSAL = Exercise(
         extreme("inputs up to ±1000 in float32", EXTREME, 0.5),
     ),
     budget=kept(),
-    budget_words=KEEPS_NOTHING,
-    hints=(
-        "Forward does nothing to x. All the work is in backward: which sign, and which factor? And how "
-        "many values does backward return?",
-        "alpha is a number: put it on ctx as an attribute. Forward returns x, or a view of it "
-        "(x.view_as(x)). No tensor has to be saved.",
-        "return -ctx.alpha * grad_output, None.",
-    ),
 )
 
 
@@ -215,9 +174,7 @@ def _clipped(x: Tensor, limit: float) -> Tensor:
 
 
 CLIP_GRADIENT = Exercise(
-    name="ClipGradient",
-    summary="x unchanged; backward gives grad_output clamped to ±limit, element by element.",
-    signature="(x, limit)",
+    **told("ClipGradient"),
     reference=_clipped,
     gradcheck=False,
     linear_upstream=False,
@@ -240,11 +197,4 @@ CLIP_GRADIENT = Exercise(
         extreme("inputs up to ±1000 in float32", EXTREME, 0.5),
     ),
     budget=kept(),
-    budget_words=KEEPS_NOTHING,
-    hints=(
-        "Forward does nothing to x. In backward it is grad_output that is limited, not x.",
-        "limit is a number: put it on ctx. Tensor.clamp makes a new tensor, clamp_ would write into one "
-        "that belongs to torch.",
-        "return grad_output.clamp(-ctx.limit, ctx.limit), None.",
-    ),
 )

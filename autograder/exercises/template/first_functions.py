@@ -21,14 +21,13 @@ from autograder.exercises.common_cases import (
     off_zero,
     some,
     special,
+    told,
     zeros_and_others,
 )
 from autograder.observation.observation import Named
 
 SQUARE = Exercise(
-    name="Square",
-    summary="x², element by element.",
-    signature="(x)",
+    **told("Square"),
     reference=lambda x: x * x,
     cases=(
         off_zero("a vector", 5),
@@ -40,23 +39,12 @@ SQUARE = Exercise(
         extreme("inputs of ±1000", large),
         off_zero("an empty tensor", 0, 3, role="empty"),
     ),
-    hints=(
-        "What is the derivative of x² on paper? Which quantity appears in it? That one has to be "
-        "there in backward, so forward must save it.",
-        "Forward saves x with ctx.save_for_backward(x) and returns its square. Backward unpacks "
-        "the tuple: (x,) = ctx.saved_tensors. Then it multiplies two things: the local derivative "
-        "and what arrived from upstream.",
-        "dy/dx = 2x, so the gradient of x is 2 * x * grad_output.",
-    ),
     budget=kept(0),
-    budget_words="the input",
 )
 
 
 MY_RELU = Exercise(
-    name="MyReLU",
-    summary="max(x, 0), element by element; the gradient at x = 0 is 0, as torch.relu has it.",
-    signature="(x)",
+    **told("MyReLU"),
     reference=torch.relu,
     cases=(
         off_zero("a vector", 10),
@@ -77,16 +65,7 @@ MY_RELU = Exercise(
         extreme("inputs of ±1000", large),
         off_zero("an empty tensor", 0, 3, role="empty"),
     ),
-    hints=(
-        "Draw max(x, 0). Its slope has only two values. Where is it which, and what tells you so "
-        "in backward?",
-        "Where x is positive the gradient passes unchanged, elsewhere it stops, at 0 too. Save x, "
-        "the output, or a mask such as x > 0; then choose, element by element.",
-        "The gradient of x is grad_output where x > 0 and 0 elsewhere: torch.where(condition, "
-        "grad_output, 0), with a condition made from what you saved.",
-    ),
     budget=kept(0),
-    budget_words="the input, the output or a mask",
 )
 
 
@@ -119,9 +98,7 @@ _bounded = cases_of(lambda s, low, high: (_around(s, low, high), low, high))
 _ZERO = "0.0 is a bound like any other."
 
 CLIP = Exercise(
-    name="Clip",
-    summary="The values of torch.clamp(x, low, high); the gradient passes where low ≤ x ≤ high, bounds included.",
-    signature="(x, low, high)",
+    **told("Clip"),
     reference=clipped,
     cases=(
         _clip_case("a vector"),
@@ -163,17 +140,7 @@ CLIP = Exercise(
         special("a single number (0-d)", Sampler.uniform, -0.5, 1.5, role="batch"),
         empty("an empty tensor", some(0, 3), -1.0, 1.0),
     ),
-    hints=(
-        "Draw the output over x. It has three pieces: what is the slope of each? Compare with "
-        "MyReLU.",
-        "Inside the bounds the gradient passes, outside it stops. A mask tells which: combine two "
-        "comparisons with &, each in brackets, and keep the mask with save_for_backward. The "
-        "bounds are numbers, and numbers have no gradient.",
-        "The gradient of x is grad_output where low ≤ x ≤ high and 0 elsewhere. For low and high "
-        "the value is None: three values in all.",
-    ),
     budget=kept(0),
-    budget_words="the input or a mask",
 )
 
 
@@ -193,9 +160,7 @@ def _refused(what: str, place: str, *weights: Any) -> Refusal:
 _PARAMETER = Named("parameter", (0.7,))
 
 WEIGHTED_SUM = Exercise(
-    name="WeightedSum",
-    summary="w1 · x1 + w2 · x2 for tensors of equal shape and Python numbers w1 and w2.",
-    signature="(x1, x2, w1, w2)",
+    **told("WeightedSum"),
     reference=lambda x1, x2, w1, w2: w1 * x1 + w2 * x2,
     cases=(
         _case("two vectors", 5),
@@ -221,17 +186,7 @@ WEIGHTED_SUM = Exercise(
         extreme("inputs of ±1000", large, lambda s: -large(s), 0.5, 2.0),
         _case("empty tensors", 0, 3, role="empty"),
     ),
-    hints=(
-        "Forward has four arguments besides ctx. How many values does backward return, and which "
-        "of them are None?",
-        "The weights are numbers: remember them as attributes of ctx. No tensor has to be saved. "
-        "And w1 or w2 may be a tensor by mistake: isinstance(w1, torch.Tensor) tells, and a "
-        "TypeError says so.",
-        "dy/dx1 = w1 and dy/dx2 = w2. So backward returns w1 * grad_output, w2 * grad_output, "
-        "None, None, and None also for x1 or x2 where ctx.needs_input_grad says False.",
-    ),
     budget=kept(),
-    budget_words="no tensor: the weights are numbers",
     refusals=(
         _refused("a tensor", "w1", torch.tensor(0.7), 0.5),
         _refused("a tensor", "w2", 0.5, torch.tensor([0.7])),
@@ -253,9 +208,7 @@ def central_differences(f: Solution, x: Tensor, eps: float = 1e-6) -> Tensor:
 _of_f = cases_of(lambda s, f, *shape, step=(): (f, 0.5 * s.away_from(*shape), *step))
 
 NUMERICAL_GRADIENT = Exercise(
-    name="numerical_gradient",
-    summary="the central-difference gradient of the scalar-valued f at x, a tensor of x's shape.",
-    signature="(f, x, eps=1e-6)",
+    **told("numerical_gradient"),
     reference=central_differences,
     cases=(
         _of_f("a vector", Named("weighted_squares", (0.5,)), 4),
@@ -266,14 +219,6 @@ NUMERICAL_GRADIENT = Exercise(
         _of_f("a function that gives one of the numbers of x", Named("last_number"), 3),
         _of_f("a single number (no dimensions)", Named("exp_of_sum", (0.4,))),
         _of_f("an empty tensor", Named("affine", (2.0, 0.5)), 0, 3, role="empty"),
-    ),
-    hints=(
-        "The derivative with respect to one element asks: how far does f move when only this "
-        "element moves? So there is a loop over the elements, and two calls of f in it.",
-        "Make a zero tensor like x for the result and go through all indices with "
-        "np.ndindex(*x.shape). For each, build a new tensor that is eps at this index and 0 "
-        "elsewhere; add it to x, subtract it from x, and call f on both.",
-        "gradient[index] = (f(x + nudge) - f(x - nudge)) / (2 * eps).",
     ),
     is_function=True,
 )
