@@ -171,8 +171,12 @@ class Storages(Watching):
         self._made: dict[int, Made] = {}
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
+        computed = (
+            name := name_of(operation)
+        ) not in VIEWS and "empty" not in name  # what lay there
         for tensor in tensors:
-            note_imaginary(self, tensor)
+            if computed:
+                note_imaginary(self, tensor)
             self.know(tensor)
 
     def know(self, tensor: Tensor) -> None:

@@ -6,7 +6,7 @@ import scipy.special
 import torch
 
 from autograder.running.operation_runs import Results
-from autograder.running.watching import IMAGINARY
+from autograder.running.watching import IMAGINARY, Storages
 
 PARTS = {
     "the array": lambda a: a,
@@ -31,4 +31,15 @@ def test_real_numbers_of_a_complex_dtype_are_no_complex_step():
         seen = Results()
         with seen, seen.arrays:
             function(x.numpy())
+        assert bool(seen.operations[IMAGINARY]) == steps
+
+
+def test_what_lay_in_new_memory_is_no_complex_step():
+    left = [torch.full((2,), 1e-20j, dtype=torch.complex128)]
+    aten = torch.ops.aten
+    for operation, steps in (
+        (aten.empty.memory_format, 0), (aten.new_empty.default, 0), (aten.select.int, 0), (aten.add.Tensor, 1)
+    ):  # fmt: skip
+        seen = Storages()
+        seen.saw(operation, left)
         assert bool(seen.operations[IMAGINARY]) == steps
