@@ -22,7 +22,7 @@ LARGE = 1024  # elements of a large case: what grows with it shows
 WAYS, STEP = 6, 1e-6  # in which inputs are moved a little, and how far
 _TINY = 1e-6  # outputs below it have upstream gradients in their own unit
 _LEFT_OUT = "left out"
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}  # by the variant of a question
 _LAYOUTS = ("transposed", "consumer", "expanded")
 Numbered = tuple[int, Case]  # a case with its place in the exercise
 
@@ -110,8 +110,8 @@ class Asking:
     ) -> Question:  # fmt: skip
         """A question about one case; ``variant`` is the dtype, the layout or the device that is another one."""
         i, case = at
-        dtype = _DTYPES.get(variant, torch.float64)
-        elsewhere = variant not in ("", *_DTYPES, *_LAYOUTS)
+        dtype = DTYPES.get(variant, torch.float64)
+        elsewhere = variant not in ("", *DTYPES, *_LAYOUTS)
         args = self.arguments(i, case, dtype)
         q = Question(
             f"{name}:{i}{suffix}", kind, case.name, case.role, args, self.wants(args, case.wants),
@@ -154,14 +154,14 @@ class Asking:
             drawn = torch.complex(drawn, draw.normal(*output.shape) / unit)
         return cast([drawn], dtype)[0]
 
-    def moved(self, at: Numbered, q: Question) -> list[tuple[Any, ...]]:
-        """The arguments of a question a little off, in several ways and in all those at once."""
+    def moved(self, at: Numbered, q: Question, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Arguments of a question a little off, in several ways and in all those at once."""
         draw, places = self.sampler(f"moved:{at[0]}"), q.wants
-        ways = [[draw.normal(*q.args[i].shape) for i in places] for _ in range(WAYS)]
+        ways = [[draw.normal(*args[i].shape) for i in places] for _ in range(WAYS)]
         ways.append([torch.stack(each).sum(0) / WAYS**0.5 for each in zip(*ways, strict=True)])
         by_place = [dict(zip(places, way, strict=True)) for way in ways]
         return [
-            tuple(a + STEP * way[i].to(a.dtype) if i in way else a for i, a in enumerate(q.args))
+            tuple(a + STEP * way[i].to(a.dtype) if i in way else a for i, a in enumerate(args))
             for way in by_place
         ]
 

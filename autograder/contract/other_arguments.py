@@ -170,7 +170,7 @@ def scaled(args: Sequence[Any], times: int, place: int) -> Tensor:
     """So many copies of a tensor, one below the other, each with other numbers."""
     copies = args[place].expand(times, *args[place].shape)
     if copies.is_floating_point():
-        factors = 1 + torch.arange(times, dtype=torch.float64) / times
+        factors = 1 + torch.arange(times, dtype=copies.dtype) / times
         copies = copies * factors.view(-1, *[1] * (copies.dim() - 1))
     return copies.flatten(0, 1)
 

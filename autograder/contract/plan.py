@@ -211,7 +211,9 @@ class _Planner(OtherArguments):
         )
         judged = not self.exercise.strictness.as_given
         if judged and asked.role == "main" and not asked.variant:
-            asked.more["moved"] = self.moved(at, asked)
+            others = cast(self.draw(*at, "structure: others"), torch.float64)
+            asked.more["moved"] = self.moved(at, asked, asked.args)
+            asked.more["others"] = [others, *self.moved(at, asked, others)]
         return asked
 
     def in_half(self, first: bool) -> bool:
@@ -220,23 +222,26 @@ class _Planner(OtherArguments):
     def of_more_rows(self, kind: str, main: list[Numbered]) -> Iterator[Question]:
         """One case with more rows than any has: right answers; "grown": and no more operations; "large": what is kept.
 
-        Who keeps more of large ones only, or in another form, shows with about a thousand numbers.
+        Who keeps more of large ones only, or of one dtype, or in another form, shows with one or some thousand
+        numbers: how many, and in which dtype, nobody knows before.
         """
+        drawn = self.own_seed(kind) if kind == "large" else 0
+        single = bool(drawn & 1) and self.exercise.float32
         for at in main:
-            few = self.question(kind, at, kind)
+            few = self.question(kind, at, kind, "float32" if single else "")
+            dtype = torch.float32 if single else torch.float64
             largest = max([a.numel() for a in few.args if isinstance(a, Tensor)], default=0)
-            times = TIMES if kind == "grown" else LARGE // max(1, largest)
+            times = TIMES if kind == "grown" else (LARGE << (drawn >> 1) % 3) // max(1, largest)
             rows = partial(scaled, few.args, times)
             if times and (args := more_rows(few.args, rows, self.exercise.reference)) is not None:
                 name = f"{at[1].name}, with {times} times as many rows"
                 more: dict[str, Any] = {"args": few.args, "upstream": few.upstream}
                 if kind == "large":
-                    drawn = cast(self.draw(*at, "large: others"), torch.float64)
-                    more["others"] = more_rows(
-                        drawn, partial(scaled, drawn, times), self.exercise.reference
-                    )
+                    others = cast(self.draw(*at, "large: others"), dtype)
+                    rows = partial(scaled, others, times)
+                    more["others"] = more_rows(others, rows, self.exercise.reference)
                 many = replace(few, args=args, case=name, more=more)
-                many.upstream = self.upstream(f"{kind}:rows:{at[0]}", many, torch.float64)
+                many.upstream = self.upstream(f"{kind}:rows:{at[0]}", many, dtype)
                 yield many
                 return
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.contract.drawing import DTYPES
 from autograder.contract.exercise import Exercise, Strictness
 from autograder.contract.references import Expected, References
 from autograder.observation.compare import TOLERANCE, close, coarse_dtype, real
@@ -26,7 +27,7 @@ class Pair:
 
     references  where the right answer comes from; None for a question that has no such thing
     usual       the question about the same arguments whose upstream gradient is random: how large gradients are
-    known       what is wrong with it, to the tolerance of a dtype or far out, once somebody asked
+    known       what is wrong with it, near or far out, once somebody asked
     """
 
     question: Question
@@ -76,6 +77,11 @@ class Pair:
         }
 
     @property
+    def dtype(self) -> torch.dtype:
+        """The dtype that the question asks in, to the tolerance of which the answer is judged."""
+        return DTYPES.get(self.question.variant, torch.float64)
+
+    @property
     def where(self) -> str:
         """The case in the learner's words, with the variant where there is one."""
         return self.question.case
@@ -105,7 +111,7 @@ class Pair:
         got, right = self.reached(position), self.right(position)
         if right is None or got is None:
             return right is None or not bool(right.any())
-        return close(got, right)
+        return close(got, right, self.dtype)
 
     @property
     def all_agree(self) -> bool:

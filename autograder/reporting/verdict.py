@@ -22,6 +22,7 @@ from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules import NOT_ASKED, Verdicts, in_order, judge
 from autograder.judging.rules.gradient import partly_told
+from autograder.judging.rules.registry import Rule
 from autograder.observation.compare import show
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.source import Source
@@ -215,7 +216,7 @@ def promises_of(
 ) -> tuple[Line, ...]:
     """What was found of each promise of the exercise. What was skipped and not asked says nothing."""
     found = zip(verdicts.findings, verdicts.broken, strict=True)
-    broken = {r.promise if f.rule == r.name else promise_of(f.rule) for f, r in found}
+    broken = {_promise(finding, rule) for finding, rule in found}
     kept = {rule.promise for rule in verdicts.held if rule.key not in believed}
     open_ = {rule.promise for rule in verdicts.skipped if rule.key in asked.rules}
     unknown = {rule.promise for rule in verdicts.unknown}
@@ -227,6 +228,15 @@ def promises_of(
 
     spoken_of = broken | unknown | open_ | kept
     return tuple(Line(p.key, state(p.key)) for p in PROMISES if p.key in spoken_of)
+
+
+def _promise(finding: Finding, rule: Rule) -> str:
+    """The promise that a finding breaks: who stops in backward breaks that of the gradients, whoever asked."""
+    if finding.rule == rule.name:
+        return rule.promise
+    failure = finding.pair.answer.failure if finding.pair else None
+    late = finding.rule == "raises" and failure is not None and failure.stage != "forward"
+    return "gradients" if late else promise_of(finding.rule)
 
 
 def with_inputs(finding: Finding, evidence: Evidence) -> Finding:

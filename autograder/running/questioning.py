@@ -35,6 +35,7 @@ from autograder.running.function_classes import (
     patched,
     without_once_differentiable,
 )
+from autograder.running.moving_points import QUOTIENT
 from autograder.running.structure import kept_of_many, look_around, look_inside, on_ctx
 from autograder.running.submission import Submission, fresh_arguments, fresh_upstream
 from autograder.running.watching import Watching, counted, repeated_line, work_of
@@ -231,10 +232,14 @@ def _structure(ask: Asking, q: Question, answer: Answer) -> None:
             ones = tuple(torch.ones_like(args[i]) for i in q.wants)
             beside_backward.tangents(ask, replace(q, args=tuple(args), directions=ones), q.wants)
 
-        said = look_around(classes, gradients, q.more["moved"], seen)
-        answer.data["elsewhere"] = "backward", said
+        def around(run: Callable[[Sequence[Any]], None], inputs: list[Any], *seen: Any) -> str:
+            """Some numbers move alike by chance, but not others as well."""
+            said = look_around(classes, run, inputs, *seen)
+            return said if said != QUOTIENT else look_around(classes, run, q.more["others"])
+
+        answer.data["elsewhere"] = "backward", around(gradients, q.more["moved"], seen)
         has_jvp = any(name == "jvp" for _, name, _ in backwards_of(ask.submission.classes))
-        if has_jvp and (said := look_around(classes, tangents, [q.args, *q.more["moved"]])):
+        if has_jvp and (said := around(tangents, [q.args, *q.more["moved"]])):
             answer.data["elsewhere"] = "jvp", said
 
 

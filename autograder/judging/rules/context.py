@@ -35,7 +35,7 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
     return fault(
         "saves-too-much", "memory/too-much", pair, symptom=True,
         evidence={"kept": kept, "allowed": allowed, **at(ev.source.saves())},
-        kept=kept, allowed=allowed, enough=ev.exercise.budget_words, lead=" in bfloat16" if half else "",
+        kept=kept, allowed=allowed, enough=ev.exercise.budget_words, lead=pair.question.variant and f" in {pair.question.variant}",
     )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def gradient_stable(ev: Evidence, pair: Pair) -> Verdict:
 def _far_out(ev: Evidence, pair: Pair) -> list[Problem]:
     """What is wrong with an extreme case; both rules ask for it."""
     if "far out" not in pair.known:
-        pair.known["far out"] = [*problems(ev, pair, torch.float32), *_without_digits(ev, pair)]
+        pair.known["far out"] = [*problems(ev, pair), *_without_digits(ev, pair)]
     return pair.known["far out"]
 
 

@@ -121,6 +121,7 @@ def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
 @rule(
     "finite-differences",
     needs=(*_RIGHT, "half_precision", "single_precision", "is_the_same_when_watched"),
+    promise="layouts",
     of=_with_all_digits,
 )
 def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:

@@ -50,34 +50,34 @@ class Problem:
         return Clause(f"problem/{self.code}", self.facts)
 
 
-def problem(ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64) -> Problem | None:
-    """The first thing that is wrong with the answer of a pair, to the tolerance of a dtype; None: nothing."""
+def problem(ev: Evidence, pair: Pair) -> Problem | None:
+    """The first thing that is wrong with the answer of a pair; None: nothing."""
     failure = pair.answer.failure
     # What torch refuses of what backward returned is told by its shape.
     refused = failure is not None and failure.stage == "engine"
-    found = problems(ev, pair, dtype) if failure is None or refused else []
+    found = problems(ev, pair) if failure is None or refused else []
     if failure is not None:
         found = [p for p in found if p.code == "gradient-shape"]
         found.append(Problem("stops", {"error": failure.kind}))
     return found[0] if found else None
 
 
-def problems(ev: Evidence, pair: Pair, dtype: torch.dtype = torch.float64) -> list[Problem]:
+def problems(ev: Evidence, pair: Pair) -> list[Problem]:
     """What is wrong with each output and each gradient that came, the first thing of each; remembered."""
-    if dtype not in pair.known:
-        pair.known[dtype] = [*_of_outputs(ev, pair, dtype), *_of_gradients(ev, pair, dtype)]
-    return pair.known[dtype]
+    if "wrong" not in pair.known:
+        pair.known["wrong"] = [*_of_outputs(ev, pair), *_of_gradients(ev, pair)]
+    return pair.known["wrong"]
 
 
-def _of_outputs(ev: Evidence, pair: Pair, dtype: torch.dtype) -> Iterator[Problem]:
+def _of_outputs(ev: Evidence, pair: Pair) -> Iterator[Problem]:
     wants, outputs = pair.question.wants, pair.answer.outputs or ()
-    asked = pair.question.args[wants[0]].dtype if wants else dtype
+    asked = pair.question.args[wants[0]].dtype if wants else pair.dtype
     for place, (got, right) in enumerate(zip(outputs, pair.expected.outputs, strict=False)):
         if isinstance(right, Tensor):
             found = Problem("output", {"what": what_of(ev, pair, place)}, place=place)
             if isinstance(got, Tensor):
                 wanted = _as_precise(right.dtype, asked)
-                yield from _of_tensors(ev, pair, found, got, right, wanted, dtype)
+                yield from _of_tensors(ev, pair, found, got, right, wanted)
             else:
                 facts = {**found.facts, "mine": kind_of(got)}
                 yield replace(found, code="output-count", facts=facts)
@@ -94,7 +94,7 @@ def _as_precise(dtype: torch.dtype, asked: torch.dtype) -> torch.dtype:
     return asked.to_complex() if dtype.is_complex else asked.to_real()
 
 
-def _of_gradients(ev: Evidence, pair: Pair, dtype: torch.dtype) -> Iterator[Problem]:
+def _of_gradients(ev: Evidence, pair: Pair) -> Iterator[Problem]:
     for position in pair.question.wants:
         got, right, name = pair.raw(position), pair.right(position), ev.argument(position)
         found = Problem("gradient", {"argument": name, "what": f"the gradient for {name}"},
@@ -108,12 +108,11 @@ def _of_gradients(ev: Evidence, pair: Pair, dtype: torch.dtype) -> Iterator[Prob
             # Of whole numbers that are all 0 the dtype is not what is wrong first.
             zeros = not got.dtype.is_floating_point and not bool(got.any()) and bool(right.any())
             wanted = got.dtype if zeros else pair.question.args[position].dtype
-            yield from _of_tensors(ev, pair, found, got, right, wanted, dtype)
+            yield from _of_tensors(ev, pair, found, got, right, wanted)
 
 
 def _of_tensors(
     ev: Evidence, pair: Pair, found: Problem, got: Tensor, right: Tensor, wanted: torch.dtype,
-    dtype: torch.dtype,
 ) -> Iterator[Problem]:  # fmt: skip
     """What is wrong with a tensor: its shape, its dtype, its numbers, or that they went through float32."""
     what, evidence, index = found.facts["what"], found.evidence, None
@@ -124,11 +123,9 @@ def _of_tensors(
         aspect, facts, evidence = "shape", shapes(what, got, right), both(got, right)
     elif got.dtype != wanted:
         aspect, facts, evidence = "dtype", dtypes(what, got.dtype, wanted), {}
-    elif not _alike(found, pair, got, right, dtype) or (
-        _is_plain(pair) and single_inside(got, right)
-    ):
-        aspect, evidence = "value", {**evidence, **both(got, right, dtype)}
-        if (most := first_difference(got, right, dtype)) is not None:
+    elif not _alike(found, pair, got, right) or (_is_plain(pair) and single_inside(got, right)):
+        aspect, evidence = "value", {**evidence, **both(got, right, pair.dtype)}
+        if (most := first_difference(got, right, pair.dtype)) is not None:
             index, facts = most[0], at_index(ev, pair, got, right, most[0], found.position)
         else:
             facts = {"mine": "rounded to float32", "right": "float64"}
@@ -138,12 +135,12 @@ def _of_tensors(
     yield replace(found, code=code, facts={**found.facts, **facts}, evidence=evidence, index=index)
 
 
-def _alike(found: Problem, pair: Pair, got: Tensor, right: Tensor, dtype: torch.dtype) -> bool:
+def _alike(found: Problem, pair: Pair, got: Tensor, right: Tensor) -> bool:
     """Whether two tensors agree; what a gradient may be off by grows with the grad_output that is asked."""
     times = pair.question.more.get("times")
     if times and found.code == "gradient":
         got, right = got / times, right / times
-    return close(got, right, dtype)
+    return close(got, right, pair.dtype)
 
 
 def _is_plain(pair: Pair) -> bool:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from autograder.contract.differentiation import BATCH
@@ -33,16 +32,15 @@ _SHARE = 1e-6  # that two ways to one number may differ by
 
 
 def _right(
-    key: str, sentence: str, name: str, family: str, of: Answers, *needs: str,
-    dtype: torch.dtype = torch.float64, **facts: Any,
+    key: str, sentence: str, name: str, family: str, of: Answers, *needs: str, **facts: Any,
 ) -> Rule:  # fmt: skip
-    """The rule that all these answers are right, to the tolerance of a dtype; else "<family>/wrong".
+    """The rule that all these answers are right; else "<family>/wrong".
 
     facts  whether the answer that is wrong has these variants
     """
 
     def judge(ev: Evidence, pair: Pair) -> Verdict:
-        if (found := problem(ev, pair, dtype)) is None or as_ever(ev, pair, found):
+        if (found := problem(ev, pair)) is None or as_ever(ev, pair, found):
             return None
         wrong = at_fault(ev, name, family, pair, found)
         wrong.facts |= {fact: pair.question.variant == variant for fact, variant in facts.items()}
@@ -81,11 +79,11 @@ empty_tensors = _right(
 )  # fmt: skip
 single_precision = _right(
     "single_precision", "float32 works as float64 does.",
-    "fails-float32", "float32", to("run", variant="float32", role="main"), dtype=torch.float32,
+    "fails-float32", "float32", to("run", variant="float32", role="main"),
 )  # fmt: skip
 half_precision = _right(
     "half_precision", "bfloat16 works: the dtype is kept and the values are as close as eight bits allow.",
-    "fails-half", "bfloat16", to("run", variant="bfloat16"), "single_precision", dtype=torch.bfloat16,
+    "fails-half", "bfloat16", to("run", variant="bfloat16"), "single_precision",
 )  # fmt: skip
 _on_cuda = _right(
     "on_cuda", "", "fails-device", "device",
