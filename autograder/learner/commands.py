@@ -94,6 +94,10 @@ def run_why(options: argparse.Namespace) -> int:
 BESIDE = ("inputs", "reference", "surrogate")
 
 
+class Stops(ValueError):
+    """A file that stops with an error where it is run."""
+
+
 @dataclass(frozen=True)
 class Target:
     """One Function of a file, ready to be checked.
@@ -122,7 +126,7 @@ def targets(file: Path, function: str = "", names: Mapping[str, str] | None = No
 
     names  where inputs, reference and surrogate are: "NAME" in the file, "other.py:NAME" in another one. Those
            that are not named are looked for by these words; a dict has one for each Function
-    ValueError for a file that stops, and for a name that is nowhere.
+    ValueError for a file that stops (Stops), and for a name that is nowhere.
     """
     if not file.is_file():
         raise ValueError(f"there is no file {file}")
@@ -182,17 +186,17 @@ def _with_inputs(space: dict[str, Any], inputs: Any) -> dict[str, Any]:
 
 
 def _run(file: Path) -> dict[str, Any]:
-    """What a file defines; ValueError if it stops with an error."""
+    """What a file defines."""
     try:
         return runpy.run_path(str(file))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         lines = [
             frame.lineno
             for frame in traceback.extract_tb(error.__traceback__)
             if Path(frame.filename).resolve() == file.resolve()
         ]
         place = f" in line {lines[-1]}" if lines else ""
-        raise ValueError(f"{file} stops{place} with {type(error).__name__}: {error}") from error
+        raise Stops(f"{file} stops{place} with {type(error).__name__}: {error}") from error
 
 
 def _named(space: dict[str, Any], name: str, file: Path) -> Any:
