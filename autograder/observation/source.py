@@ -15,6 +15,7 @@ from autograder.observation.syntax import (
     bindings,
     called,
     codes_of,
+    handed_on,
     name_of,
     raises_not_implemented,
     registered,
@@ -213,6 +214,11 @@ class Source:
     def first_mention(self, method: str, name: str) -> Place | None:
         """The first line of a method (or of its decorators) that uses a name."""
         return self.first(method, lambda node: name_of(node) == name)
+
+    def never_reads(self, method: str, attribute: str) -> bool:
+        """Whether a method surely reads no attribute of this name: its text is there, and hands its first argument to nobody."""
+        node = self.methods.get(method)
+        return node is not None and not self.mentions(method, attribute) and not handed_on(node)
 
     def assigned(self, method: str, attribute: str) -> Place | None:
         """The line of a method that sets an attribute of this name (``ctx.mask = …``)."""

@@ -184,3 +184,12 @@ def registered(value: Any) -> dict[str, Callable[..., Any]]:
     operator = operator_of(value)
     found = {name: getattr(operator, kept, None) for name, kept in _KEPT.items()}
     return {name: function for name, function in found.items() if function is not None}
+
+
+def handed_on(method: ast.FunctionDef) -> bool:
+    """Whether a method uses its first argument as a whole, so that nobody knows what is read of it there."""
+    ctx = method.args.args[0].arg if method.args.args else ""
+    bases = {id(n.value) for n in ast.walk(method) if isinstance(n, ast.Attribute)}
+    return any(
+        isinstance(n, ast.Name) and n.id == ctx and id(n) not in bases for n in ast.walk(method)
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
 
 from autograder.explaining.causes.definitions import saved_expression
 from autograder.explaining.causes.results import Reason
@@ -14,7 +13,7 @@ from autograder.judging.finding import Finding
 from autograder.observation.observation import Kept
 from autograder.observation.source import Source
 from autograder.observation.syntax import called as call_name
-from autograder.observation.syntax import parents
+from autograder.observation.syntax import handed_on, parents
 
 MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
 
@@ -129,13 +128,13 @@ def uses(node: ast.FunctionDef, holder: str) -> list[ast.AST] | None:
     """Where a method reads a place of ctx.saved_tensors or an attribute of ctx; None: nobody can tell."""
     attribute, place = re.match(r"ctx\.(\w+)", holder), re.fullmatch(r"saved\[(\d+)\]", holder)
     if attribute:
-        return [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == attribute[1]]  # fmt: skip
+        found: list[ast.AST] = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == attribute[1]]  # fmt: skip
+        return None if not found and handed_on(node) else found
     reads = [
         n for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == "saved_tensors"
     ]
     if not reads:
-        handed_on = list(_handed_on(node))
-        return None if handed_on or holder == "hidden" else []
+        return None if handed_on(node) or holder == "hidden" else []
     parts = [n for n in ast.walk(node) if isinstance(n, ast.Subscript) and n.value in reads]
     if place and len(parts) == len(reads) and all(ast.unparse(n.slice).isdecimal() for n in parts):
         return [n for n in parts if ast.unparse(n.slice) == place[1]]
@@ -151,12 +150,3 @@ def uses(node: ast.FunctionDef, holder: str) -> list[ast.AST] | None:
         n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and n not in names
     ]
     return None if any(isinstance(n.ctx, ast.Store) for n in same) else list(same)
-
-
-def _handed_on(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """The places where ctx itself is handed on, so that nobody knows what is read there."""
-    ctx = node.args.args[0].arg if node.args.args else ""
-    attributes = {id(n.value) for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-    for n in ast.walk(node):
-        if isinstance(n, ast.Name) and n.id == ctx and id(n) not in attributes:
-            yield n

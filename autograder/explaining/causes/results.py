@@ -221,6 +221,22 @@ def in_some_cases(result: Result) -> Reason | None:
 
 
 def two_cases(result: Result) -> dict[str, Any]:
-    """The names of a wrong case and of a right one."""
-    right = (s.pair.where for s in result.every if s not in result.wrong)
-    return {"wrong_case": result.wrong[0].pair.where, "right_case": next(right, "")}
+    """The names of a wrong case and of a right one; of the same arguments, what comes from above tells them apart."""
+    right = next((s.pair for s in result.every if s not in result.wrong), None)
+    wrong = [s.pair for s in result.wrong]
+    alike = [p for p in wrong if right is not None and p.question.args is right.question.args]
+    first = min(alike, key=_outputs_asked) if alike else wrong[0]
+
+    def named(pair: Pair) -> str:
+        whole = bool(alike) and _outputs_asked(pair) > 1
+        return f"{pair.where} (of all outputs)" if whole else pair.where
+
+    return {
+        "wrong_case": named(first),
+        "right_case": named(right) if right else "",
+        "above": bool(alike),
+    }
+
+
+def _outputs_asked(pair: Pair) -> int:
+    return sum(g is not None for g in pair.question.upstream)

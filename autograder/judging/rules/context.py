@@ -131,7 +131,7 @@ def _kept_on_ctx(
     """A tensor that is an attribute of ctx, with the line that puts it there."""
     name = (re.findall(r"^ctx\.(\w+)", holder) or [""])[0]
     places = [ev.source.assigned(method, name) for method in ("forward", "setup_context")]
-    unread = bool(ev.source.methods) and not ev.source.mentions("backward", name)
+    unread = ev.source.never_reads("backward", name)
     return fault("saves-on-ctx", cause, pair, holder=holder, case=case, unread=unread, **facts,
                  evidence={"holder": holder, **at(next(filter(None, places), None))})  # fmt: skip
 

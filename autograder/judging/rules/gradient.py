@@ -6,6 +6,7 @@ The rules of this family are exclusive: which of them fails, one look at all the
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 from torch import Tensor
@@ -31,7 +32,7 @@ from autograder.judging.rules.registry import (
     to,
 )
 from autograder.judging.rules.runs import stopped
-from autograder.observation.compare import both, show
+from autograder.observation.compare import both, close, show
 from autograder.observation.source import at
 
 _LEFT_OFF = 1e-2
@@ -45,7 +46,7 @@ def gradients_agree(ev: Evidence) -> Verdict:
     """The gradients agree with the reference, for random upstream gradients of both signs."""
     if not any(p.question.upstream and p.question.wants for p in of_classes(ev)):
         return NOT_ASKED
-    usable = usable_pairs(ev)
+    usable, unknown = usable_pairs(ev), list[str]()
     # One argument at a time, the first that is wrong: the others often follow from the same cause.
     for position in sorted({i for p in usable for i in p.question.wants}):
         asked = [p for p in sorted(usable, key=size_of) if position in p.question.wants]
@@ -53,9 +54,10 @@ def gradients_agree(ev: Evidence) -> Verdict:
             if (found := gradient_problem(ev, pair, position)) is not None:
                 return wrong_gradient(ev, pair, position, found)
         if not any(_can_be_told(p, position) for p in asked):
-            name = ev.argument(position)
-            told = f"central differences say next to nothing here about the gradient for {name}"
-            return Undecided(told, unknown=True)
+            unknown.append(ev.argument(position))
+    if unknown:
+        told = f"central differences say next to nothing here about the gradient for {', '.join(unknown)}"
+        return Undecided(told, unknown=True)
     return _refused_by_torch(ev)
 
 
@@ -71,7 +73,7 @@ def _told(pair: Pair, position: int) -> Tensor | None:
     error = errors[pair.question.wants.index(position)] if errors else None
     if error is None or right is None or not right.numel():
         return None
-    return error <= 0.1 * right.abs().max() + 1e-8
+    return error <= 0.1 * right.abs().nan_to_num(posinf=0.0).max() + 1e-8
 
 
 def partly_told(ev: Evidence) -> Iterator[tuple[str, Tensor]]:
@@ -122,6 +124,8 @@ def nothing_left_to_torch(ev: Evidence, pair: Pair) -> Verdict:
         argument, name = pair.question.args[position], ev.argument(position)
         what = f"the gradient for {name}"
         if got.shape != argument.shape:
+            if not _sums_to(got, pair.reached(position)):
+                continue  # the Function was given another tensor, made of the argument
             rule_name, kind, facts = "gradient-unsummed", "shape", shapes(what, got, argument)
         elif got.dtype != argument.dtype:
             rule_name, kind, facts = (
@@ -134,6 +138,15 @@ def nothing_left_to_torch(ev: Evidence, pair: Pair) -> Verdict:
         place = ev.source.returned_expression("backward", position, pair.answer.returned_at)
         return fault(rule_name, f"gradient/repaired-{kind}", pair, position, evidence=at(place), argument=name, **facts)  # fmt: skip
     return None
+
+
+def _sums_to(got: Tensor, reached: Tensor | None) -> bool:
+    """Whether what reached an argument is the sum of what backward returned."""
+    with contextlib.suppress(RuntimeError):  # of shapes that no sum leads to
+        return reached is not None and close(
+            got.sum_to_size(reached.shape).to(reached.dtype), reached
+        )
+    return False
 
 
 @rule("upstream-nonlinear", needs=RIGHT, of=to("run", variant="single"))
