@@ -100,11 +100,11 @@ class Around:
 
 
 def or_nan(values: Values, made: Tensor) -> Values:
-    """The same, and nan where it stops: beyond its domain (a probability above 1), or in time."""
+    """The same, nan where it stops: beyond its domain (a probability above 1), or in time; 0 for outputs that are not finite."""
 
     def known(flat: Tensor) -> Tensor:
         with contextlib.suppress(Exception):
-            return values(flat)
+            return torch.where(made.isfinite(), values(flat), 0.0)
         return torch.full_like(made, math.nan)
 
     return known

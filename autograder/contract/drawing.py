@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from autograder.contract.exercise import Case, Exercise, Sampler
+from autograder.contract.not_finite import all_finite
 from autograder.contract.references import References, cast
 from autograder.observation.observation import Named, Question
 
@@ -152,6 +153,8 @@ class Asking:
         drawn = draw.normal(*output.shape) / unit
         if output.is_complex():
             drawn = torch.complex(drawn, draw.normal(*output.shape) / unit)
+        if self._measured:  # of what is not finite no slope can be measured
+            drawn = torch.where(output.detach().isfinite(), drawn, 0.0)
         return cast([drawn], dtype)[0]
 
     def moved(self, at: Numbered, q: Question, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -165,17 +168,28 @@ class Asking:
             for way in by_place
         ]
 
+    @property
+    def _measured(self) -> bool:
+        return getattr(self.exercise.reference, "own", False)
+
     def _unit(self, output: Tensor) -> float:
         """What an output is in, where slopes are measured, and how exactly: all may be tiny, and so would its gradients be."""
         sizes = output.detach().abs().nan_to_num(posinf=0.0)
-        measured = getattr(self.exercise.reference, "own", False)
-        largest = float(sizes.max()) if sizes.numel() and measured else 0.0
+        largest = float(sizes.max()) if sizes.numel() and self._measured else 0.0
         return 2.0 ** math.floor(math.log2(largest)) if 0 < largest < _TINY else 1.0
 
     # ---- second derivatives -----------------------------------------------------------------
+    def twice(self, at: Numbered) -> bool:
+        """Whether second derivatives are asked: where numbers are not finite, none are measured."""
+        if self.exercise.second_order == "not-judged" or not self._measured:
+            return self.exercise.second_order != "not-judged"
+        return self.finite(*at) and all_finite(
+            self.references.forward(self.question("", at)).outputs
+        )
+
     def second_order(self, at: Numbered, pure: bool = False) -> list[Question]:
         """The second derivative alone, and (not if ``pure``) in a loss that adds x³."""
-        if self.exercise.second_order == "not-judged":
+        if not self.twice(at):
             return []
         alone = pure or not self.finite(*at)  # x³ has no second derivative at infinity
         found = [self.second(at, ":pure")]
@@ -183,7 +197,7 @@ class Asking:
 
     def finite(self, i: int, case: Case) -> bool:
         args = self.arguments(i, case, torch.float64)
-        return all(is_finite(a) for a in args if isinstance(a, Tensor))
+        return all_finite(args)
 
     def second(
         self,
@@ -204,15 +218,15 @@ class Asking:
 
     def second_order_elsewhere(self, at: Numbered) -> Iterator[Question]:
         """The second derivative with other strides, and with each of several inputs frozen."""
-        exercise, (i, case) = self.exercise, at
-        if exercise.second_order == "not-judged":
+        (i, case) = at
+        if not self.twice(at):
             return
-        if exercise.noncontiguous:
+        if self.exercise.noncontiguous:
             yield from self.second_order_in(at, "transposed")
         whole = self.second(at, ":frozen")
         for frozen in whole.wants if len(whole.wants) > 1 else ():
             left = [(p, d) for p, d in zip(whole.wants, whole.directions, strict=True) if p != frozen]  # fmt: skip
-            name = f"{case.name}, {exercise.argument(frozen)} frozen"
+            name = f"{case.name}, {self.exercise.argument(frozen)} frozen"
             wants, directions = tuple(p for p, _ in left), tuple(d for _, d in left)
             yield replace(
                 whole, id=f"second:{i}:frozen:{frozen}", case=name, wants=wants, directions=directions
@@ -222,10 +236,6 @@ class Asking:
         """The second derivative in another layout or dtype, where it may be right."""
         if self.exercise.second_order in ("right", "right-or-refused"):
             yield self.second(at, f":{variant}", variant=variant)
-
-
-def is_finite(tensor: Tensor) -> bool:
-    return bool(torch.isfinite(tensor).all())
 
 
 def rows_of(args: Sequence[Any]) -> int:

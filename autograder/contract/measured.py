@@ -16,6 +16,7 @@ from autograder.contract.around import FEW, MOST, MOST_NUMBERS, Around, or_nan
 from autograder.contract.differences import Precision, Values, precision_of
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of
 from autograder.contract.ending import between_calls, errors_only, slow
+from autograder.contract.not_finite import finite, not_judged, told_of
 from autograder.contract.real_numbers import (
     all_flat,
     errors_like,
@@ -85,11 +86,12 @@ class Measured:
 
     def along(self, args: Sequence[Any], positions: Sequence[int], draws: Draws) -> Values:
         """All numbers of the outputs as a function of those of some arguments, with what was drawn."""
-        counts = [len(flat_of(args[p])) for p in positions]
+        counts, at = [len(flat_of(args[p])) for p in positions], all_flat([args[p] for p in positions])  # fmt: skip
 
         def values(flat: Tensor) -> Tensor:
             draws.again()
             now = list(args)
+            flat = torch.where(at.isfinite(), flat, at)
             for p, part in zip(positions, flat.split(counts), strict=True):
                 now[p] = unflat(part, args[p]).requires_grad_(args[p].requires_grad)
             return all_flat(as_tuple(self.values(now)))
@@ -104,7 +106,7 @@ class Measured:
         key = None if few else (*positions,), *map(told_apart, args)
         if key not in self.precisions:
             values = values or self.along(args, positions, Draws())
-            at = all_flat([args[p] for p in positions])
+            at = finite(all_flat([args[p] for p in positions]))
             seen = self.seen and self.seen | {torch.float32}  # in NumPy, where nobody looked
             self.precisions[key] = precision_of(values, at, self.dtype, few, seen)
         return self.precisions[key]
@@ -186,16 +188,19 @@ class Run:
         few = MOST_NUMBERS if slow() else FEW  # where all at once did not fit, each by itself
         if slow() and (known := self._together(wanted, own(), weights)) is not None:
             return known
+        unknown = not_judged(self.args, wanted, self.outputs, grads, own, self.measured.gradients)
         for position in wanted:
             target, around = self.args[position], self._around([position])
             symmetric = _is_symmetric(target)
             mine = own().get(position) if symmetric or len(around.at) > few else None
-            told = None if mine is None else flat_of(mine)
+            told = None if mine is None else told_of(mine, target)
             slope, error, added = around.gradient(weights, told, self.measured.share, few)
             found, off = unflat(slope, target), errors_like(error, target)
             if symmetric and mine is not None and _shared_otherwise(mine, found, off):
                 found, off = mine, (off + off.mT) / 2
                 self.measured.folded.add(position)
+            still, never = unknown.get(position, (False, False))
+            off = torch.where(found.isnan() | never | (found == 0) & still, torch.nan, off)
             self.errors[position], self.sizes[position] = off, errors_like(added, target)
             made.append(found)
         return made
@@ -206,7 +211,7 @@ class Run:
         """What backward says, where lines along which all arguments move at once bear it out."""
         if len(own) < len(wanted):
             return None
-        told = torch.cat([flat_of(own[p]) for p in wanted])
+        told = torch.cat([told_of(own[p], self.args[p]) for p in wanted])
         if self.measured.believed:
             borne_out = torch.zeros_like(told)
         else:
@@ -215,7 +220,7 @@ class Run:
             return None
         counts = [len(flat_of(own[p])) for p in wanted]
         for p, off in zip(wanted, borne_out.split(counts), strict=True):
-            self.errors[p] = errors_like(off, self.args[p])
+            self.errors[p] = torch.where(self.args[p].isfinite(), errors_like(off, self.args[p]), torch.nan)  # fmt: skip
             self.sizes[p] = errors_like(flat_of(own[p]).abs(), self.args[p])
         return [own[p] for p in wanted]
 
@@ -232,14 +237,13 @@ class Run:
         known = of.known.setdefault(key, [])
         # Another forward runs, perhaps, where another argument requires grad.
         now = all_flat(self.outputs)
-        found = next((each for each in known if close(each.made, now)), None)
+        found = next((each for each in known if close(each.made, finite(now))), None)
         if found is None:
             values = or_nan(of.along(self.args, positions, self.draws), now)
             precision = of.precision(self.args, positions, values)
             most = max(2, of.most // 20) if slow() else of.most
-            found = Around(
-                values, all_flat([self.args[p] for p in positions]), now, precision, of.eps, most
-            )
+            at = finite(all_flat([self.args[p] for p in positions]))
+            found = Around(values, at, finite(now), precision, of.eps, most)
             known.append(found)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from autograder.contract.differences import precision_of
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.measured import Measured
+from autograder.contract.not_finite import finite
 from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
 
 _NODES = 33  # places on a line through the arguments
@@ -39,8 +40,20 @@ def far_slope(line: Line, place: int, i: int) -> Tensor:
             moved[i] += sign * reach
             with contextlib.suppress(Exception):  # a probability ends at 0 and at 1
                 made = measured.moved(args, line.position, unflat(moved, at))[place]
-                total += sign * (flat_of(made) - start) / (4 * reach)
+                total += sign * finite(flat_of(made) - start) / (4 * reach)
     return total
+
+
+def slopes_elsewhere(line: Line, place: int, i: int) -> Iterator[Tensor]:
+    """The slopes of an output (m,) along one element, where that is somewhere else on the line."""
+    at, tiny = line.args[line.position].detach(), TINY * _size(line.at)
+    for t in line.nodes[:: len(line.nodes) // 8]:
+        rows = []
+        for h in (0.0, tiny):
+            moved = flat_of(at).clone()
+            moved[i] = flat_of(line.at + t * line.line)[i] + h
+            rows.append(flat_of(line.measured.moved(line.args, line.position, unflat(moved, at))[place]))  # fmt: skip
+        yield (rows[1] - rows[0]) / tiny
 
 
 def _size(at: Tensor) -> float:
@@ -105,8 +118,12 @@ class Line:
         """From place to place: how far numbers move, how far their slopes would, and what is left."""
         tiny = max(TINY, 100 * self._exact)  # a move beyond all rounding
         near = torch.stack([self.values(t + tiny) for t in self.nodes])
-        moves, apart = self.rows.diff(dim=0), self.nodes[1] - self.nodes[0]
-        slopes = apart * (near - self.rows) / tiny
+        numbers = (near.isfinite() & self.rows.isfinite()).all(
+            0
+        )  # what overflows on the way tells nothing
+        rows, near = (torch.where(numbers, each, 0.0) for each in (self.rows, near))
+        moves, apart = rows.diff(dim=0), self.nodes[1] - self.nodes[0]
+        slopes = apart * (near - rows) / tiny
         # A jump that lies between the two by chance is no slope.
         slopes = torch.where(slopes.abs() > 100 * moves.abs().amax(0), 0.0, slopes)
         return moves, slopes, moves - (slopes[1:] + slopes[:-1]) / 2

@@ -256,5 +256,5 @@ def nearest(
     exact = given.to(right.dtype)
     inside = (exact - right).abs() <= allowed
     if error is not None:  # nobody knows: a place that was not reached, or next to nan
-        inside |= torch.isinf(error) & torch.isfinite(exact)
+        inside |= torch.isinf(error) & torch.isfinite(exact) | torch.isnan(error)
     return torch.where(inside, exact, right)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -13,11 +13,13 @@ from torch import Tensor
 
 from autograder.contract.any_function import Terms
 from autograder.contract.differences import through
-from autograder.contract.differentiation import as_tuple, same_draws
+from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import Exercise
-from autograder.contract.handed_on import BOUNDS, IDENTITY
-from autograder.contract.meant_gradients import NOISE, STEPS, Nature, OwnGradient
+from autograder.contract.handed_on import IDENTITY
+from autograder.contract.meant_gradients import Meant, gradients_meant
 from autograder.contract.measured import Measured
+from autograder.contract.not_finite import finite
+from autograder.contract.own_gradient import OwnGradient
 from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
@@ -32,29 +34,6 @@ _MANY = 1e-4  # of the largest number, where forward does one thing again and ag
 _MOST = 1e-2  # in any case
 _STEPS_LEFT = 200  # what a solver leaves off is so many of its last steps, where it is slow
 _CLOSE = 1e-9  # places between which forward stops a step later
-
-
-@dataclass(frozen=True)
-class Meant:
-    """Which gradients are no derivatives, and may be meant so.
-
-    kind     STEPS, BOUNDS, IDENTITY, NOISE, or "" for none
-    linear   backward is linear in the upstream gradient, as it has to be
-    noisy    backward gives another gradient for other random numbers
-    excused  by position, of gradients that are wrong, the outputs of which they may be no derivatives
-    doubts   by position, of gradients along steps, why they are mistakes
-    """
-
-    kind: str = ""
-    excused: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    noisy: bool = False
-    linear: bool = True
-    doubts: Mapping[int, str] = field(default_factory=dict)
-
-    @property
-    def along(self) -> list[int]:
-        """The arguments whose gradients these are, where others are wrong."""
-        return [] if all(self.excused.values()) else [p for p, of in self.excused.items() if of]
 
 
 Wrong = Sequence[tuple[Pair, dict[int, tuple[Tensor, Tensor]]]]
@@ -76,34 +55,10 @@ def wrong_gradients(evidence: Evidence) -> Wrong:
     return [(pair, off) for pair, off in found if off]
 
 
-def gradients_meant(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> Meant:
-    """What backward gives and how forward moves tell of gradients that are no derivatives."""
-    reference = asked.exercise.reference
-    values = own if isinstance(reference, Measured) else Measured(reference)
-    none: frozenset[int] = frozenset()
-    excused: dict[int, frozenset[int]] = {}
-    left: set[int] = set()
-    natures: dict[int, Nature] = {}
-    kinds = set()
-    for pair, off in wrong:
-        with same_draws(pair.question):
-            known = natures.get(id(pair.question.args))
-            nature = known or Nature(values, own, fresh_arguments(pair.question))
-            natures[id(pair.question.args)] = nature
-            kind, found = nature.excuses(pair.question.upstream, off)
-            derived = known or values is own or all(_is_derivative(values, pair, i, off[i][1]) for i in found)  # fmt: skip
-        if not derived:
-            return Meant()  # the reference says which gradient is meant
-        kinds |= {kind} if found else set()
-        left |= off.keys() - found.keys()
-        excused |= {p: excused.get(p, none) | found.get(p, none) for p in off}
-    kind = next((kind for kind in (STEPS, BOUNDS, IDENTITY, NOISE) if kind in kinds), "")
-    # Who is strict, or says which gradient is right, has a mask that is missing for one.
-    said = terms.strict or terms.reference is not None
-    none_is = {"": True, BOUNDS: said, IDENTITY: bool(left)}.get(kind, False)
-    noisy, linear = any(n.noisy for n in natures.values()), all(n.linear for n in natures.values())
-    doubts = {p: doubt for n in natures.values() for p, doubt in n.doubts.items()}
-    return Meant(doubts=doubts) if none_is else Meant(kind, excused, noisy, linear, doubts)
+def meant_in(wrong: Wrong, asked: Asked, own: Measured, terms: Terms) -> Meant:
+    """Which of them may be meant."""
+    off = [(pair.question, fresh_arguments(pair.question), off) for pair, off in wrong]
+    return gradients_meant(off, asked.exercise.reference, own, terms.strict or terms.reference is not None)  # fmt: skip
 
 
 def left_off(wrong: Wrong, own: Measured, args: Sequence[Any]) -> float | None:
@@ -133,7 +88,7 @@ def left_off(wrong: Wrong, own: Measured, args: Sequence[Any]) -> float | None:
 def how_far(wrong: Wrong) -> str:
     """What gradients are off by, at most, as a share of the largest number; "" where none is."""
     shares = [
-        float((got - right).abs().max() / right.abs().max())
+        float(finite(got - right).abs().max() / finite(right).abs().max())
         for _, off in wrong for got, right in off.values() if got.shape == right.shape and bool(right.any())
     ]  # fmt: skip
     return f"{max(shares):.0e}" if shares else ""
@@ -181,18 +136,6 @@ def allowing(asked: Asked, terms: Terms, of_largest: float = _ATOL) -> Asked:
     allowed = replace(exercise.strictness, rtol=_RTOL, of_largest=of_largest)
     references.exercise = exercise = replace(exercise, strictness=allowed)
     return replace(asked, exercise=exercise, references=references)
-
-
-def _is_derivative(values: Measured, pair: Pair, position: int, right: Tensor) -> bool:
-    """Whether the reference's gradient is the derivative of its own values."""
-    args = list(pair.question.args)
-    args[position] = args[position].detach().clone().requires_grad_(True)
-    made = as_tuple(values(*args))
-    pairs = [(o, g) for o, g in zip(made, pair.question.upstream, strict=False) if g is not None]
-    roots, grads = zip(*pairs, strict=True)
-    (found,) = torch.autograd.grad(roots, args[position], grads)
-    error = roots[0].grad_fn.run.errors[position]
-    return bool(((found - right).abs() <= error + 1e-6 * right.abs() + 1e-8).all())
 
 
 def judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant) -> Asked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +23,9 @@ from autograder.contract.any_function import (
 )
 from autograder.contract.ending import Clock, TimeIsOver, on
 from autograder.contract.exercise import Exercise
-from autograder.contract.handed_on import BOUNDS
-from autograder.contract.meant_gradients import STEPS, TURNED
+from autograder.contract.meant_gradients import STEPS, TURNED, Meant
 from autograder.contract.measured import Measured
-from autograder.contract.promises import Line, promise_of
+from autograder.contract.promises import Line, State, promise_of
 from autograder.contract.real_numbers import is_differentiable
 from autograder.contract.ties import tied
 from autograder.judging.evidence import Evidence
@@ -34,12 +33,11 @@ from autograder.judging.finding import Clause, Finding, fault
 from autograder.judging.rules import Verdicts, judge
 from autograder.learner.asking_in_time import ask_in_time
 from autograder.learner.excused_gradients import (
-    Meant,
     allowing,
-    gradients_meant,
     how_far,
     judged_as_surrogate,
     left_off,
+    meant_in,
     wrong_gradients,
 )
 from autograder.reporting.report import Report
@@ -173,12 +171,12 @@ def _report(
                 most := left_off(off, own, arguments.sets[0])
             ):
                 many, rough = True, allowing(asked, terms, most)
-            elif (meant := gradients_meant(wrong, asked, own, terms)).kind:
+            elif (meant := meant_in(wrong, asked, own, terms)).kind:
                 asked = judged_as_surrogate(asked, own, terms, meant)
                 exact, rough = one.evidence(asked), allowing(asked, terms)
                 along = [exercise.argument(i) for i in meant.along]
                 note = fault("surrogate", f"surrogate/{meant.kind}", along=along)
-                notes = [replace(note, severity="advice" if meant.kind == BOUNDS else "note")]
+                notes = [replace(note, severity=meant.severity)]
             if many or notes:
                 loose = one.evidence(rough) if rough is not asked else exact
                 broken = judge(loose)
@@ -197,7 +195,12 @@ def _report(
         chosen = (asked, exact, finer) if same else (rough, loose, broken)
         report = verdict(*chosen[:2], believed=believed, judged=chosen[2])
         report.own_inputs = True
-        _say_left_out(report, exercise, arguments)
+        if arguments.left_out:
+            _leave_open(report, {"gradients"}, "undecided")
+        report.undecided += [
+            f"The gradient for {exercise.argument(i)}: {arguments.sets[0][i]}, not looked into."
+            for i in sorted(arguments.left_out)
+        ]
         report.undecided += [_FOLDED.format(name=exercise.argument(i)) for i in sorted(own.folded)]
         if seen.idle:
             of = fault("parameters-without-gradient", "surrogate/idle", names=seen.idle)
@@ -207,7 +210,11 @@ def _report(
             report.findings[:1] = map(_perhaps_meant, report.findings[:1])
         if meant.kind == STEPS and report.findings[0].rule == "upstream-nonlinear":
             report.findings[0] = with_step(report.findings[0], "surrogate/nonlinear")
-        _say_unasked(report, one, late)
+        unasked, behind = _not_asked(one)
+        if unasked or late:
+            if report.outcome != "failed":
+                report.unasked = unasked or ["the slopes that were not measured"]
+            _leave_open(report, behind, "not reached")
         return report
 
 
@@ -246,38 +253,24 @@ def _perhaps_meant(finding: Finding) -> Finding:
     return with_step(finding, "surrogate/perhaps") if perhaps else finding
 
 
-def _say_unasked(report: Report, one: OneCheck, late: bool) -> None:
-    """What there was no time for is not reached, and nothing has passed."""
+def _not_asked(one: OneCheck) -> tuple[list[str], set[str]]:
+    """Questions that there was no time for, and the promises of rules that nothing else was asked for."""
     asked, answered = one.asked, one.observation.answers
     left = [q for q in asked.questions if q.id not in answered]
-    if not (left or late):
-        return
     at_all, late_ones = (
         rules_asked(asked.exercise, some, asked.references)
         for some in ([q for q in asked.questions if q.id in answered], left)
     )
-    behind = {promise_of(rule) for key, rule in late_ones.items() if key not in at_all}
+    return [q.id for q in left], {promise_of(rule) for key, rule in late_ones.items() if key not in at_all}  # fmt: skip
+
+
+def _leave_open(report: Report, promises: Collection[str], state: State) -> None:
+    """What was kept as far as anybody looked, and was not looked into whole: nothing has passed."""
+    report.passed = False
     report.promises = tuple(
-        replace(line, state="not reached") if line.state == "kept" and line.key in behind else line
+        replace(line, state=state) if line.state == "kept" and line.key in promises else line
         for line in report.promises
     )
-    if report.outcome != "failed":
-        report.unasked = [q.id for q in left] or ["the slopes that were not measured"]
-        report.passed = False
-
-
-def _say_left_out(report: Report, exercise: Exercise, arguments: Given) -> None:
-    """What requires grad and could not be looked into leaves its gradient open."""
-    for i in sorted(arguments.left_out):
-        name = exercise.argument(i)
-        report.undecided.append(
-            f"The gradient for {name}: {arguments.sets[0][i]}, not looked into."
-        )
-        report.promises = tuple(
-            replace(line, state="undecided") if (line.key, line.state) == ("gradients", "kept") else line
-            for line in report.promises
-        )  # fmt: skip
-        report.passed = False
 
 
 def _computed_in(dtype: torch.dtype, submission: Any) -> Callable[..., Any]:

@@ -124,6 +124,52 @@ def test_a_relu_lacks_a_mask_where_forward_keeps_what_it_is_made_of(keeps, x):
     assert "mask" in report.findings[0].message
 
 
+def shrunk(x):
+    return x * (x.abs() > 0.5)
+
+
+# Forwards with a slope between their jumps: the forward, what backward multiplies with, what it is told as.
+MASKS = {
+    "forgotten": (shrunk, torch.ones_like, "mask"),
+    "too wide": (shrunk, lambda x: x.abs() > 0.1, "mask"),
+    "forgotten beside a number": (lambda x: torch.where(x > 0.5, x, 0.1), torch.ones_like, "mask"),
+    "forgotten on a curve": (lambda x: shrunk(x + x * x / 9), lambda x: 1 + 2 * x / 9, "mask"),
+    "forgotten, three times": (lambda x: 3 * shrunk(x), lambda x: 3 + 0 * x, "mask"),
+    "a sawtooth, stopped": (lambda x: x % 1, torch.zeros_like, "mask"),
+    "right": (shrunk, lambda x: x.abs() > 0.5, ""),
+    "a sawtooth, right": (lambda x: x % 1, torch.ones_like, ""),
+    "too narrow": (shrunk, lambda x: x.abs() > 1, "wrong"),
+    "on one side": (shrunk, lambda x: x > 0.5, "wrong"),
+    "inverted": (shrunk, lambda x: x.abs() <= 0.5, "wrong"),
+    "of two slopes, elsewhere": (lambda x: torch.where(x > 0.5, 2 * x, x / 2), lambda x: torch.where(x > 0, 2, 0.5), "wrong"),
+    "reversed": (shrunk, lambda x: -torch.ones_like(x), "wrong"),
+    "no jump, inverted": (lambda x: x.clamp(-1, 1), lambda x: x.abs() > 1, "wrong"),
+    "soft": (shrunk, lambda x: torch.sigmoid(8 * (x.abs() - 0.5)), "steps"),
+    "flat, forgotten": (lambda x: x.sign() * (x.abs() > 0.5), torch.ones_like, "steps"),
+    "flat, elsewhere": (torch.round, lambda x: x.abs() < 1, "steps"),
+    "a slope that follows others": (lambda x: x.sign() * x.abs().mean(), torch.ones_like, "steps"),
+    "steps on a slope, straight through": (lambda x: x.round() + x / 10, torch.ones_like, "steps"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_in_the_wrong_place_is_no_surrogate_for_steps(name):
+    forward, slope, told = MASKS[name]
+    made = op("Op", lambda ctx, x: keep(ctx, forward(x), x), lambda ctx, g: g * slope(ctx.saved_tensors[0]))  # fmt: skip
+    report = evaluate(made, inputs=(X,), seed=3, seconds=None)
+    first = report.findings[0] if report.findings else None
+    assert report.passed == (told != "wrong"), str(report)
+    if told == "mask":
+        assert (first.severity, first.cause) == ("advice", "surrogate/mask"), str(report)
+        for said in ({"strict": True}, {"reference": forward}):
+            assert not evaluate(made, inputs=(X,), seed=3, seconds=None, **said).passed
+        assert evaluate(made, inputs=(X,), seed=3, surrogate=lambda x: x * slope(x.detach())).passed  # fmt: skip
+    elif told == "steps":
+        assert (first.severity, first.cause) == ("note", "surrogate/steps"), str(report)
+    else:
+        assert bool(report.findings) == (told == "wrong"), str(report)
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_clamp_may_lack_its_mask_and_says_so(strict):
     made = op("Clamp", lambda ctx, x: x.clamp(-1, 1), lambda ctx, g: g)
