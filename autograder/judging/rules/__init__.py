@@ -41,7 +41,6 @@ ORDER: tuple[Rule, ...] = (
     runs.backward_runs,
     runs.one_gradient_an_argument,
     gradient.gradients_agree,
-    gradient.function_gradients_agree,
     special.refuses_what_it_should,
     honesty.builds_it_itself,
     honesty.writes_it_by_hand,

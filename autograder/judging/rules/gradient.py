@@ -26,7 +26,6 @@ from autograder.judging.rules.registry import (
     RIGHT,
     Undecided,
     Verdict,
-    of_classes,
     plain,
     rule,
     to,
@@ -44,7 +43,8 @@ _TOUCHED = ("leaves_inputs", "leaves_saved", "leaves_upstream")
 @rule("gradient-value", needs=("output_value", "one_gradient_an_argument", *_TOUCHED))
 def gradients_agree(ev: Evidence) -> Verdict:
     """The gradients agree with the reference, for random upstream gradients of both signs."""
-    if not any(p.question.upstream and p.question.wants for p in of_classes(ev)):
+    asked = (p.question.upstream for p in ev.plain if p.question.wants)
+    if not any(g is not None for upstream in asked for g in upstream):
         return NOT_ASKED
     usable, unknown = usable_pairs(ev), list[str]()
     # One argument at a time, the first that is wrong: the others often follow from the same cause.
@@ -98,7 +98,8 @@ def wrong_gradient(ev: Evidence, pair: Pair, position: int, found: Problem) -> F
     upstream = ", ".join(show(g) for g in pair.question.upstream if g is not None)
     got, right = pair.raw(position), pair.right(position)
     evidence = {"argument": ev.argument(position), **inputs_of(ev, pair), "upstream": upstream, **both(got, right)}  # fmt: skip
-    code = found.code.replace("-", "/").replace("/value", "/wrong")
+    family = "through" if ev.exercise.is_function else "gradient"
+    code = f"{family}/{found.code.removeprefix('gradient-').replace('value', 'wrong')}"
     if found.index is not None:
         evidence["index"] = found.index
     return fault(found.code, code, pair, position, evidence=evidence, symptom=True, **found.facts)
@@ -171,26 +172,6 @@ def _is_small(pair: Pair, position: int) -> bool:
     known = pair.references.expect(usual).gradients or ()
     size = [g.abs().max() for g in known if g is not None and g.numel()]
     return bool(size) and bool((got - right).abs().max() <= _LEFT_OFF * max(size))
-
-
-def _of_functions(ev: Evidence) -> list[Pair]:
-    asked = [
-        p for p in ev.plain if p.question.wants and any(g is not None for g in p.question.upstream)
-    ]
-    return asked if ev.exercise.is_function else []
-
-
-@rule("gradient-value", needs=("output_value",), of=_of_functions)
-def function_gradients_agree(ev: Evidence, pair: Pair) -> Verdict:
-    """The gradients through the function agree with the reference."""
-    for position in pair.question.wants:
-        if pair.agrees(position):
-            continue
-        got, right, name = pair.reached(position), pair.right(position), ev.argument(position)
-        found = ("gradient-missing", "through/missing") if got is None else ("gradient-value", "through/wrong")  # fmt: skip
-        shown = {} if got is None else both(got, right)
-        return fault(*found, pair, position, symptom=True, evidence=shown, argument=name)
-    return None
 
 
 @rule("gradient-value", needs=RIGHT, of=to("gradcheck"))

@@ -50,8 +50,6 @@ def _right(
     return rule(name, (*RIGHT, *needs), of=of)(judge)
 
 
-# Of plain functions: what is wrong in every case is told once.
-_OF_FUNCTIONS = ("output_dtype", "function_gradients_agree")
 _BOTH = ("run", "function")
 
 special_points = _right(
@@ -66,7 +64,7 @@ other_strides = _right(
     "other_strides", "Tensors that are not contiguous work as well.",
     "fails-noncontiguous", "strides",
     lambda ev: (p for v in ("transposed", "consumer") for p in ev.pairs(*_BOTH, variant=v)),
-    *_OF_FUNCTIONS, "batch_dimensions", upstream_only="consumer",
+    "output_dtype", "batch_dimensions", upstream_only="consumer",
 )  # fmt: skip
 expanded_upstream = _right(
     "expanded_upstream",
@@ -75,7 +73,7 @@ expanded_upstream = _right(
 )  # fmt: skip
 empty_tensors = _right(
     "empty_tensors", "Empty tensors work as well.",
-    "fails-empty", "empty", to(*_BOTH, role="empty"), *_OF_FUNCTIONS, "batch_dimensions",
+    "fails-empty", "empty", to(*_BOTH, role="empty"), "output_dtype", "batch_dimensions",
 )  # fmt: skip
 single_precision = _right(
     "single_precision", "float32 works as float64 does.",
