@@ -114,9 +114,8 @@ def _off(ev: Evidence, pair: Pair, found: Problem) -> Finding:
         shape = pair.question.args[position].shape
     else:
         shape = pair.expected.outputs[place or 0].shape
-    element = 0
-    for size, at in zip(shape, found.index or (), strict=False):
-        element = element * size + at
+    steps = torch.empty(shape).stride()
+    element = sum(at * step for at, step in zip(found.index or (), steps, strict=False))
     facts = {**found.facts, "place": place, "index": element}
     evidence = {name: found.evidence[name] for name in ("actual", "expected")}
     name = "forward" if kind == "output" else kind

@@ -149,12 +149,10 @@ def _wrong(ev: Evidence, pair: Pair, found: Problem | None) -> Finding | None:
         return None
     aspect = found.code.removeprefix("output-")
     return fault(
-        value_rule(ev, f"forward-{aspect.replace('number', 'value')}"), f"forward/{_CODES[aspect]}", pair, symptom=True,
-        evidence=found.evidence, place=found.place, **found.facts,
+        value_rule(ev, f"forward-{aspect.replace('number', 'value')}"),
+        f"forward/{aspect.replace('value', 'wrong')}", pair, symptom=True, evidence=found.evidence,
+        place=found.place, **found.facts,
     )  # fmt: skip
-
-
-_CODES = {"shape": "shape", "dtype": "dtype", "value": "wrong", "number": "number"}
 
 
 def tensors_of(pair: Pair) -> list[tuple[Tensor, Tensor]]:
