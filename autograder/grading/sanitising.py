@@ -63,13 +63,7 @@ def _safe_output(output: NotebookNode) -> NotebookNode:
             evalue=_shortened(output.get("evalue", "")),
             traceback=[_shortened(line) for line in output.get("traceback", [])[:1000]],
         )
-    data = _safe_data(output.get("data", {}))
-    metadata = {
-        kind: facts
-        for kind in data
-        if (facts := _safe_picture_facts(output.get("metadata", {}).get(kind)))
-    }
-    return output_of("display_data", data=data, metadata=metadata)
+    return output_of("display_data", data=_safe_data(output.get("data", {})))
 
 
 def _safe_data(data: dict[str, Any]) -> dict[str, str]:
@@ -90,17 +84,6 @@ def _safe_data(data: dict[str, Any]) -> dict[str, str]:
     if "text/plain" not in safe:
         safe["text/plain"] = f"[output of kind {', '.join(sorted(map(str, data)))[:200]}]"
     return safe
-
-
-def _safe_picture_facts(metadata: Any) -> dict[str, Any]:
-    """Size and alternative text of a picture; nbconvert writes sizes into the page unquoted."""
-    given = metadata if isinstance(metadata, dict) else {}
-    facts: dict[str, Any] = {
-        name: given[name] for name in ("width", "height") if isinstance(given.get(name), int)
-    }
-    if isinstance(given.get("alt"), str):
-        facts["alt"] = _shortened(given["alt"])
-    return facts
 
 
 def _is_picture(kind: str, data: Any) -> bool:

@@ -7,6 +7,7 @@ import functools
 import importlib
 import re
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import torch.utils.benchmark
 from nbformat import from_dict
 
-from autograder.grading.policy import MOST, Concern, names_a_line, objects, read_slices
+from autograder.grading.policy import MOST, Concern, concerns_in, named, names_a_line, objects
 from autograder.grading.policy.language import MODULES, NOT_READ, PLACES, SYNTAX
 from autograder.grading.policy.objects import admitted, not_to_be_allowed, readable
 from autograder.grading.policy.uses import is_dunder
@@ -65,6 +66,10 @@ def needing(*sources: str) -> Slice:
     """A slice of these cells, all of them needed."""
     own = [Piece(f"cell {number}", source) for number, source in enumerate(sources, 1)]
     return Slice((SETUP, *own), frozenset(piece.cell for piece in own))
+
+
+def read_slices(slices: Iterable[Slice], allowed: Iterable[str] = ()) -> list[Concern]:
+    return named(concern for one in slices for concern in concerns_in(one, allowed))
 
 
 def concerns(source: str, *allowed: str) -> list[Concern]:

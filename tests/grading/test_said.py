@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from autograder.grading.one_submission import note_for_person
-from autograder.grading.policy import read_slices
+from autograder.grading.policy import concerns_in, named
 from autograder.grading.safe_text import GRAVE, as_code, safe_html, said_as_html, said_as_markdown
 from autograder.learner.slice import Slice
 from autograder.running.program import Piece
@@ -63,12 +63,8 @@ def test_other_text_is_shown_as_it_is(text: str) -> None:
 def test_the_note_of_a_waiting_notebook_reads_well() -> None:
     source = "import pandas\nx = requests.get('http://evil.example/x')  # `see` http://evil.example"
     setup = Piece("cell 1 (setup)", "import os")
-    reasons = [
-        str(one)
-        for one in read_slices(
-            [Slice((setup, Piece("cell 2", source + "\nos.getcwd()")), frozenset({"cell 2"}))]
-        )
-    ]
+    own = Slice((setup, Piece("cell 2", source + "\nos.getcwd()")), frozenset({"cell 2"}))
+    reasons = list(map(str, named(concerns_in(own))))
     page = shown(note_for_person(reasons).source, markdown=True)
     assert not page.find_all("a")
     assert "`import" not in page.get_text()

@@ -130,6 +130,7 @@ _CHEAP = (
 )
 _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")
 _LARGE = 96  # equations of one right-hand side: what is done for a whole matrix takes ten times the work of all else
+_WHOLE = float(_LARGE**3)
 _A_QUARTER = 0.25  # of n³: a solution takes n², an elimination n³ / 3 at least
 
 
@@ -149,12 +150,11 @@ _system = cases_of(_drawn)
 
 
 class _Work(Watching):
-    """How often a matrix was factorised or inverted, and the multiplications in all, of which those of one solution."""
+    """The multiplications, as shares of n³, and whether a matrix was inverted, or a solution found for all of its columns."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.counts = {"factorised": 0, "inverted": 0}
-        self.work = self.solved = 0.0
+        self.told: Data = {"work": 0.0, "inverted": False}
 
     def run(self, func: Any, args: Arguments, kwargs: Data) -> Any:
         made = super().run(func, args, kwargs)
@@ -163,19 +163,14 @@ class _Work(Watching):
         given, gives = sorted(sizes)[-2:], max([t.numel() for t in as_tuple(made) if isinstance(t, Tensor)], default=0)  # fmt: skip
         if name in _SOLVE or name in _PRODUCTS:  # √(mk · kn · mn)
             work = math.sqrt(math.prod(given) * gives)
-            self.solved = max(self.solved, work if name in _SOLVE else 0.0)
+            self.told["inverted"] |= name in _SOLVE and work > _A_QUARTER * _WHOLE
         elif name.startswith(_OF_MATRICES) and name not in _CHEAP:
-            self.counts["inverted" if name in _INVERSES else "factorised"] += 1
             work = max(given, default=0) ** 1.5
+            self.told["inverted"] |= name in _INVERSES
         else:
             work = gives
-        self.work += work
+        self.told["work"] += work / _WHOLE
         return made
-
-    def told(self) -> dict[str, float]:
-        """The counts, and the multiplications as shares of n³."""
-        whole = _LARGE**3
-        return {**self.counts, "work": self.work / whole, "solved": self.solved / whole}
 
 
 def run_factorisations(solve: Solution, s: Sampler) -> Data:
@@ -185,18 +180,17 @@ def run_factorisations(solve: Solution, s: Sampler) -> Data:
         x = solve(A, b)
     with _Work() as backward:
         torch.autograd.grad(x, (A, b), torch.ones_like(x))
-    return {"forward": forward.told(), "backward": backward.told()}
+    return {"forward": forward.told, "backward": backward.told}
 
 
 def judge_factorisations(data: Data, right: Data) -> Cause | None:
     """One factorisation, in forward; no inverse anywhere, nor the work of one."""
-    forward, backward = data["forward"], data["backward"]
-    if any(part["inverted"] or part["solved"] > _A_QUARTER for part in (forward, backward)):
+    if data["forward"]["inverted"] or data["backward"]["inverted"]:
         return Cause("solve/inverse", at=("inv", "inv_ex", "inverse", "pinv", "eye"))
-    if backward["factorised"] or backward["work"] > _A_QUARTER:
+    if data["backward"]["work"] > _A_QUARTER:
         at = ("solve", "lu_factor", "solve_ex", "lu_factor_ex", "qr", "lu", "lstsq")
         return Cause("solve/factorised-again", at=at)
-    if (times := forward["factorised"]) > 1:
+    if (times := round(data["forward"]["work"])) > 1:
         return Cause("solve/factorised-twice", {"times": times})
     return None
 

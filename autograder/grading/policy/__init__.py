@@ -54,15 +54,6 @@ def names_a_line(reason: str) -> bool:
     return _NAMED.match(reason) is not None
 
 
-def read_slices(slices: Iterable[Slice], allowed_imports: Iterable[str] = ()) -> list[Concern]:
-    """What in these slices a person has to look at; [] for honest work.
-
-    allowed_imports  dotted paths that are fine as well: what the instructor allows the class
-    Never raises for what a slice contains.
-    """
-    return named(c for one in dict.fromkeys(slices) for c in concerns_in(one, allowed_imports))
-
-
 def named(concerns: Iterable[Concern]) -> list[Concern]:
     """Each once, in the order of the notebook, and not too many of them."""
     kept: dict[tuple[str, ...], Concern] = {}
@@ -77,7 +68,10 @@ def named(concerns: Iterable[Concern]) -> list[Concern]:
 
 
 def concerns_in(one: Slice, allowed: Iterable[str] = ()) -> list[Concern]:
-    """What in a slice a person has to look at."""
+    """What in a slice a person has to look at; [] for honest work. Never raises for what it contains.
+
+    allowed  dotted paths that are fine as well: what the instructor allows the class
+    """
     return [*(Concern(*doubt) for doubt in one.doubts), *_concerns(one, frozenset(allowed))]
 
 

@@ -43,8 +43,8 @@ _TOUCHED = ("leaves_inputs", "leaves_saved", "leaves_upstream")
 @rule("gradient-value", needs=("output_value", "one_gradient_an_argument", *_TOUCHED))
 def gradients_agree(ev: Evidence) -> Verdict:
     """The gradients agree with the reference, for random upstream gradients of both signs."""
-    asked = (p.question.upstream for p in ev.plain if p.question.wants)
-    if not any(g is not None for upstream in asked for g in upstream):
+    sent = (p.question.upstream for p in ev.plain if p.question.wants)
+    if not any(g is not None for upstream in sent for g in upstream):
         return NOT_ASKED
     usable, unknown = usable_pairs(ev), list[str]()
     # One argument at a time, the first that is wrong: the others often follow from the same cause.
