@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autograder.contract.exercise import Severity
+from autograder.observation.source import Place, at
 
 if TYPE_CHECKING:
     from autograder.judging.evidence import Pair
@@ -49,12 +50,12 @@ class Finding:
 
 def fault(
     rule: str, cause: str, pair: Pair | None = None, position: int | None = None, *,
-    evidence: dict[str, Any] | None = None, symptom: bool = False, **facts: Any,
+    seen_at: Place | None = None, evidence: dict[str, Any] | None = None, symptom: bool = False, **facts: Any,
 ) -> Finding:  # fmt: skip
     """A finding without words: the rule that does not hold, the code of the cause and its parameters.
 
-    With a pair, the evidence names its case. ``symptom``: nothing says why yet.
+    With a pair, the evidence names its case. ``seen_at``: the line to look at. ``symptom``: nothing says why yet.
     """
     shown = {} if pair is None else {"case": pair.question.case}
-    return Finding(rule, evidence={**shown, **(evidence or {})}, cause=cause, facts=facts,
+    return Finding(rule, evidence={**shown, **(evidence or {}), **at(seen_at)}, cause=cause, facts=facts,
                    pair=pair, position=position, symptom=symptom)  # fmt: skip

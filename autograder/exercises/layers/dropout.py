@@ -47,6 +47,7 @@ def run_draws(dropout: Solution, s: Sampler) -> Data:
 
     zeros   as the first call, of an x whose second half is 0
     slopes  which elements of that x have a gradient
+    counts  how many elements each of eight more calls keeps
     """
     x, seed = s.away_from(*_SHAPE), s.integer(0, 10_000)
     half = torch.arange(_SHAPE[0]).view(-1, 1, 1) < _SHAPE[0] // 2
@@ -63,13 +64,9 @@ def run_draws(dropout: Solution, s: Sampler) -> Data:
     torch.manual_seed(seed)
     again = call(x)[0]
     zeros, slopes = call(torch.where(half, x, 0.0))
-    return {"first": first, "second": second, "again": again, "zeros": zeros, "slopes": slopes}
-
-
-def run_many_draws(dropout: Solution, s: Sampler) -> Data:
-    """The same, and ``counts``: how many elements each of eight calls keeps."""
-    data, x = run_draws(dropout, s), s.away_from(*_SHAPE)
-    return {**data, "counts": [int((dropout(x, _P, True) != 0).sum()) for _ in range(8)]}
+    counts = [int(call(x)[0].sum()) for _ in range(8)]
+    masks = {"first": first, "second": second, "again": again}
+    return {**masks, "zeros": zeros, "slopes": slopes, "counts": counts}
 
 
 def judge_generator(data: Data, right: Data) -> Cause | None:
@@ -146,7 +143,7 @@ DROPOUT = Exercise(
             needs=(), first=True,
         ),
         Scenario(
-            "what is dropped is drawn once, by torch's generator", "random-state", run_many_draws, judge_generator,
+            "what is dropped is drawn once, by torch's generator", "random-state", run_draws, judge_generator,
             needs=(), first=True,
         ),
         Scenario(
@@ -169,7 +166,7 @@ def dropped_rows(x: Tensor, p: float, rows: Tensor | None = None) -> Tensor:
 
 def draws(drop_rows: Solution, s: Sampler) -> Data:
     """Dropout's experiment, which hands on whether it trains: it always does."""
-    return run_many_draws(lambda x, p, training: drop_rows(x, p), s)
+    return run_draws(lambda x, p, training: drop_rows(x, p), s)
 
 
 def judge_share_of_rows(data: Data, right: Data) -> Cause | None:

@@ -15,7 +15,6 @@ from autograder.judging.rules.ranges import half_precision, single_precision
 from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Verdict, finds, of_classes, rule, to
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import both, close
-from autograder.observation.source import at
 
 _MADE = "intermediate"  # how the trace calls a tensor that is neither an input nor the output
 
@@ -28,13 +27,13 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
     kept, allowed = sum(k.bytes for k in pair.answer.kept), allowed_bytes(ev, pair)
     half = pair.question.variant == "bfloat16"
     if (lack := _left_elsewhere(pair)) is not None:
-        return fault("saves-too-much", "memory/elsewhere", pair, lack=lack, evidence=at(ev.source.saves()))  # fmt: skip
+        return fault("saves-too-much", "memory/elsewhere", pair, lack=lack, seen_at=ev.source.saves())  # fmt: skip
     # More is kept where the dtype is wrong, which is the cause.
     if kept <= allowed or (half and finds(ev, single_precision, half_precision)):
         return None
     return fault(
         "saves-too-much", "memory/too-much", pair, symptom=True,
-        evidence={"kept": kept, "allowed": allowed, **at(ev.source.saves())},
+        seen_at=ev.source.saves(), evidence={"kept": kept, "allowed": allowed},
         kept=kept, allowed=allowed, enough=ev.exercise.budget_words, lead=pair.question.variant and f" in {pair.question.variant}",
     )  # fmt: skip
 
@@ -73,8 +72,8 @@ def keeps_calls_apart(ev: Evidence, pair: Pair) -> Verdict:
         return fault("shared-state", "context/shared", pair)
     stops = pair.answer.data.get("again_stops")
     if stops is not None and not (stops.refused or stops.is_runtime_error):
-        shown = {"original": stops.original, **at(stops.place)}
-        return fault("shared-state", "context/again-stops", pair, evidence=shown, kind=stops.kind, said=stops.words[:100])  # fmt: skip
+        shown = {"original": stops.original}
+        return fault("shared-state", "context/again-stops", pair, seen_at=stops.place, evidence=shown, kind=stops.kind, said=stops.words[:100])  # fmt: skip
     again = pair.answer.data.get("again")
     alike = again is None or pair.other(again).all_agree
     return None if alike else fault("shared-state", "context/again", pair)
@@ -110,7 +109,7 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
     for pair in silent:
         what = _called(ev, pair.question.more["target"])
         return fault("saves-on-ctx", "context/unwatched", pair, symptom=True, what=what,
-                     evidence=at(ev.source.saves()))  # fmt: skip
+                     seen_at=ev.source.saves())  # fmt: skip
     return None
 
 
@@ -133,7 +132,7 @@ def _kept_on_ctx(
     places = [ev.source.assigned(method, name) for method in ("forward", "setup_context")]
     unread = ev.source.never_reads("backward", name)
     return fault("saves-on-ctx", cause, pair, holder=holder, case=case, unread=unread, **facts,
-                 evidence={"holder": holder, **at(next(filter(None, places), None))})  # fmt: skip
+                 seen_at=next(filter(None, places), None), evidence={"holder": holder})  # fmt: skip
 
 
 def _on_ctx(ev: Evidence) -> Iterator[tuple[Pair, str, str, str]]:
@@ -196,7 +195,7 @@ def _with_one_needed(ev: Evidence, asked: list[Pair], pair: Pair) -> Finding | N
         if counted is None or int(counted[2]) >= int(counted[1]):
             return stopped(ev, pair, case=f"When only {wanted} needs a gradient")
         place = ev.source.returned("backward", pair.answer.returned_at)
-        return fault("raises", "needs/none-left-out", pair, wanted=wanted, evidence=at(place),
+        return fault("raises", "needs/none-left-out", pair, wanted=wanted, seen_at=place,
                      returned=int(counted[2]), expected=int(counted[1]))  # fmt: skip
     if not pair.agrees(i):
         missing, shown = pair.reached(i) is None, both(pair.reached(i), pair.right(i))
@@ -212,7 +211,7 @@ def _with_one_needed(ev: Evidence, asked: list[Pair], pair: Pair) -> Finding | N
         constant = j in ev.exercise.constants
         return fault("ignores-needs-input-grad", "needs/computed", pair, j, wanted=wanted, constant=constant,
                      zeros=zeros and not (other or constant), argument=ev.argument(j), other=other, place=str(j),
-                     evidence=at(place))  # fmt: skip
+                     seen_at=place)  # fmt: skip
     return None
 
 
@@ -239,4 +238,4 @@ def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:
     ):
         return None
     place = ev.source.returned("backward", whole.answer.returned_at)
-    return fault("ignores-needs-input-grad", "needs/thrown-away", whole, operations=work, evidence=at(place))  # fmt: skip
+    return fault("ignores-needs-input-grad", "needs/thrown-away", whole, operations=work, seen_at=place)  # fmt: skip

@@ -32,7 +32,6 @@ from autograder.judging.rules.registry import (
 )
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import both, close, show
-from autograder.observation.source import at
 
 _LEFT_OFF = 1e-2
 # As a share of the elements of a gradient: so many have to be known, for anybody to say that it is right.
@@ -137,7 +136,7 @@ def nothing_left_to_torch(ev: Evidence, pair: Pair) -> Verdict:
         else:
             continue
         place = ev.source.returned_expression("backward", position, pair.answer.returned_at)
-        return fault(rule_name, f"gradient/repaired-{kind}", pair, position, evidence=at(place), argument=name, **facts)  # fmt: skip
+        return fault(rule_name, f"gradient/repaired-{kind}", pair, position, seen_at=place, argument=name, **facts)  # fmt: skip
     return None
 
 

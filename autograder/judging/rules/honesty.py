@@ -12,7 +12,6 @@ from autograder.judging.rules.problems import gradient_problem
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, of_classes, rule, to
 from autograder.observation.compare import close
 from autograder.observation.observation import KERNEL
-from autograder.observation.source import at
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
 
@@ -36,11 +35,11 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
     for pair in ev.pairs("run", "second", "needs", "structure", "interleave", "mutate", *_LARGER):
         for method in pair.answer.data.get("passes_inside", ()):
             place = ev.source.first_call(method, *_DERIVATIVES)
-            return fault("uses-autograd", "own-work/autograd", pair, evidence=at(place), what="torch.autograd", method=method)  # fmt: skip
+            return fault("uses-autograd", "own-work/autograd", pair, seen_at=place, what="torch.autograd", method=method)  # fmt: skip
     for pair in (*asked, *(p for p in ev.pairs(*_LARGER) if p.answer.failure is None)):
         if pair.answer.data.get("recorded_in_forward"):
             place = ev.source.first_call("forward", "enable_grad", "set_grad_enabled")
-            return fault("uses-autograd", "own-work/recording", pair, evidence=at(place), method="forward", what="torch.enable_grad")  # fmt: skip
+            return fault("uses-autograd", "own-work/recording", pair, seen_at=place, method="forward", what="torch.enable_grad")  # fmt: skip
         called = [n for n in pair.answer.backward_ops if n.startswith(_AUTOGRAD)]
         ran = {"backward": pair.answer.backward_ops, "forward": pair.answer.forward_ops}
         kernels = {n: m for m, names in reversed(ran.items()) for n in names if KERNEL.search(n)}
@@ -57,7 +56,7 @@ def writes_it_by_hand(ev: Evidence) -> Verdict:
         cause = "own-work/derivative-kernel" if what in kernels else "own-work/autograd"
         if what == "torch.enable_grad":  # and no pass is made, as far as can be seen
             cause = "own-work/recording"
-        return fault("uses-autograd", cause, pair, evidence=at(place), what=what, method=method)
+        return fault("uses-autograd", cause, pair, seen_at=place, what=what, method=method)
     return None
 
 
@@ -96,7 +95,7 @@ def builds_it_itself(ev: Evidence, pair: Pair) -> Verdict:
         return None
     methods, name = ("forward", "backward"), used.rsplit(".", 1)[-1]
     place = next(filter(None, (ev.source.first_call(m, name) for m in methods)), None)
-    return fault("uses-builtin", "own-work/builtin", pair, evidence=at(place), what=used)
+    return fault("uses-builtin", "own-work/builtin", pair, seen_at=place, what=used)
 
 
 @rule("finite-differences", needs=(*_RIGHT, "writes_it_by_hand"), of=_looked_into)
@@ -109,7 +108,7 @@ def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
     if found != "quotient":
         return Undecided(f"{method} {found}", unknown=True) if found else None
     place = ev.source.returned(method, pair.answer.returned_at)
-    return fault("finite-differences", "own-work/difference-quotient", pair, evidence=at(place), method=method)  # fmt: skip
+    return fault("finite-differences", "own-work/difference-quotient", pair, seen_at=place, method=method)  # fmt: skip
 
 
 def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
@@ -194,8 +193,8 @@ def leaves_saved(ev: Evidence, pair: Pair) -> Verdict:
     assigned = ev.source.assigned("backward", "grad") if left else None
     if left and (assigned or ev.exercise.may_use_autograd):
         cause = "writes/grad-set" if assigned else "writes/grad-added"
-        shown = at(assigned or ev.source.first_call("backward", "backward"))
-        return fault("mutates-saved", cause, pair, evidence=shown, argument=ev.argument(left[0]))
+        place = assigned or ev.source.first_call("backward", "backward")
+        return fault("mutates-saved", cause, pair, seen_at=place, argument=ev.argument(left[0]))
     late = {*pair.answer.inputs_changed}.difference(data.get("inputs_changed_in_forward") or ())
     if late:
         return _written(ev, "mutates-saved", "writes/input-late", pair, "backward", ev.argument(min(late)))  # fmt: skip
@@ -219,7 +218,7 @@ def leaves_random_numbers(ev: Evidence, pair: Pair) -> Verdict:
     if not pair.answer.data.get("drawn_again"):
         return None
     place = ev.source.first_call("backward", "set_rng_state", "set_state")
-    return fault("random-state", "writes/random-state", pair, evidence=at(place))
+    return fault("random-state", "writes/random-state", pair, seen_at=place)
 
 
 @rule("mutates-upstream", needs=("output_is_connected",), of=_of_classes)
@@ -237,7 +236,7 @@ def _written(
 ) -> Finding:
     switches = cause == "writes/requires-grad"
     place = ev.source.first_mention(method, "requires_grad_") if switches else ev.source.writes_in_place(method)  # fmt: skip
-    return fault(rule, cause, pair, evidence={"argument": argument, **at(place)},
+    return fault(rule, cause, pair, seen_at=place, evidence={"argument": argument},
                  method=method, argument=argument)  # fmt: skip
 
 

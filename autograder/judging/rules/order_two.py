@@ -126,8 +126,8 @@ def _must_refuse(pair: Pair) -> Finding | None:
 def _other_error(pair: Pair) -> Finding:
     failure = pair.answer.failure
     assert failure is not None
-    evidence = {"original": failure.message[:300], **at(failure.place)}
-    return fault("refuses", "second/other-error", pair, evidence=evidence, kind=failure.kind,
+    evidence = {"original": failure.message[:300]}
+    return fault("refuses", "second/other-error", pair, seen_at=failure.place, evidence=evidence, kind=failure.kind,
                  by_assert=failure.kind == "AssertionError")  # fmt: skip
 
 

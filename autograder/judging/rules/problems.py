@@ -251,9 +251,10 @@ def at_fault(ev: Evidence, rule: str, family: str, pair: Pair, found: Problem) -
     if found.code == "stops":
         lead = _LEADS.get(family, "With {case}").format(case=pair.where)
         return stopped(ev, pair, rule, lead)
+    facts: dict[str, Any] = {"place": found.place, found.code.replace("-", "_"): True}
     return fault(
         rule, f"{family}/wrong", pair, found.position, evidence=found.evidence, symptom=True,
-        circumstance=pair.where, problem=found.clause, place=found.place, **{found.code.replace("-", "_"): True},
+        circumstance=pair.where, problem=found.clause, **facts,
     )  # fmt: skip
 
 

@@ -26,7 +26,6 @@ from autograder.judging.rules.registry import (
 )
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import both, close, real, show
-from autograder.observation.source import at
 
 _SHARE = 1e-6  # that two ways to one number may differ by
 
@@ -98,8 +97,8 @@ def other_devices(ev: Evidence) -> Verdict:
     for pair in meta:
         failure = pair.answer.failure
         if failure is not None and _mixes_devices(failure.message):
-            shown = {"original": failure.original, **at(failure.place)}
-            return fault("fails-device", "device/cpu", pair, evidence=shown)
+            shown = {"original": failure.original}
+            return fault("fails-device", "device/cpu", pair, seen_at=failure.place, evidence=shown)
         if failure is not None and cuda is NOT_ASKED:
             return Undecided("some operation cannot run without data, so other devices were not tried")  # fmt: skip
     return None if meta else cuda
@@ -148,8 +147,8 @@ def forward_mode_agrees(ev: Evidence, pair: Pair) -> Verdict:
                 "times": whole and abs(ratio + 1) >= _SHARE,
                 "sign": whole and abs(ratio + 1) < _SHARE,
             }
-        evidence = {"actual": show(mine), "expected": show(right), **at(place)}
-        return fault("jvp", "transforms/jvp", pair, symptom=True, evidence=evidence, **facts)
+        evidence = {"actual": show(mine), "expected": show(right)}
+        return fault("jvp", "transforms/jvp", pair, seen_at=place, symptom=True, evidence=evidence, **facts)  # fmt: skip
     return None
 
 
@@ -231,7 +230,7 @@ def registered_as_torch_wants(ev: Evidence, pair: Pair) -> Verdict:
         fake = ev.source.methods.get("fake")
         place = ev.source.returned("fake", {}) or (ev.source.line_of(fake) if fake else None)
         facts = {**found, found["aspect"]: True, "strided": found["layout"] == "transposed"}
-        return fault("opcheck", "operator/fake", pair, evidence={**shown, **at(place)}, **facts)
+        return fault("opcheck", "operator/fake", pair, seen_at=place, evidence=shown, **facts)
     for name, said in data["opcheck"].items():
         if said != "SUCCESS":
             return fault("opcheck", "transforms/opcheck", pair, evidence={"original": said}, test=name)  # fmt: skip

@@ -65,7 +65,7 @@ def stopped(ev: Evidence, pair: Pair, rule: str = "raises", case: str = "") -> F
     place = f"{helper}, which {method} calls," if helper else method
     return fault(
         rule, "stops/error", pair, symptom=True,
-        evidence={"original": failure.original, **at(failure.place)},
+        seen_at=failure.place, evidence={"original": failure.original},
         where=f"{case}, {place}" if case else place, method=method, kind=failure.kind,
         said=said,
         at_line=failure.line if failure.own_frame else None, function=ev.exercise.is_function,
@@ -99,7 +99,6 @@ def _unwritten(ev: Evidence, pair: Pair, failure: Failure) -> Finding:
     """A stub, or a method that is not there."""
     name, source = ev.exercise.name, ev.source
     stub = failure.function or method_of(ev, failure)
-    shown = at(failure.place)
     wanted = re.search(r"You must implement (?:either )?the (\w+)", failure.message)
     if wanted:
         return fault("raises", "start/no-method", pair, evidence={"not_started": True},
@@ -107,10 +106,10 @@ def _unwritten(ev: Evidence, pair: Pair, failure: Failure) -> Finding:
     if ev.exercise.is_function and source.methods and stub not in source.methods:
         return fault("raises", "start/earlier", pair, name=name, stub=stub)
     if source.methods and not source.is_stub(stub) and source.has_stub(stub):
-        return fault("raises", "start/stub-left", pair, evidence=shown, method=stub)
+        return fault("raises", "start/stub-left", pair, seen_at=failure.place, method=stub)
     halves = [m for m in ("forward", "backward") if m != stub and m in source.methods]
     done = [m for m in halves if not source.has_stub(m)] if stub != name else []
-    return fault("raises", "start/nothing", pair, evidence={**shown, "not_started": True},
+    return fault("raises", "start/nothing", pair, seen_at=failure.place, evidence={"not_started": True},
                  name=name, method=stub, done=done[0] if done else "")  # fmt: skip
 
 
@@ -143,7 +142,9 @@ def _count(
     place = ev.source.returned("backward", pair.answer.returned_at) or ev.source.ends("backward")
     said = pair.answer.failure.message[:300] if pair.answer.failure else ""
     names = [ev.argument(i) for i in range(len(pair.question.args))]
-    return fault(rule, cause, pair, evidence={"original": said, **at(place)}, names=names, **facts)
+    return fault(
+        rule, cause, pair, seen_at=place, evidence={"original": said}, names=names, **facts
+    )
 
 
 def _miscounted(ev: Evidence, pair: Pair, last: str) -> Finding:

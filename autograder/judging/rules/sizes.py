@@ -18,7 +18,7 @@ from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import at_fault, problem
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, rule, to
-from autograder.observation.source import Place, Source, at
+from autograder.observation.source import Place, Source
 from autograder.running.watching import counted
 
 
@@ -52,7 +52,7 @@ def _loops(ev: Evidence, pair: Pair, name: str, rows: int, facts: dict[str, Any]
     of = "elements" if first is not None and first.dim() == 1 else "rows"
     again = _repeated(pair, name, rows)
     return fault(
-        "too-slow", "slow/rows", pair, evidence=at(again or _loop_line(ev, name)), **facts,
+        "too-slow", "slow/rows", pair, seen_at=again or _loop_line(ev, name), **facts,
         method=name, of=of, rows=rows, times_rows=TIMES * rows, again=again and again[0],
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def looks_nothing_up(ev: Evidence) -> Verdict:
             and failure.kind == "KeyError"
             and failure.message in _of_input(pair)
         ):
-            return fault("memorised", "memorised/table", pair, evidence=at(failure.place))
+            return fault("memorised", "memorised/table", pair, seen_at=failure.place)
     found = list(_named_sizes(ev.source))
     wrong = [p for p in asked if problem(ev, p) is not None] if found else []
     if not wrong:
@@ -121,9 +121,9 @@ def looks_nothing_up(ev: Evidence) -> Verdict:
     for (place, named), view in product(found, range(3)):
         known, others, shown = ([bool(s[view] & named) for s in some if s[view]] for some in sizes)
         if known and all(known) and not any(others):
-            return fault("memorised", "memorised/known", wrong[0], evidence=at(place), known=right[0].where, other=wrong[0].where)  # fmt: skip
+            return fault("memorised", "memorised/known", wrong[0], seen_at=place, known=right[0].where, other=wrong[0].where)  # fmt: skip
         if not right and any(shown) and not any(others):
-            return fault("memorised", "memorised/shown", wrong[0], evidence=at(place), line=place[0])  # fmt: skip
+            return fault("memorised", "memorised/shown", wrong[0], seen_at=place, line=place[0])  # fmt: skip
     return NOT_ASKED
 
 
