@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from autograder.grading.box import Walls, trouble
-from autograder.grading.box.inside import walls
-from autograder.grading.box.outer_wall import bubblewrap
 from autograder.grading.processes import processors
 from autograder.grading.words import filled
 from autograder.learner.environment import find_device, find_parts
@@ -68,6 +66,14 @@ def missing_programs() -> Iterator[Finding]:
         yield Finding(names[0], path is not None, words, needed=False)
 
 
+WALLS = {
+    "outer": "no network, an empty file system",
+    "namespaces": "one process tree a submission",
+    "landlock": "files are read, and written in one folder only",
+    "seccomp": "no system call that no exercise needs",
+}
+
+
 def examine() -> Iterator[Finding]:
     """Try each wall alone, then all of them together."""
     if platform.system() != "Linux":
@@ -75,31 +81,9 @@ def examine() -> Iterator[Finding]:
             "Linux", False, f"{platform.system()} has no namespaces: grade in a Linux machine."
         )
         return
-    program = bubblewrap()
-    yield Finding(
-        "bubblewrap", program is not None,
-        program or "not installed (Debian, Ubuntu: sudo apt install bubblewrap)",
-    )  # fmt: skip
-    version = walls.landlock_version()
-    yield Finding(
-        "Landlock", version > 0,
-        f"version {version}" if version else "this kernel has none (Linux 5.13 or newer has)",
-    )  # fmt: skip
-    if 0 < version < 6:
-        yield Finding(
-            "Landlock signals", False, "version 6 (Linux 6.12) also keeps signals in", needed=False
-        )
-    column = walls.filter_column()
-    yield Finding(
-        "seccomp", column is not None,
-        platform.machine() if column is not None else f"no filter for {platform.machine()} yet",
-    )  # fmt: skip
-    bare = Walls(outer=False, namespaces=False, landlock=False, seccomp=False, limits=False)
-    if program:
-        yield _tried("outer wall", replace(bare, outer=True), "no network, an empty file system")
-    yield _tried("namespaces", replace(bare, namespaces=True), "one process tree a submission")
-    if version and column is not None and program:
-        yield _tried("all walls together", Walls(), "a submission was run behind them")
+    for wall, words in WALLS.items():
+        yield _tried(wall, replace(Walls.none(), **{wall: True}), words)
+    yield _tried("all walls together", Walls(), "a submission was run behind them")
     device = find_device()
     yield Finding("GPU", len(device.names) > 1, device.sentence, needed=False)
     yield Finding("processors", True, f"{processors()} submissions at a time", needed=False)

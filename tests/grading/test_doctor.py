@@ -1,10 +1,14 @@
-"""`autograder doctor` beyond the sandbox: what is missing for what."""
+"""`autograder doctor`: which walls hold, and what is missing for what."""
 
 import shutil
+import sys
 from email.message import Message
 from importlib import metadata
 
+import pytest
+
 from autograder.grading import doctor
+from autograder.grading.box import Walls
 
 REQUIRES = [
     "torch>=2.13",
@@ -34,3 +38,19 @@ def test_a_program_is_there_or_not(monkeypatch) -> None:
     assert said["git"] == "make update: not found"
     assert "npm" not in said
     assert said["chromium"] == "browser tests: not found"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there are no walls elsewhere")
+def test_each_wall_is_tried_alone_and_then_all_together(monkeypatch) -> None:
+    tried: list[Walls] = []
+
+    def trouble(walls: Walls) -> str:
+        tried.append(walls)
+        return "there is no bwrap" if walls.outer else ""
+
+    monkeypatch.setattr(doctor, "trouble", trouble)
+    found = list(doctor.examine())
+    assert [one.works for one in found if one.needed] == [False, True, True, True, False]
+    assert found[0].words == "there is no bwrap"
+    assert tried[1] == Walls(outer=False, landlock=False, seccomp=False)
+    assert tried[-1] == Walls()

@@ -77,11 +77,6 @@ WORK = "/box"  # where a submission may write; each has its own
 _ROOM = 64 * MIB
 
 
-def bubblewrap() -> str | None:
-    """The path of bwrap; None where it is not installed."""
-    return shutil.which("bwrap")
-
-
 def command(
     control: int, given: int, work: str, limits: Limits, walls: Walls, device: str
 ) -> tuple[list[str], dict[str, str]]:
@@ -98,7 +93,7 @@ def command(
     warm = [sys.executable, "-P", str(PACKAGE / "grading/box/inside/warm.py"), json.dumps(settings)]
     if not walls.outer:
         return warm, environment(device, work)
-    program = bubblewrap()
+    program = shutil.which("bwrap")
     if program is None:
         raise CannotStart(
             "bubblewrap is not installed (Debian, Ubuntu: sudo apt install bubblewrap)"
