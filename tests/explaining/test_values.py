@@ -142,8 +142,8 @@ def test_a_next_step_never_speaks_of_what_is_not_so():
 
 def test_what_is_saved_for_something_else_is_told_where_it_is_saved():
     finding = told(DIFFERENCE, "a * a * b", "g * 2 * a * b, g * a * a", saved="b, b")
-    assert finding.cause == "departs/read", finding
-    assert (finding.evidence["line"], finding.facts["right"]) == (4, "forward's a")
+    assert (finding.cause, finding.facts["other"]) == ("departs/edit", "a"), finding
+    assert finding.evidence["line"] == 4
 
 
 def test_a_right_step_with_another_one_missing_after_it_is_not_accused():

@@ -37,18 +37,13 @@ def vanishing(result: Result) -> Reason | None:
         return None
     found = departure_of(result)
     only = found is not None and found.value.op in ZEROS and found.value.line
-    facts = {"made": only, "condition": (result.ev.source.condition(only) or ("", ""))[1].rstrip(":")} if only else {}  # fmt: skip
+    facts: dict[str, object] = {"made": only, "condition": (result.ev.source.condition(only) or ("", ""))[1].rstrip(":")} if only else {}  # fmt: skip
+    facts["rounding"] = any(bool(s.got.any()) for s in result.wrong)
     return replace(_cause(result, "zero", **facts), symptom=True)
 
 
-def cancelling(result: Result) -> Reason | None:
-    """The same, but for what rounding leaves of terms that cancel."""
-    cancels = vanishing(result) and any(bool(s.got.any()) for s in result.wrong)
-    return _cause(result, "zero-cancels") if cancels else None
-
-
 def _vanishes(seen: Seen) -> bool:
-    """Whether it is zero, or nothing but what rounding leaves of equal terms."""
+    """Whether it is zero, or nothing but what rounding leaves."""
     if not isinstance(seen.got, Tensor) or not seen.got.numel() or seen.right is None:
         return False
     return float(seen.got.abs().max()) <= 1e-13 * float(seen.right.abs().max())

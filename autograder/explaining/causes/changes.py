@@ -18,6 +18,8 @@ _SIGNS = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-", ast.MatMult: 
 _FORMS = (
     "-{}", "{} ** 2", "1 - {}", "{}.abs()", "{} ** 0.5", "{}.mT", "2 * {}", "{} / 2", "{} / 2 ** 0.5", "{}.log()", "{}.exp()",
 )  # fmt: skip
+_RANKS = {"sign": 0, "scale": 2, "term": 2, "no-term": 2, "function": 4}
+_OF_NUMBERS = ("-{}", "1 - {}", "2 * {}", "{} / 2")
 _ALIKE = (
     {"sum", "mean", "prod", "amax", "amin", "logsumexp"}, {"round", "floor", "ceil", "trunc"},
     {"maximum", "minimum"}, {"max", "min"}, {"any", "all"}, {"softmax", "log_softmax"}, {"cumsum", "cumprod"},
@@ -47,6 +49,11 @@ class Edit:
     code: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def rank(self) -> int:
+        """How unlikely it is, where it is done to all of an expression: two factors at once are more so."""
+        return _RANKS.get(self.code, 1) + 2 * ("·" in str(self.facts.get("factor", "")))
+
 
 class Change(NamedTuple):
     """An expression that may be meant.
@@ -75,7 +82,6 @@ def of_whole(
 ) -> Iterator[tuple[Edit, str]]:
     """Something done to all of it: a sign, a factor, a term, a function."""
     yield Edit("sign"), f"-({code})"
-    yield from _upside_down(code, names)
     if factor:
         named = constant(factor)
         if named or abs(12 * factor - round(12 * factor)) < 1e-6 < abs(factor):
@@ -102,31 +108,10 @@ def of_whole(
             yield less, f"({code}) - {coefficient} * {term}"
 
 
-def _upside_down(code: str, names: Mapping[str, Any]) -> Iterator[tuple[Edit, str]]:
-    """A product with its constant factors, of which there are several, below the line in place of above it."""
-    factors, constant = "", ""
-    for above, node in _factors(ast.parse(code, mode="eval").body):
-        words = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        number = not any(name.split(".")[0] in words for name in names)
-        factors += f" {'*' if above != number else '/'} ({ast.unparse(node)})"
-        constant += f" {'*' if above else '/'} {ast.unparse(node)}" * number
-    if len(re.findall(r" [*/] ", constant)) > 1:
-        yield Edit("inverse", {"constant": constant.removeprefix(" * ")}), f"1.0{factors}"
-
-
-def _factors(node: ast.expr, above: bool = True) -> Iterator[tuple[bool, ast.expr]]:
-    """What a product is made of, and whether it stands above the line."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        yield from _factors(node.left, above)
-        yield from _factors(node.right, above == isinstance(node.op, ast.Mult))
-    else:
-        yield above, node
-
-
 def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (), asks: bool = False) -> list[Change]:  # fmt: skip
     """An expression with one of its parts changed, the likeliest first.
 
-    names   numbers and tensors that are known there
+    names   numbers and tensors that are known there, each of which may be meant by all of it
     agreed  what is listed in the same order elsewhere
     asks    whether it decides what runs: other numbers there lead the right way by chance
     """
@@ -142,10 +127,12 @@ def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (
         start, end = node.col_offset, node.end_col_offset or 0
         mine, parts = code[start:end], _Parts(code, names)
         if node in asking:
-            others = [*_decisions(node, parts, node in tests)]
+            others = [*_decisions(node, parts, True, node in tests)]
         else:
             others = [*_orders(node, agreed), *_replacements(node, parts)]
             others += _wrappings(node, parts) if node not in counted else []
+            if isinstance(node, ast.BinOp | ast.Call) and parts.is_number(node):
+                others += [(1, name) for name in parts.numbers]
         line = getattr(here, "lineno", tree.lineno)
         for rank, other in others:
             rank += other in names and other not in code  # it is farther away
@@ -217,6 +204,11 @@ class _Parts:
         kind = isinstance(self.names[name], Tensor)
         return [n for n, v in self.names.items() if isinstance(v, Tensor) == kind and n != name]
 
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether it is made of numbers, as far as the names in it are known."""
+        read = {ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)}
+        return bool(known := read & self.names.keys()) and known <= {*self.numbers}
+
     @property
     def numbers(self) -> list[str]:
         return [name for name, value in self.names.items() if not isinstance(value, Tensor)]
@@ -251,15 +243,16 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             yield 2, parts.of(node.value)
 
 
-def _decisions(node: ast.expr, parts: _Parts, whole: bool = False) -> Iterator[tuple[int, str]]:
-    """Another order in a comparison, one condition for all; of a ``whole`` condition, the opposite."""
+def _decisions(node: ast.expr, parts: _Parts, asks: bool = False, whole: bool = False) -> Iterator[tuple[int, str]]:  # fmt: skip
+    """Another order in a comparison, one condition for all; of a ``whole`` condition, the opposite. ``asks``: of what decides what runs."""
     match node:
         case ast.Compare(ops=[order]) if type(order) in _ORDERS:
             left, right = parts.of(node.left), parts.of(node.comparators[0])
             mine, near = _ORDERS[type(order)]
             for other in (each for each in ORDERS if each != mine):
                 alike = (other in ORDERS[4:]) == (mine in ORDERS[4:])
-                yield 0 if other == near else 1 if alike else 2, f"{left} {other} {right}"
+                if alike or not asks:  # what always leads one way does so by chance
+                    yield 0 if other == near else 1 if alike else 3, f"{left} {other} {right}"
         case ast.BoolOp():
             sign = " or " if isinstance(node.op, ast.And) else " and "
             yield 1, sign.join(map(parts.of, node.values))
@@ -288,7 +281,7 @@ def _numbers(number: Any, parts: _Parts) -> Iterator[tuple[int, str]]:
     elif isinstance(number, int | float):
         counts = isinstance(number, int)
         yield from ((int(counts and n not in parts.whole), n) for n in parts.numbers)
-        near = (number + 1, number - 1, 2 * number) if counts else ()
+        near = {number + 1, number - 1, 2 * number} - {0, 1} if counts else ()
         others = 0, 1, -1, 2, 3, -2, 0.5, number + 1, number - 1, 2 * number, number / 2, -number
         # A 0 or a 1 in the place of a part says less than that the part is too much.
         ranks = dict.fromkeys(others, 3) | dict.fromkeys(near, 1)
@@ -339,5 +332,6 @@ def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             if name != text:
                 near = tensor and isinstance(value, Tensor)
                 yield from ((3 if near and sign in "*/" else 4, f"{text} {sign} {name}") for sign in "*/+-")  # fmt: skip
-        number = text in parts.numbers
-        yield from ((2 if number and form in ("-{}", "1 - {}") else 4, form.format(text)) for form in _FORMS)  # fmt: skip
+        # Of a number its definition comes before its use.
+        likely = _OF_NUMBERS[: 2 if text in parts.names else 4] * parts.is_number(node)
+        yield from ((2 if form in likely else 4, form.format(text)) for form in _FORMS)  # fmt: skip

@@ -225,7 +225,7 @@ def _mended(
         new = [p for p in parts if _moves(value, p) or doubtful(p) or not right_here(p)]
         ways = list[list[_Mended]]()
         for part in parts:
-            solved = [*_solved(value, numbers, part)]
+            solved = [*solved_by(value, numbers, part)]
             if part not in new:  # right for something: of a mask that is little
                 solved = [s for s in solved if part.mask and right.toward.have(s)]
                 found = mending(part, solved)
@@ -307,7 +307,7 @@ def _beside(value: Value, numbers: Array) -> Array | None:
         return None
 
 
-def _solved(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
+def solved_by(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
     """What a part of a sum, a product, a quotient or a choice would have to be, to make these numbers of it."""
     made, mine = value.numbers, _beside(value, part.numbers)
     if made.size != numbers.size and made.shape == part.numbers.shape and _moves(value, part):

@@ -49,10 +49,12 @@ def repaired(result: Result) -> Reason | None:
     step = departure_of(result)
     if step is not None and step.value.view and (shaped := moved(step)) is not None:
         return _reason(shaped, step, result)
-    if step is not None and step.value.read and (read := _read(step, result)) is not None and not read.symptom:  # fmt: skip
-        return read
+    read = _read(step, result) if step is not None and step.value.read else None
     pair = result.ev.pair(step.question.id) if step else result.wrong[0].pair
-    if (found := repair(result.ev, pair, (result.kind, result.place))) is None:
+    found = repair(result.ev, pair, (result.kind, result.place))
+    if read is not None and not read.symptom and (found is None or found.rank):
+        return read
+    if found is None:
         return None
     code, line = found.code, found.line
     if found.edit.code == "scale":  # which of the factors lacks it, nobody can tell

@@ -1,8 +1,9 @@
 """One change in the learner's functions that makes it right: tried in their code, run by run.
 
-Where a run goes wrong, and right numbers are known, each change of the expression there is computed as it stands; those
-that give the right numbers are put into the code. Where the numbers on the way do not tell (a size, an order, a condition,
-the step of a loop, what a helper is given), any expression may be another. What is wrong has to come out right in every case.
+Where a run goes wrong, and right numbers are known, each change of the expression there, and of those that made what it
+reads, is computed as it stands; those that give the right numbers are put into the code, the likeliest first, and of equally
+likely ones the earliest. Where the numbers on the way do not tell (a size, an order, a condition, the step of a loop, what a
+helper is given), any expression may be another. What is wrong has to come out right in every case, and nowhere worse.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import CodeType
 from typing import Any
@@ -31,7 +32,7 @@ from autograder.explaining.causes.changes import (
     of_whole,
     orders,
 )
-from autograder.explaining.causes.departures import Departure, departure
+from autograder.explaining.causes.departures import Departure, departure, solved_by
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import size_of
@@ -56,22 +57,27 @@ _LARGEST = 10_000  # elements of a question
 _CASES = 4  # of each kind in which it has to come out right
 _MOST = 1000  # changes of all of an expression that are computed, and of its parts
 _PLACES = 10  # expressions that are changed, and numbers that may belong there
-_NEW = 12  # others whose numbers no right answer has
 _PUT = 8  # of those with the right numbers
 _LONGEST = 400  # characters of an expression
 _LIKELY = 3  # of a change that is tried wherever it may be: how unlikely it is
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w=])")
+_SURE = 3  # of a change: from this rank on a likelier one is looked for elsewhere
+_FAR = 3  # how much less likely it is by a name that is not known there, or where right answers have the number
+_NEAR = 4  # how much likelier it is in the line where the run goes wrong
+_OF_PRODUCTS = ("scale", "times", "divided", "sign")
+_DEPTH = 3  # definitions that are made of one another
 _DRAWS = ("rand", "bernoulli", "dropout", "multinomial", "normal", "exponential")
 Part = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Repair:
-    """What belongs in the place of an expression, or of a part of it, and where that stands."""
+    """What belongs in the place of an expression, or of a part of it, and where that stands. ``rank``: how unlikely that is."""
 
     edit: Edit
     at: Expression
     line: int
+    rank: int
 
     @property
     def text(self) -> str:
@@ -115,45 +121,42 @@ class _Search:
         noted = Noted(ev.flow(pair.question).operations.files)
         self.answered(pair.question, noted)
         self.functions, self.calls = noted.found, noted.calls
-        self.wrong, self.fine = self._cases()
+        self.cases = self._cases()
         self.rest = set[Part]()  # what is wrong beside it, with what was tried last
 
     def found(self) -> Repair | None:
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
         told = self._at(step) if step is not None else None
+        rest = self.rest if told is not None else set()
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
         # Nobody's library runs with other code anywhere: it may write beyond its memory then.
         harmful = self.ev.exercise.strictness.as_given or any(map(calls_kernels, self.functions))
-        if (told is not None and not self.rest) or by_chance or harmful:
+        sure = told is not None and told.rank < _SURE and told.edit.code != "scale"
+        if by_chance or harmful or (sure and not rest):
             return told
-        other = self._anywhere()
-        return other if other is not None and (told is None or not self.rest) else told
+        return self._anywhere(step.line if step is not None else 0, told, bool(rest)) or told
 
-    def _cases(self) -> tuple[list[Pair], list[Pair]]:
-        """The other cases: those in which it is wrong, and those that are not to become wrong."""
-        ev, alike = self.ev, {"device": "cpu", "where_finite": None}
-        asked = self.pair.question
-        same = list(ev.pairs(asked.kind, variant=asked.variant, role=asked.role, **alike))
-        special = list(ev.pairs("run", "function", role="special", variant="", **alike))
+    def _cases(self) -> list[tuple[Pair, bool]]:
+        """The other cases, a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
+        asked, found = self.pair.question, defaultdict[Any, list[Pair]](list)
         # What is made for another gradient is not there where only some are needed.
-        groups = same, ev.plain, special, list(ev.pairs("needs", device="cpu"))
-        wrong, fine = dict[str, Pair](), dict[str, Pair]()
-        for group in groups:
-            judged = [p for p in group if p is not self.pair and p.references is not None]
-            bad = [p for p in judged if self.part in wrong_parts(p, right_parts(p))]
-            good = [p for p in judged if p not in bad]
-            wrong |= {p.question.id: p for p in bad[:_CASES]}
-            fine |= {p.question.id: p for p in good[: 2 * _CASES]}
-        return [*wrong.values()], [*fine.values()]
+        for pair in self.ev.pairs(asked.kind, "run", "function", "needs", device="cpu", where_finite=None):  # fmt: skip
+            like = pair.question
+            alike = like.variant in ("", asked.variant) or like.role == "extreme"
+            if pair is not self.pair and pair.references is not None and alike:
+                wrong = self.part in wrong_parts(pair, right_parts(pair))
+                meant = wrong and like.role in ("main", "special", asked.role)
+                found[not meant, wrong, like.kind, like.role].append(pair)
+        return [(p, not key[0]) for key in sorted(found) for p in found[key][:_CASES]]
 
     def _mends(self, at: Expression, text: str) -> bool:
         """Whether every case comes out right, and nothing else wrong, with another expression there."""
         code = at.other(text)
-        return code is not None and all(self._right(p, at, code) for p in (self.pair, *self.wrong, *self.fine))  # fmt: skip
+        return code is not None and all(self._right(p, at, code, meant) for p, meant in ((self.pair, True), *self.cases))  # fmt: skip
 
-    def _right(self, case: Pair, at: Expression, code: CodeType) -> bool:
+    def _right(self, case: Pair, at: Expression, code: CodeType, meant: bool) -> bool:
         other = Recoded(at.function, code, self._given(case))
         answer = self.answered(case.question, other)
         self.left -= other.count
@@ -161,7 +164,7 @@ class _Search:
         still = wrong_parts(Pair(case.question, answer, case.references), parts)
         if case is self.pair:
             self.rest = still
-        more = still - (wrong_parts(case, parts) - {self.part})
+        more = still - (wrong_parts(case, parts) - ({self.part} if meant else set()))
         if self.part[0] == "output":  # whatever backward makes of it
             return bool(answer.outputs) and not any(part[0] == "output" for part in more)
         return answer.failure is None and not more
@@ -174,74 +177,67 @@ class _Search:
     # ---- where the run goes wrong ------------------------------------------------------------------
 
     def _at(self, step: Departure) -> Repair | None:
-        # Of what runs several times one wrong value does not mend all: then any right number will do.
-        known = {span for value, _ in step.mended for span in value.spans}
         first = next((i for i, (v, _) in enumerate(step.mended) if v is step.value), 0)
         mended = (*step.mended[first:], *step.mended[:first])
-        places: list[tuple[Value, Array | None, Span]] = [(v, i, span) for v, i in mended for span in v.spans]  # fmt: skip
-        new = [(v, None, v.spans[0]) for v in step.new if v.spans[0] not in known]
-        for value, instead, span in (*places[:_PLACES], *new[:_NEW]):
-            at = expression_of(self.functions, span)
-            if at is not None and _can_be_repeated(at.tree):
-                for told, text in self._fitting(step, value, instead, at, span)[:_PUT]:
-                    if self._mends(at, text):
-                        return told
-        return None
+        every = [each for way in mended for each in (*_defining(*way), way)]
+        places = [(v, i, span) for v, i in every for span in v.spans][:_PLACES]
+        found = [each for place in places for each in self._fitting(step, *place)[:_PUT]]
+        found.sort(key=lambda each: each[0].rank)
+        return next((told for told, text in found if self._mends(told.at, text)), None)
 
     def _fitting(
-        self, step: Departure, value: Value, instead: Array | None, at: Expression, span: Span
+        self, step: Departure, value: Value, instead: Array, span: Span
     ) -> list[tuple[Repair, str]]:
-        """The changes of an expression that give the right numbers there. Where nobody knows them: any on the way of right answers."""
-        few = instead is not None and len(np.unique(instead)) < 2
-        if value.mask and (instead is None or (few and not self.fine)):
+        """The changes of an expression that give the right numbers there."""
+        at = expression_of(self.functions, span)
+        few = len(np.unique(instead)) < 2
+        if at is None or not _can_be_repeated(at.tree) or (value.mask and few and all(meant for _, meant in self.cases)):  # fmt: skip
             return []  # many comparisons are never true
-        got, code = value.numbers, ast.unparse(at.tree)
-        right = None if instead is None else torch.from_numpy(instead)
+        got, code, right = value.numbers, ast.unparse(at.tree), torch.from_numpy(instead)
 
         def others(names: Mapping[str, Any]) -> Iterator[tuple[Repair, str]]:
-            small = right is not None and np.abs(got).max() < 1e-12 * float(right.abs().max())
-            alike = right is not None and right.shape == got.shape
-            factor = ratio(torch.from_numpy(got), right) if alike else None
+            small = np.abs(got).max() < 1e-12 * float(right.abs().max())
+            factor = ratio(torch.from_numpy(got), right) if right.shape == got.shape else None
             whole = () if value.mask or small else of_whole(code, names, factor)
-            yield from ((Repair(edit, at, span.line), text) for edit, text in islice(whole, _MOST))
-            one = [Repair(Edit("edit", {"mine": code, "other": name}), at, span.line) for name in names]  # fmt: skip
-            yield from zip(one, names, strict=True)
-            parts = islice(changes(at.tree, names), _MOST)
-            yield from ((Repair(each.edit, at, each.line), each.text) for each in parts)
-
-        def fits(made: Tensor) -> bool:
-            if right is not None:
-                return close(made.double(), right)
-            telling = made.is_floating_point() and made.shape == got.shape and len(made.unique()) > min(1, got.size - 1)  # fmt: skip
-            return telling and step.right.toward.have(made.double().numpy())
+            for edit, text in islice(whole, _MOST):
+                yield Repair(edit, at, span.line, edit.rank), text
+            for each in islice(changes(at.tree, names), _MOST):
+                yield Repair(each.edit, at, each.line, each.rank), each.text
 
         tried = Tried(value, span, self._given(self.pair), others)
         self.answered(self.pair.question, tried)
-        there = [each for each in tried.found if fits(each[2])]
-        if right is None:  # of those that give the same, the first
-            there = [
-                *{each[2].double().numpy().tobytes(): each for each in reversed(there)}.values()
-            ][::-1]
-        found = [(told, text) for told, text, _ in there]
+        found = [(told, text) for told, text, made in tried.found if close(made.double(), right)]
         if value.mask and few:
             found = [each for each in found if each[0].edit.facts.get("other") in ORDERS]
         if self.pair.question.role in ("special", "extreme"):
             # There many names are one number.
             names = {*_NAMES.findall(code)}
             found = [each for each in found if each[0].edit.code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
-        # Another part comes before a function that is one too many, and before two factors at once.
-        found.sort(key=lambda each: each[0].edit.code == "function" or "·" in each[0].edit.facts.get("factor", ""))  # fmt: skip
-        return found
+        far, less = {*self._given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, ""
+        if all(value is not v for v, _ in step.mended):  # a definition
+            # Which of the factors lacks it, nobody can tell; what right answers have is mostly right.
+            found = [each for each in found if each[0].edit.code not in _OF_PRODUCTS]
+            less = "edit" if step.right.toward.have(got) else ""
+        found = [(replace(told, rank=told.rank + _FAR * (told.edit.code == less or not far.isdisjoint(_NAMES.findall(text)))), text) for told, text in found]  # fmt: skip
+        return sorted(found, key=lambda each: each[0].rank)
 
     # ---- anywhere ----------------------------------------------------------------------------------
 
-    def _anywhere(self) -> Repair | None:
-        every = sorted(self._changes(), key=lambda each: each[1].rank)
+    def _anywhere(self, line: int, than: Repair | None, rest: bool) -> Repair | None:
+        """The first that mends of all that are likely enough, those in the line where it goes wrong first.
+
+        than  what is known already: one is looked for with which all is right, or, where all is with that (not ``rest``), a
+              likelier one where it gets what it reads
+        """
+        every = [*self._changes()]
+        if than is not None and not rest:
+            every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line)]  # fmt: skip
+        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line == line))
         for at, change in every[: min(_RUNS, _CALLS // (1 + self.calls))]:
             if self.left <= 0:
                 break
-            if self._mends(at, change.text):
-                return Repair(change.edit, at, change.line)
+            if self._mends(at, change.text) and (than is None or not self.rest):
+                return Repair(change.edit, at, change.line, change.rank)
         return None
 
     def _changes(self) -> Iterator[tuple[Expression, Change]]:
@@ -259,6 +255,16 @@ class _Search:
                 asks = at.field == "test"
                 found = orders(at.tree, agreed) if at.is_target else changes(at.tree, names, agreed | own, asks)  # fmt: skip
                 yield from ((at, change) for change in found if change.rank <= _LIKELY)
+
+
+def _defining(value: Value, numbers: Array, depth: int = _DEPTH) -> Iterator[tuple[Value, Array]]:
+    """The definitions of what an expression reads, with what each would have to give; the earliest first."""
+    for part in value.given if depth else ():
+        if part.exchangeable and not part.read:
+            for solved in islice(solved_by(value, numbers, part), 1):
+                yield from _defining(part, solved, depth - 1)
+                if part.line != value.line:
+                    yield part, solved
 
 
 def _can_be_repeated(tree: ast.expr) -> bool:

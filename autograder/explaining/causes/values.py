@@ -52,6 +52,8 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
     if one is None or one.kind != "gradient":
         return None
     i, pairs = one.place, [s.pair for s in one.every]
+    if alterations.turned(one) is not None:
+        return None  # each is the other with the other sign: then that is what is wrong
     for j in {j for p in pairs for j in p.question.wants if j != i}:
         both = [p for p in pairs if j in p.question.wants]
         if not both or not all(close(p.raw(i), p.right(j)) for p in both):
@@ -91,7 +93,9 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     facts = problem.facts if isinstance(problem, Clause) else finding.facts
     what = facts.get("what") or f"the second one with respect to {facts.get('argument')}"
     facts = {"step": Clause(step.code, {**facts, "what": what, **step.facts})}
-    facts["advice"] = ev.advice(finding.pair.where) if finding.pair is not None else ""
+    facts["tried"] = tried = step.code.startswith("departs/") and not step.symptom
+    # What is advised who fails there fits most answers: what was tried fits this one.
+    facts["advice"] = ev.advice(finding.pair.where) if finding.pair is not None and not tried else ""  # fmt: skip
     return Reason(finding.cause, facts, step.line)
 
 
@@ -102,7 +106,7 @@ STEPS: Sequence[_Reason] = (
     on_the_way.departed,
 )
 VALUES: Sequence[_Reason] = (
-    alterations.ignored, alterations.passed_on, on_the_way.repaired, alterations.cancelling,
+    alterations.ignored, alterations.passed_on, on_the_way.repaired,
     alterations.turned, alterations.conjugated, alterations.scaled, alterations.transposed, alterations.not_linear,
     on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from autograder.explaining.causes.departures import ERROR, departure, moved
-from autograder.explaining.causes.repairs import repair
+from autograder.explaining.causes.repairs import Repair, repair
 from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
@@ -20,6 +20,7 @@ _BROADCAST = (
     "must match the (?:existing )?size|not broadcastable|not expandable|must be broadcastable"
 )
 _SIZES = "size|shape|[Dd]imension|index out of range"
+_LIKELY = 1  # the rank of a change
 _SHORTEN = frozenset({
     "sum", "mean", "amax", "amin", "max", "min", "logsumexp", "prod", "argmax", "argmin", "norm", "var",
     "std", "all", "any", "nansum", "median", "count_nonzero", "squeeze", "select",
@@ -34,11 +35,14 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
         turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
         facts = {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}
         return Reason("stops/transposed", facts)
+    # Where a shape goes wrong is mostly behind the slip that a likely change of the code mends.
+    found = _repair(finding, ev, failure)
     shaped = _misshapen(ev, finding) if failure.kind in ("RuntimeError", "IndexError") else None
-    if shaped is not None:
+    if shaped is not None and (found is None or found.rank > _LIKELY):
         return shaped
-    if (repaired := _repaired(finding, ev, failure)) is not None:
-        return repaired
+    if found is not None:
+        facts = {"code": found.code, "at_line": found.line, **found.edit.facts}
+        return Reason("stops/edit", facts, (found.line, found.text))
     if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
         return None
     run = ev.flow(finding.pair.question).operations
@@ -75,15 +79,12 @@ def _misshapen(ev: Evidence, finding: Finding) -> Reason | None:
     return Reason(code, {**facts, **told[1]}, (found.line, found.text))
 
 
-def _repaired(finding: Finding, ev: Evidence, failure: Failure) -> Reason | None:
+def _repair(finding: Finding, ev: Evidence, failure: Failure) -> Repair | None:
     """What stands somewhere in the code in the place of what does not stop."""
     words = failure.words
     if finding.pair is None or not re.search(_SIZES, words) or "stride" in words:
         return None
-    if (found := repair(ev, finding.pair, ("error", ""))) is None:
-        return None
-    facts = {"code": found.code, "at_line": found.line, **found.edit.facts}
-    return Reason("stops/edit", facts, (found.line, found.text))
+    return repair(ev, finding.pair, ("error", ""))
 
 
 def _fits(shapes: Sequence[tuple[int, ...]]) -> bool:
