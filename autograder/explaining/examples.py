@@ -41,25 +41,33 @@ def known_mistake(ev: Evidence, finding: Finding) -> Reason | None:
 
     Where an example without a sentence has these numbers too, the general words come first.
     """
-    best = _best(ev, _matches(ev, finding))
+    best = _best(ev, [m for m in _matches(ev, finding) if m.whole])
     return _told(finding, best) if all(example.says for example in best) else None
 
 
-def known_beside_others(ev: Evidence, finding: Finding) -> Reason | None:
-    """The same where nothing else says why, whatever examples without a sentence there are."""
-    return _told(finding, _best(ev, _matches(ev, finding))) if finding.symptom else None
+def known_in_part(ev: Evidence, finding: Finding) -> Reason | None:
+    """The mistake that explains most, where nothing else says why; it may be wrong elsewhere too."""
+    if not finding.symptom:
+        return None
+    matches = _matches(ev, finding)
+    return _told(finding, _best(ev, [m for m in matches if m.whole]) or _best(ev, matches))
 
 
 CAUSES: Mapping[str, Sequence[Why]] = {"*": (known_mistake,)}
-LAST_CAUSES: Mapping[str, Sequence[Why]] = {"*": (known_beside_others,)}
+LAST_CAUSES: Mapping[str, Sequence[Why]] = {"*": (known_in_part,)}
 
 
 @dataclass
 class _Match:
-    """An example with what is found wrong. ``unexplained``: how many wrong parts of the learner's answers it does not have."""
+    """An example with what is found wrong.
+
+    unexplained  how many wrong parts of the learner's answers it does not have
+    whole        whether all that is wrong with it is wrong with the learner's answers too
+    """
 
     example: Example
     unexplained: int = 0
+    whole: bool = True
 
 
 @dataclass
@@ -127,20 +135,23 @@ def _matches(ev: Evidence, finding: Finding) -> list[_Match]:
 
 
 def _match(ev: Evidence, example: Example, asked: list[_Compared]) -> _Match | None:
-    """How an example compares with the learner's answers; None where it lacks what was found, or is wrong in more."""
+    """How an example compares with the learner's answers; None where it lacks what was found."""
     answers, match = answers_of(ev, example), _Match(example)
     for each in asked:
         other = answers.pair(each.pair)
         if other is None:
             return None
         unlike = unlike_parts(each.mine, parts(other))
-        wrong = wrong_parts(other, each.right)
-        if unlike & (each.required | wrong):
+        if unlike & each.required:
             return None
+        wrong = wrong_parts(other, each.right)
         if each is asked[0] and first_part(wrong) not in each.required:
             return None  # its sentence is about something else that comes first
         match.unexplained += len(unlike & each.wrong)
-    return match
+        match.whole = match.whole and not unlike & wrong
+    # An experiment shows one thing: who is right where the example is wrong did something else.
+    one_thing = asked[0].pair.question.kind == "scenario"
+    return None if one_thing and not match.whole else match
 
 
 def _compared(ev: Evidence, finding: Finding) -> list[_Compared]:

@@ -199,7 +199,7 @@ def said(code, names=(), agreed=(), asks=False):
 
 def test_what_decides_what_runs_keeps_its_numbers():
     assert "x.sum((1))" in said("x.sum(0)")
-    orders = {f"(x.dim() {sign} 2)" for sign in ("<=", ">", ">=")}
+    orders = {f"(x.dim() {sign} 2)" for sign in ("<=", ">", ">=", "==", "!=")}
     assert said("x.dim() < 2", asks=True) == orders
     assert said("ctx.keep", asks=True) == {"(not ctx.keep)"}
     assert said("not ctx.keep", asks=True) == {"(ctx.keep)"}

@@ -127,7 +127,7 @@ def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (
         start, end = node.col_offset, node.end_col_offset or 0
         mine, parts = code[start:end], _Parts(code, names)
         if node in asking:
-            others = [*_decisions(node, parts, True, node in tests)]
+            others = [*_decisions(node, parts, node in tests)]
         else:
             others = [*_orders(node, agreed), *_replacements(node, parts)]
             others += _wrappings(node, parts) if node not in counted else []
@@ -243,16 +243,15 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             yield 2, parts.of(node.value)
 
 
-def _decisions(node: ast.expr, parts: _Parts, asks: bool = False, whole: bool = False) -> Iterator[tuple[int, str]]:  # fmt: skip
-    """Another order in a comparison, one condition for all; of a ``whole`` condition, the opposite. ``asks``: of what decides what runs."""
+def _decisions(node: ast.expr, parts: _Parts, whole: bool = False) -> Iterator[tuple[int, str]]:
+    """Another order in a comparison, one condition for all; of a ``whole`` condition, the opposite."""
     match node:
         case ast.Compare(ops=[order]) if type(order) in _ORDERS:
             left, right = parts.of(node.left), parts.of(node.comparators[0])
             mine, near = _ORDERS[type(order)]
             for other in (each for each in ORDERS if each != mine):
                 alike = (other in ORDERS[4:]) == (mine in ORDERS[4:])
-                if alike or not asks:  # what always leads one way does so by chance
-                    yield 0 if other == near else 1 if alike else 3, f"{left} {other} {right}"
+                yield 0 if other == near else 1 if alike else 2, f"{left} {other} {right}"
         case ast.BoolOp():
             sign = " or " if isinstance(node.op, ast.And) else " and "
             yield 1, sign.join(map(parts.of, node.values))
