@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from autograder.contract.around import FEW, MOST, MOST_NUMBERS, Around, or_nan
-from autograder.contract.differences import Precision, Values, precision_of
 from autograder.contract.differentiation import Draws, as_tuple, gradients_of
 from autograder.contract.ending import between_calls, errors_only, slow
 from autograder.contract.not_finite import finite, not_judged, told_of
@@ -24,6 +23,7 @@ from autograder.contract.real_numbers import (
     is_differentiable,
     unflat,
 )
+from autograder.contract.rounding_noise import Precision, Values, precision_of
 from autograder.observation.compare import close
 from autograder.observation.snapshot import dense
 
@@ -52,6 +52,9 @@ class Measured:
         # Arguments that are symmetric matrices to forward and to backward.
         self.folded: set[int] = set()
         self.believed = False  # backward, where calls are slow: measured where it matters, it is right elsewhere
+        self.untold: dict[
+            Any, Tensor
+        ] = {}  # by position and shape, the elements that nobody could tell there
         self.twice: dict[Any, Any] = {}  # what second derivatives are known of
         self.draws: Draws | None = None  # of each call; None: it goes on drawing
 
@@ -192,7 +195,7 @@ class Run:
         for position in wanted:
             target, around = self.args[position], self._around([position])
             symmetric = _is_symmetric(target)
-            mine = own().get(position) if symmetric or len(around.at) > few else None
+            mine = own().get(position) if symmetric or len(around.at) > FEW else None
             told = None if mine is None else told_of(mine, target)
             slope, error, added = around.gradient(weights, told, self.measured.share, few)
             found, off = unflat(slope, target), errors_like(error, target)
@@ -202,6 +205,7 @@ class Run:
             still, never = unknown.get(position, (False, False))
             off = torch.where(found.isnan() | never | (found == 0) & still, torch.nan, off)
             self.errors[position], self.sizes[position] = off, errors_like(added, target)
+            self.measured.untold[position, target.shape] = ~off.isfinite()
             made.append(found)
         return made
 
@@ -215,12 +219,13 @@ class Run:
         if self.measured.believed:
             borne_out = torch.zeros_like(told)
         else:
-            borne_out = self._around(wanted).borne_out(told, weights, self.measured.share)
+            _, borne_out, _ = self._around(wanted).borne_out(told, weights, self.measured.share, 1)
         if bool(borne_out.isinf().any()):
             return None
         counts = [len(flat_of(own[p])) for p in wanted]
         for p, off in zip(wanted, borne_out.split(counts), strict=True):
-            self.errors[p] = torch.where(self.args[p].isfinite(), errors_like(off, self.args[p]), torch.nan)  # fmt: skip
+            untold = self.measured.untold.get((p, self.args[p].shape), ~self.args[p].isfinite())
+            self.errors[p] = torch.where(untold, torch.nan, errors_like(off, self.args[p]))
             self.sizes[p] = errors_like(flat_of(own[p]).abs(), self.args[p])
         return [own[p] for p in wanted]
 

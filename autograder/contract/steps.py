@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.contract.differences import precision_of
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.measured import Measured
 from autograder.contract.not_finite import finite
 from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
+from autograder.contract.rounding_noise import precision_of
 
 _NODES = 33  # places on a line through the arguments
 _FEWER = 9  # where thousands of numbers are seen at each of them

@@ -32,15 +32,19 @@ def ask_in_time(one: OneCheck, clock: Clock) -> None:
                 with contextlib.suppress(Exception):
                     one.asked.references.expect(q)
     reference = one.asked.exercise.reference
-    with on(clock):
-        if slow() and isinstance(reference, Measured):
-            reference.believed = True
+    one.observation = observation
+    with on(clock), contextlib.suppress(Exception):
+        if slow() and isinstance(
+            reference, Measured
+        ):  # what is wrong there is wrong elsewhere, too
+            reference.believed = all(
+                p.all_agree for p in one.evidence().plain if p.answer.gradients
+            )
     rest = sorted((q for q in one.asked.questions if q not in first), key=_place)
     with on(clock):
         kept = _worth_it(rest, clock) if slow() else rest
     if not observation.facts["interrupted"]:
         _add(observation, one.answers(kept))
-    one.observation = observation
 
 
 def _place(question: Question) -> tuple[bool, ...]:

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from autograder.contract.any_function import Terms
-from autograder.contract.differences import through
 from autograder.contract.differentiation import as_tuple
 from autograder.contract.exercise import Exercise
 from autograder.contract.handed_on import IDENTITY
@@ -21,6 +20,7 @@ from autograder.contract.measured import Measured
 from autograder.contract.not_finite import finite
 from autograder.contract.own_gradient import OwnGradient
 from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
+from autograder.contract.rounding_noise import through
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
 from autograder.reporting.verdict import Asked

@@ -336,7 +336,7 @@ def test_a_large_tensor_is_judged_in_a_bounded_number_of_calls(factor):
     made = op("Large", forward, lambda ctx, g: g * factor * ctx.saved_tensors[0].exp() ** factor)
     report = evaluate(made, inputs=(normal(200, 250),), reference=reference, seed=1, seconds=None)
     assert report.passed == (factor == 1.0)
-    assert len(calls) <= 130, len(calls)
+    assert len(calls) <= 140, len(calls)
 
 
 def test_what_is_measured_neither_ends_the_program_nor_needs_elements():
