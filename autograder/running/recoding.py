@@ -55,8 +55,8 @@ class Noted:
 
 
 def _function(value: Any) -> FunctionType | None:
-    """The function that something is, or wraps."""
-    function = getattr(value, "__func__", value)
+    """The function that something is, or wraps; that of a custom operator."""
+    function = getattr(value, "__func__", getattr(value, "_init_fn", value))
     while isinstance(inner := getattr(function, "__wrapped__", None), FunctionType):
         function = inner
     return function if isinstance(function, FunctionType) else None
