@@ -556,7 +556,7 @@ class BesselJ0(Function):
         return -grad_output * J1.apply(x)
 
 
-# %% wrong[finite-differences|gradient-value]: torch's own value of J1, with its slope
+# %% wrong[finite-differences|gradient-value|double-backward-value]: torch's own value of J1, with its slope
 # says: The slope has the digits of torch's own J1, which is off from the seventh on; SciPy's has all.
 # next: SciPy has J1 to all digits.
 import scipy.special

@@ -155,7 +155,7 @@ def not_linear(result: Result) -> Reason | None:
     if not all(bool(torch.isfinite(s.got).all()) for s in both):
         return None
     constant = far.got.double() / FAR - near.got.double()  # of f(g) = L g + k
-    # What float32 rounds off on the way is no term.
-    if bool((constant.abs() <= 1e-5 * near.got.double().abs().max()).all()):
+    # What float32 rounds off on the way is no term, nor what rounding leaves of nothing.
+    if _vanishes(near) or bool((constant.abs() <= 1e-5 * near.got.double().abs().max()).all()):
         return None
     return Reason("upstream/nonlinear", rule="upstream-nonlinear")

@@ -193,7 +193,11 @@ class _Search:
         few = len(np.unique(instead)) < 2
         if at is None or not _can_be_repeated(at.tree) or (value.mask and few and all(meant for _, meant in self.cases)):  # fmt: skip
             return []  # many comparisons are never true
-        got, code, right = value.numbers, ast.unparse(at.tree), torch.from_numpy(instead)
+        got, code, right = (
+            value.numbers,
+            ast.unparse(at.tree),
+            torch.from_numpy(np.asarray(instead)),
+        )
 
         def others(names: Mapping[str, Any]) -> Iterator[tuple[Repair, str]]:
             small = np.abs(got).max() < 1e-12 * float(right.abs().max())

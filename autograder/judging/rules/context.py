@@ -25,11 +25,10 @@ def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
     if ev.exercise.budget is None:
         return NOT_ASKED
     kept, allowed = sum(k.bytes for k in pair.answer.kept), allowed_bytes(ev, pair)
-    half = pair.question.variant == "bfloat16"
     if (lack := _left_elsewhere(pair)) is not None:
         return fault("saves-too-much", "memory/elsewhere", pair, lack=lack, seen_at=ev.source.saves())  # fmt: skip
     # More is kept where the dtype is wrong, which is the cause.
-    if kept <= allowed or (half and finds(ev, single_precision, half_precision)):
+    if kept <= allowed or (pair.question.variant and finds(ev, single_precision, half_precision)):
         return None
     return fault(
         "saves-too-much", "memory/too-much", pair, symptom=True,
