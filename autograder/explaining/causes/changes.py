@@ -18,7 +18,7 @@ _SIGNS = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-", ast.MatMult: 
 _FORMS = (
     "-{}", "{} ** 2", "1 - {}", "{}.abs()", "{} ** 0.5", "{}.mT", "2 * {}", "{} / 2", "{} / 2 ** 0.5", "{}.log()", "{}.exp()",
 )  # fmt: skip
-_RANKS = {"sign": 0, "scale": 2, "term": 2, "no-term": 2, "function": 4}
+_RANKS = {"sign": 0, "scale": 0, "term": 2, "no-term": 2, "function": 4}
 _OF_NUMBERS = ("-{}", "1 - {}", "2 * {}", "{} / 2")
 _ALIKE = (
     {"sum", "mean", "prod", "amax", "amin", "logsumexp"}, {"round", "floor", "ceil", "trunc"},
