@@ -214,9 +214,10 @@ def _expected(
 
     def shot(value: Any, to: torch.dtype = dtype) -> Any:
         """Unrounded, as the check compares it: of a dtype with few digits two neighbours are right."""
-        taken = snapshot(value, None) if isinstance(value, Tensor) else value
-        floating = isinstance(value, Tensor) and value.is_floating_point()
-        return replace(taken, dtype=str(to).removeprefix("torch.")) if floating else taken
+        if not isinstance(value, Tensor):
+            return value
+        dtype = to if value.is_floating_point() else value.dtype
+        return replace(snapshot(value, None), dtype=str(dtype).removeprefix("torch."))
 
     # In a sum, the gradient that comes out is not the one that backward returns.
     known = () if question.more.get("mixed") else right.gradients or ()

@@ -22,9 +22,8 @@ from torch import Tensor
 
 from autograder.contract.rounding_noise import Precision, Values
 
-_FAR = (
-    3**0.5
-)  # times as far is the second step: where a wave is back at its start, no multiple of it is another one
+# Times as far is the second step: where a wave is back at its start, no multiple of it is another one.
+_FAR = 3**0.5
 _AGREE = 1e-6  # what two steps disagree by, as a share of a slope: more is worth a try with a shorter step
 _BESIDE = 1e-8  # as a share of the usual slope: less is beside the point
 _SHORTER, _TRIES = 64.0, 4  # times
@@ -64,14 +63,11 @@ class Slopes(NamedTuple):
         near, far = self.near @ weights, self.far @ weights
         kink = (self.kink - _SAFETY * self.noise).clamp(min=0) @ weights.abs()
         # Nothing is known of an output that nobody asks for, and nothing is lost.
-        noise = (
-            _SAFETY
-            * ((self.noise * weights) ** 2).nan_to_num(nan=0.0, posinf=math.inf).sum(1).sqrt()
-        )
+        squares = ((self.noise * weights) ** 2).nan_to_num(nan=0.0, posinf=math.inf)
+        noise = _SAFETY * squares.sum(1).sqrt()
         rounding = _SAFETY * share * self.added(weights)
-        curved = (
-            _SAFETY * (near - far).abs()
-        )  # at a jump they are half of what is told, and no number is right
+        # At a jump they are half of what is told, and no number is right.
+        curved = _SAFETY * (near - far).abs()
         errors = torch.nan_to_num(curved + kink + noise + rounding, nan=math.inf, posinf=math.inf)
         return near + (near - far) / (_FAR**2 - 1), errors
 

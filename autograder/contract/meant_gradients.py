@@ -25,10 +25,8 @@ from autograder.observation.observation import Question
 
 MASK, STEPS, NOISE = "mask", "steps", "noise"
 _KINDS = (MASK, STEPS, BOUNDS, IDENTITY, NOISE)  # of several, the first is told
-_MASKS = (
-    MASK,
-    BOUNDS,
-)  # meant straight through, or a mask in the wrong place: the numbers are the same
+# Meant straight through, or a mask in the wrong place: the numbers are the same.
+_MASKS = (MASK, BOUNDS)
 TURNED, ROWS = "turned", "rows"
 _DRAWS = 64  # times that a backward which draws random numbers is asked
 _FAR = 5.0  # standard errors that a right one is off by on average, at most

@@ -52,9 +52,8 @@ class Measured:
         # Arguments that are symmetric matrices to forward and to backward.
         self.folded: set[int] = set()
         self.believed = False  # backward, where calls are slow: measured where it matters, it is right elsewhere
-        self.untold: dict[
-            Any, Tensor
-        ] = {}  # by position and shape, the elements that nobody could tell there
+        # By position and shape: the elements that nobody could tell there.
+        self.untold: dict[Any, Tensor] = {}
         self.twice: dict[Any, Any] = {}  # what second derivatives are known of
         self.draws: Draws | None = None  # of each call; None: it goes on drawing
 

@@ -34,12 +34,10 @@ def ask_in_time(one: OneCheck, clock: Clock) -> None:
     reference = one.asked.exercise.reference
     one.observation = observation
     with on(clock), contextlib.suppress(Exception):
-        if slow() and isinstance(
-            reference, Measured
-        ):  # what is wrong there is wrong elsewhere, too
-            reference.believed = all(
-                p.all_agree for p in one.evidence().plain if p.answer.gradients
-            )
+        if slow() and isinstance(reference, Measured):
+            # What is wrong there is wrong elsewhere, too.
+            asked = [p for p in one.evidence().plain if p.answer.gradients]
+            reference.believed = all(p.all_agree for p in asked)
     rest = sorted((q for q in one.asked.questions if q not in first), key=_place)
     with on(clock):
         kept = _worth_it(rest, clock) if slow() else rest

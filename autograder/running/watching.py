@@ -171,9 +171,8 @@ class Storages(Watching):
         self._made: dict[int, Made] = {}
 
     def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        computed = (
-            name := name_of(operation)
-        ) not in VIEWS and "empty" not in name  # what lay there
+        name = name_of(operation)
+        computed = name not in VIEWS and "empty" not in name  # and not what lay in that memory
         for tensor in tensors:
             if computed:
                 note_imaginary(self, tensor)

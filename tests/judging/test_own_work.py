@@ -523,18 +523,7 @@ def test_what_follows_from_one_broken_promise_is_no_second_one(name):
 
 def test_numbers_that_move_alike_by_chance_are_no_quotient(monkeypatch):
     """Two of five elements near ½, where x and 1 + x² move alike: seed 29 draws such a vector."""
-    source = """
-class Case03(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x / (1 + x * x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * (1 - x * x) / (1 + x * x) ** 2
-"""
+    source = known("Case03", "the setup_context form")
     looks = []
     look = questioning.look_around
     monkeypatch.setattr(questioning, "look_around", lambda *given: looks.append(look(*given)) or looks[-1])  # fmt: skip

@@ -133,7 +133,7 @@ class _Search:
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
         # Nobody's library runs with other code anywhere: it may write beyond its memory then.
         harmful = self.ev.exercise.strictness.as_given or any(map(calls_kernels, self.functions))
-        sure = told is not None and told.rank < _SURE and told.edit.code != "scale"
+        sure = told is not None and told.rank < _SURE
         if by_chance or harmful or (sure and not rest):
             return told
         return self._anywhere(step.line if step is not None else 0, told, bool(rest)) or told
@@ -193,11 +193,8 @@ class _Search:
         few = len(np.unique(instead)) < 2
         if at is None or not _can_be_repeated(at.tree) or (value.mask and few and all(meant for _, meant in self.cases)):  # fmt: skip
             return []  # many comparisons are never true
-        got, code, right = (
-            value.numbers,
-            ast.unparse(at.tree),
-            torch.from_numpy(np.asarray(instead)),
-        )
+        got, code = value.numbers, ast.unparse(at.tree)
+        right = torch.from_numpy(np.asarray(instead))
 
         def others(names: Mapping[str, Any]) -> Iterator[tuple[Repair, str]]:
             small = np.abs(got).max() < 1e-12 * float(right.abs().max())
