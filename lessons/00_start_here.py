@@ -77,7 +77,7 @@ check(Double)
 # - the **first line** is the root cause, in a sentence;
 # - under it stands each **promise** of the exercise: ✓ is kept, ✗ is not, and – was not reached because of the ✗;
 # - then **your line**, the input, and your result **above the expected** one;
-# - **Next** is a step to take;
+# - **Next** is a step to take. Where the report knows what belongs in the place of an expression, it tells you by your third failing check, or by one after the last hint;
 # - the **rule** has a name. `explain("…")` with that name, in any cell, says more about it.
 #
 # Stuck? Ask for a hint. Each exercise has three, from gentle to formula: run the cell again for the next one.

@@ -67,6 +67,8 @@ def evaluate(
 ) -> Report:
     """Check a submission and return the report; never raises for what the submission does.
 
+    It says all that was found. check says which expression made it right, when tried, from the third failing check on.
+
     submission  a Function class, or a callable that applies one; function exercises take the function
     exercise    the exercise's name; default: the submission's own name
     hidden      the same promises with other numbers and sizes, as when graded
@@ -131,18 +133,36 @@ def check(
 ) -> None:
     """Check a submission and show the report. Raises CheckFailed if it falls short; returns None.
 
-    hidden=True asks the same promises with other numbers and sizes. ValueError for a name that is no exercise.
+    hidden=True asks the same promises with other numbers and sizes. What belongs in the place of a wrong expression
+    is told from the third failing check on, or after the last hint. ValueError for a name that is no exercise.
     """
-    from autograder.learner.progress import default_devices, record_check
+    from autograder.learner.progress import default_devices
 
     devices = default_devices()
     device = next((d for d in devices if d != "cpu"), None)
     report = evaluate(submission, exercise=exercise, hidden=hidden, device=device, seed=seed)
-    record_check(report)
+    report = in_stages(report)
     remember(report)
     show(report)
     if not report.passed:
         raise CheckFailed(report)
+
+
+_TRIES = 3  # failing checks, from which on a report says what it tried
+
+
+def in_stages(report: Report) -> Report:
+    """Remember a learner's check, and give what they are told of it.
+
+    Cause and line at once; which expression made it right when tried, from the third failing check of the exercise
+    on or after its last hint. Who keeps no progress, as nbgrader, stays at the first stage.
+    """
+    from autograder.learner.progress import load, record_check
+
+    record_check(report)
+    known = load().exercise(report.exercise)
+    ready = known.attempts >= _TRIES or known.hints >= len(find(report.exercise).hints)
+    return report if ready else report.without_edits()
 
 
 def _there(device: str) -> str:

@@ -18,8 +18,7 @@ from typing import Any
 from torch.autograd import Function
 
 from autograder.exercises import is_exercise
-from autograder.learner.checking import evaluate, hint
-from autograder.learner.progress import record_check
+from autograder.learner.checking import evaluate, hint, in_stages
 from autograder.reporting.display import formatted
 from autograder.reporting.report import Report
 from autograder.running.program import importable
@@ -50,9 +49,7 @@ def run_check(options: argparse.Namespace) -> int:
         found = check_notebook(options.file, options.hidden, options.seed, options.function)
         for trouble in found.troubles:
             print(f"! {trouble}", file=sys.stderr)
-        reports = found.reports
-        for report in reports:
-            record_check(report)
+        reports = [*map(in_stages, found.reports)]
         print(formatted(reports, form, str(options.file)))
         if form == "text":
             print(f"\n{sum(r.passed for r in reports)} of {len(reports)} exercises pass.")

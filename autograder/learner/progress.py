@@ -49,7 +49,7 @@ def record_check(report: Report) -> None:
 
     def change(known: Progress) -> None:
         record = known.exercise(report.exercise)
-        record.attempts += 1
+        record.attempts = 0 if report.passed else record.attempts + (not report.not_started)
         record.passed |= report.passed
         if report.promises:  # one that was interrupted found nothing of them
             record.kept = tuple(line.title for line in report.promises if line.state == "kept")

@@ -34,6 +34,7 @@ class ExerciseRecord:
 
     passed    every promise was kept once
     earlier   the check of an earlier course passed, which asked less
+    attempts  failing checks of what was written, since it passed last
     hints     the number of the highest hint seen, 0 for none
     kept      the promises that the last check found kept
     promises  all that it looked for

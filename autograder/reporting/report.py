@@ -19,6 +19,7 @@ from autograder.explaining.pages import TITLES
 from autograder.judging.finding import Finding
 from autograder.reporting.display import Numbers, aligned, cut, report_as_html, report_as_text
 from autograder.reporting.walk_place import place_of_finding
+from autograder.reporting.wording import without_edit
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,10 @@ class Report:
         hides = self.discreet and not known
         said = TITLES.get(first.rule, first.message) if hides else first.message
         return said if said.startswith(f"{self.exercise} ") else f"{self.exercise}: {said}"
+
+    def without_edits(self) -> Report:
+        """The report without what belongs in the place of a wrong expression: where, and what else was found."""
+        return replace(self, findings=[*map(without_edit, self.findings)])
 
     @property
     def mark(self) -> str:

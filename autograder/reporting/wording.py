@@ -70,6 +70,16 @@ def said(finding: Finding, own: str = "") -> Finding:
         )  # fmt: skip
 
 
+_EDIT = "/edit"  # how codes end that say what belongs in the place of an expression, in the fact ``other``
+
+
+def without_edit(finding: Finding) -> Finding:
+    """The finding without the expression that made it right when tried."""
+    if not finding.cause.endswith(_EDIT):
+        return finding
+    return worded(replace(finding, facts={**finding.facts, "other": ""}))
+
+
 def with_step(finding: Finding, cause: str) -> Finding:
     """The finding with one more sentence, that of a code, behind its next step."""
     return replace(finding, hint=f"{finding.hint} {_chosen(Clause(cause), '').message}".strip())
