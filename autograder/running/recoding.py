@@ -13,7 +13,7 @@ from typing import Any
 
 from torch.autograd.function import FunctionCtx
 
-from autograder.observation.syntax import Span, span_of_node
+from autograder.observation.syntax import Span, name_of, span_of_node
 from autograder.running.value_flow import Other, names_in
 
 _MOST = 20_000  # lines of a function whose loop need not end
@@ -86,6 +86,15 @@ class Expression:
     def is_target(self) -> bool:
         """Whether something is assigned to it."""
         return self.field in ("target", "targets")
+
+    @property
+    def under_own_names(self) -> set[str]:
+        """Of what it gives a name, that which has this name already: x = ctx.x; ctx.u, ctx.v = u, 2 * v."""
+        target, value = getattr(self.holder, "targets", [None])[0], self.tree
+        if target is None or self.is_target:
+            return set()
+        both = zip(*(getattr(each, "elts", [each]) for each in (target, value)), strict=False)
+        return {ast.unparse(v) for t, v in both if name_of(v) == name_of(t) != ""}
 
     def other(self, text: str) -> CodeType | None:
         """The function's code with another expression there; None where it is none."""

@@ -141,6 +141,15 @@ def test_what_is_made_wrong_is_blamed_and_not_what_reads_it(code, line):
     assert finding.evidence["source"] == line, finding
 
 
+@pytest.mark.parametrize("kept", ["ctx.u, ctx.v = u, v", "ctx.u = u\n        ctx.v = v"])
+def test_what_only_gets_its_own_name_again_is_not_blamed(kept):
+    source = BEFORE.replace("ctx.u, ctx.v = u, {kept}", kept).format(
+        made="u, v = ctx.u, ctx.v\n        left = g * v\n        right = g * v"
+    )
+    finding = found(source, BLEND)
+    assert finding.evidence["source"] == "left = g * v", finding
+
+
 def test_a_change_that_is_right_for_matrices_alone_is_not_told():
     """The right numbers of a matrix: `g` itself, which has too many dimensions elsewhere."""
     linear = exercise(

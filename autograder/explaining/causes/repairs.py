@@ -191,7 +191,7 @@ class _Search:
         """The changes of an expression that give the right numbers there."""
         at = expression_of(self.functions, span)
         few = len(np.unique(instead)) < 2
-        if at is None or not _can_be_repeated(at.tree) or (value.mask and few and all(meant for _, meant in self.cases)):  # fmt: skip
+        if at is None or ast.unparse(at.tree) in at.under_own_names or not _can_be_repeated(at.tree) or (value.mask and few and all(meant for _, meant in self.cases)):  # fmt: skip
             return []  # many comparisons are never true
         got, code = value.numbers, ast.unparse(at.tree)
         right = torch.from_numpy(np.asarray(instead))
@@ -255,7 +255,8 @@ class _Search:
                 own = {listed(at.tree)} if isinstance(at.holder, ast.Return) else set()
                 asks = at.field == "test"
                 found = orders(at.tree, agreed) if at.is_target else changes(at.tree, names, agreed | own, asks)  # fmt: skip
-                yield from ((at, change) for change in found if change.rank <= _LIKELY)
+                same = at.under_own_names  # what only gets its own name again is no slip
+                yield from ((at, c) for c in found if c.rank <= _LIKELY and c.mine not in same)
 
 
 def _defining(value: Value, numbers: Array, depth: int = _DEPTH) -> Iterator[tuple[Value, Array]]:
