@@ -57,10 +57,7 @@ class Engine:
             self.guarded(self._end, result)
             return result
 
-        with instead_of_backward(run) as can_be_watched:
-            if not can_be_watched:
-                note = "this torch starts backward in a way that cannot be watched"
-                self.trace.notes.append(note)
+        with instead_of_backward(run):
             yield
 
     def _add(self, kind: str, node: int | None = None, gradients: Any = (), text: str = "") -> None:

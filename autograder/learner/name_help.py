@@ -1,8 +1,7 @@
 """In a notebook, one sentence in place of a traceback where an exercise is not written yet.
 
 Three errors get one, and they stay errors: what a stub raises; a NameError for an exercise whose cell
-has not run; a NameError, KeyError or IndexError for what a cell was to make that one of these stopped.
-All others keep their traceback.
+has not run, or for what a cell was to make that one of these stopped. All others keep their traceback.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import dis
 import linecache
 import re
 import traceback
-from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -23,42 +21,28 @@ from autograder.exercises import is_exercise
 _STUB = re.compile(r"\s*raise NotImplementedError(\(\))?\s*(#.*)?$")
 
 
-@dataclass(frozen=True)
-class _Unfinished:
-    """What a stopped cell left of a variable that it was to make or to fill.
-
-    exercise  the one that was not written
-    left      the id of the variable's value then, perhaps an older one; None where it had none
-    """
-
-    exercise: str
-    left: int | None
-
-
 class NameHelp:
     """Finds the sentence for an error, and remembers what the cells that stopped have not made."""
 
     def __init__(self, namespace: dict[str, Any]):
         self._namespace = namespace
-        self._unfinished: dict[str, _Unfinished] = {}
+        self._unfinished: dict[str, str] = {}  # by variable the exercise that was not written
 
     def sentence(self, error: BaseException, trace: TracebackType | None) -> str | None:
         """What to show in place of the traceback of a cell's error; None where that is to be shown."""
         frames = list(traceback.walk_tb(trace))
         if not frames:
             return None
-        found = self._about_an_exercise(error, *frames[-1]) or self._about_a_variable(
-            error, *frames[-1]
-        )
+        last, line = frames[-1]
+        found = self._about_an_exercise(error, last, line) or self._about_a_variable(error, last)
         if found is None:
             return None
         sentence, exercise = found
-        for frame, line in frames:
+        for frame, _ in frames:
             if frame.f_globals is self._namespace and frame.f_code.co_name == "<module>":
                 cell = compile(_source(frame.f_code), "<cell>", "exec")
-                for name in _not_made(cell, line, self._namespace):
-                    left = _identity(self._namespace.get(name))
-                    self._unfinished[name] = _Unfinished(exercise, left)
+                stored = (s.argval for s in dis.get_instructions(cell) if s.opname == "STORE_NAME")
+                self._unfinished |= dict.fromkeys(stored, exercise)
         return sentence
 
     def _about_an_exercise(
@@ -91,30 +75,16 @@ class NameHelp:
         close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.85)
         return folded[close[0]] if close else ""
 
-    def _about_a_variable(
-        self, error: BaseException, frame: FrameType, line: int
-    ) -> tuple[str, str] | None:
-        """The same for a variable that a stopped cell has not made, or has not filled."""
-        if frame.f_globals is not self._namespace or is_exercise(_place(frame.f_code)[0]):
+    def _about_a_variable(self, error: BaseException, frame: FrameType) -> tuple[str, str] | None:
+        """The same for a variable that a stopped cell has not made."""
+        exercise = self._unfinished.get(str(getattr(error, "name", "")))
+        mine = frame.f_globals is self._namespace and not is_exercise(_place(frame.f_code)[0])
+        if not mine or not isinstance(error, NameError) or exercise is None:
             return None
-        if isinstance(error, NameError):
-            names = {str(error.name)} - self._namespace.keys()
-        elif isinstance(error, LookupError):
-            names = _names(frame.f_code, "LOAD", line, line)
-        else:
-            return None
-        for name in sorted(names):
-            unfinished = self._unfinished.get(name)
-            value = frame.f_locals.get(name, self._namespace.get(name))
-            if unfinished and unfinished.left == _identity(value):
-                words = f"{type(error).__name__}: {error}".partition("\n")[0]
-                what = f" ({words})" if unfinished.left else ""
-                return (
-                    f"`{name}` is not ready yet{what}: the cell that makes it stopped, because "
-                    f"{unfinished.exercise} was not written. Once it is, run that cell again, then "
-                    "this one."
-                ), unfinished.exercise
-        return None
+        return (
+            f"`{error.name}` is not ready yet: the cell that makes it stopped, because {exercise} was not "
+            "written. Once it is, run that cell again, then this one."
+        ), exercise
 
 
 _installed: NameHelp | None = None
@@ -140,7 +110,7 @@ def show_in(shell: Any, names: NameHelp) -> None:
                 error._render_traceback_ = lambda: in_lines(sentence)
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
-    shell.set_custom_exc((NameError, NotImplementedError, LookupError), friendly)
+    shell.set_custom_exc((NameError, NotImplementedError), friendly)
 
 
 def unwritten(error: BaseException) -> str:
@@ -170,24 +140,3 @@ def _place(code: CodeType) -> tuple[str, str]:
     """("Square", "forward") for a method, ("hvp", "") for a function and all that is defined in it."""
     name, _, rest = code.co_qualname.partition(".")
     return name, "" if rest.startswith("<") else rest.partition(".")[0]
-
-
-def _identity(value: Any) -> int | None:
-    return None if value is None else id(value)
-
-
-def _names(code: CodeType, what: str, first: int = 1, last: int | None = None) -> set[str]:
-    """The names that code loads ("LOAD") or binds ("STORE") in lines from the first to the last."""
-    return {
-        str(step.argval)
-        for step in dis.get_instructions(code)
-        if step.opname.startswith(what) and step.positions and (line := step.positions.lineno)
-        if line >= first and (last is None or line <= last)
-    }
-
-
-def _not_made(cell: CodeType, line: int, namespace: dict[str, Any]) -> set[str]:
-    """The variables that a cell binds from a line on, and the lists and dicts that it was filling."""
-    filled = _names(cell, "LOAD_NAME", line) & _names(cell, "STORE_NAME")
-    kept = {name for name in filled if isinstance(namespace.get(name), dict | list)}
-    return kept | _names(cell, "STORE_NAME", line)

@@ -19,7 +19,6 @@ TOLERANCE = {
     torch.bfloat16: (0.0, 0.1),
     torch.float16: (0.0, 0.02),
 }
-_PIECE = 4000  # elements of a large tensor that are compared before all of them are
 
 
 def real(tensor: Tensor) -> Tensor:
@@ -45,16 +44,9 @@ def close(actual: Any, expected: Any, dtype: torch.dtype = torch.float64) -> boo
     """Whether two tensors of one shape agree. Nan and infinities agree with themselves only."""
     if not _alike(actual, expected):
         return False
-    if actual.dtype == expected.dtype and torch.equal(actual, expected):
-        return True
-    if _surely_close(actual, expected, dtype):
-        return True
-    # Of a large tensor that is wrong some thousand elements say so.
-    apart = expected.numel() // _PIECE
-    a, e = actual.reshape(-1), expected.reshape(-1)
-    if apart > 1 and bool(_differ(a[::apart], e[::apart], dtype, _largest(expected)).any()):
-        return False
-    return not bool(mismatch(actual, expected, dtype).any())
+    same = actual.dtype == expected.dtype and torch.equal(actual, expected)
+    close = same or _surely_close(actual, expected, dtype)
+    return close or not bool(mismatch(actual, expected, dtype).any())
 
 
 def _alike(actual: Any, expected: Any) -> bool:

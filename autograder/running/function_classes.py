@@ -48,19 +48,14 @@ def patched(patches: list[tuple[Any, str, Any]]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def instead_of_backward(run: Callable[..., Any]) -> Iterator[bool]:
-    """In the block ``run(original, roots, …)`` is called for every backward pass of torch.
-
-    Gives False, and does nothing, where this torch starts backward in another way.
-    """
+def instead_of_backward(run: Callable[..., Any]) -> Iterator[None]:
+    """In the block ``run(original, roots, …)`` is called for every backward pass of torch."""
     name = "_engine_run_backward"
-    original = getattr(torch.autograd, name, None)
-    if original is None:
-        yield False
-        return
-    new = functools.wraps(original)(functools.partial(run, original))
-    with patched([(torch.autograd, name, new)]):
-        yield True
+    original = getattr(torch.autograd, name)
+    with patched(
+        [(torch.autograd, name, functools.wraps(original)(functools.partial(run, original)))]
+    ):
+        yield
 
 
 def codes_of_methods(classes: Iterable[type]) -> dict[types.CodeType, str]:

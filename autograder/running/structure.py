@@ -34,7 +34,7 @@ from autograder.running.watching import Storages, work_of
 
 
 class _Calls(TorchFunctionMode):
-    """Public torch functions by identity, whatever name the learner gave them."""
+    """Public torch functions by identity, whatever name the learner gave them; others by the name they say they have."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Calls(TorchFunctionMode):
 
     @property
     def names(self) -> list[str]:
-        return [_function_name(function) for function in self.functions]
+        return [str(resolve_name(f) or getattr(f, "__qualname__", f)) for f in self.functions]
 
     def __torch_function__(
         self,
@@ -59,20 +59,6 @@ class _Calls(TorchFunctionMode):
 def _operation_name(operation: Any) -> str:
     """aten.add.Tensor, aten.exp; torch's operations are few and live as long as the process."""
     return str(operation).removesuffix(".default")
-
-
-_function_names: dict[Any, str] = {}
-
-
-def _function_name(func: Any) -> str:
-    """The public name of one of torch's own functions (remembered), else the name it says it has."""
-    if func in _function_names:
-        return _function_names[func]
-    name = resolve_name(func)
-    if name is None:
-        return str(getattr(func, "__qualname__", func))
-    _function_names[func] = str(name)
-    return str(name)
 
 
 def look_inside(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from autograder.observation.syntax import operator_of
 from autograder.running.containment import contained
 from autograder.running.function_classes import classes_of, is_torchs
 from autograder.running.submission import Submission, same_again
-from autograder.running.watching import Watching
+from autograder.running.watching import Storages
 
 
 @dataclass(frozen=True)
@@ -45,26 +45,15 @@ class Survey:
     idle: tuple[str, ...] = ()
 
 
-class _Dtypes(Watching):
-    """The dtypes that operations give."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen = set[torch.dtype]()
-
-    def saw(self, operation: Any, tensors: Iterable[Tensor]) -> None:
-        self.seen.update(tensor.dtype for tensor in tensors)
-
-
 def survey(submission: Any, args: Sequence[Any]) -> Survey:
     """Never raises for what a submission does: one that stops shows nothing, and is asked as any other."""
     called = Submission(submission)
     with contained(), draws_kept(), torch.enable_grad():
         try:
             with errors_only():
-                dtypes = _Dtypes()
+                made = Storages()
                 try:
-                    with dtypes:
+                    with made:
                         given, first = _called(called, args, 1)
                 except Exception:  # perhaps of the mode
                     given, first = _called(called, args, 1)
@@ -101,7 +90,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
         draws or drew,
         unsteady,
         tuple(also),
-        seen=frozenset(dtypes.seen),
+        seen=made.dtypes,
         idle=idle,
     )
 

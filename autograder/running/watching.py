@@ -190,6 +190,11 @@ class Storages(Watching):
         """The one with the most elements; None where nothing was made."""
         return max(self._made.values(), key=lambda made: made.elements, default=None)
 
+    @property
+    def dtypes(self) -> frozenset[torch.dtype]:
+        """Those of the tensors that were made."""
+        return frozenset(made.dtype for made in self._made.values())
+
     def known(self, tensor: Tensor) -> bool:
         """Whether a tensor lies in one of these storages."""
         return storage_of(tensor)[0] in self._made
