@@ -78,7 +78,7 @@ CASE_05 = Exercise(
     reference=lambda x: torch.where((x > -3) & (x < 3), x / 6 + 0.5, (x.detach() >= 3).to(x)),
     cases=of_every_shape(
         lambda s, *shape: s.away_from(*shape, points=(-3.0, 3.0), scale=3.0),
-        special("at −3 and 3", [-3.0, 3.0, -2.5, 2.5, 0.0],
+        special("x = −3 and 3", [-3.0, 3.0, -2.5, 2.5, 0.0],
              advice="On a bound the gradient is 0, as for F.hardsigmoid."),
         _far(second=False),
     ),
@@ -90,7 +90,7 @@ CASE_06 = Exercise(
     reference=lambda x, scale, centre: torch.exp(-scale * (x - centre) ** 2),
     cases=of_every_shape(
         lambda s, *shape: (s.normal(*shape), float(s.uniform(low=0.4, high=0.9)), s.normal(*shape)),
-        special("at its top: x = centre", [1.0, 1.0, 1.0], 0.5, [1.0, 1.0, 1.0], second=True),
+        special("the top, x = centre", [1.0, 1.0, 1.0], 0.5, [1.0, 1.0, 1.0], second=True),
     ),
     budget=kept(0, 2, output=True),
 )  # fmt: skip
