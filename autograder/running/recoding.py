@@ -54,6 +54,39 @@ class Noted:
         self.found = {made[code]: names for code, names in self._codes.items() if code in made}
 
 
+class Lines:
+    """Notes which lines of these files run while it is on, each with its file."""
+
+    def __init__(self, files: frozenset[str]) -> None:
+        self.files, self.ran = files, set[tuple[str, int]]()
+
+    def __enter__(self) -> Lines:
+        self._before = sys.gettrace()
+        sys.settrace(self._entered)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        sys.settrace(self._before)
+
+    def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
+        return self._noted if frame.f_code.co_filename in self.files else None
+
+    def _noted(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self.ran.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._noted
+
+
+def deciding(lines: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+    """These lines, and those of the conditions and loops that decide whether they run."""
+    found = set(lines)
+    for file in {file for file, _ in found}:
+        for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+            firsts = [body[0].lineno for name in ("body", "orelse") if (body := getattr(node, name, [])) and isinstance(body, list)]  # fmt: skip
+            if isinstance(node, ast.If | ast.For | ast.While) and not found.isdisjoint((file, n) for n in firsts):  # fmt: skip
+                found.add((file, node.lineno))
+    return found
+
+
 def _function(value: Any) -> FunctionType | None:
     """The function that something is, or wraps; that of a custom operator."""
     function = getattr(value, "__func__", getattr(value, "_init_fn", value))
@@ -81,6 +114,11 @@ class Expression:
     tree: ast.expr
     holder: ast.AST
     field: str
+
+    @property
+    def file(self) -> str:
+        """Where the function's code stands."""
+        return self.function.__code__.co_filename
 
     @property
     def is_target(self) -> bool:

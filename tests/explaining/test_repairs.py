@@ -8,7 +8,7 @@ import torch
 from autograder import evaluate
 from autograder.contract.exercise import Case
 from autograder.explaining.causes.changes import changes, listed, orders
-from autograder.running.recoding import calls_kernels
+from autograder.running.recoding import Lines, calls_kernels, deciding
 from tests.explaining.tiny import exercise
 from tests.mistakes.gallery import load
 
@@ -148,6 +148,42 @@ def test_what_only_gets_its_own_name_again_is_not_blamed(kept):
     )
     finding = found(source, BLEND)
     assert finding.evidence["source"] == "left = g * v", finding
+
+
+BATCH = """
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.shape, ctx.dim = x.shape, dim
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        share = g.unsqueeze(ctx.dim) / ctx.shape[ctx.dim]
+        if len(ctx.shape) > 2:
+            share = share[:1]
+        return share.expand(ctx.shape), None
+"""
+
+
+def test_what_runs_in_the_wrong_case_alone_is_looked_at_first_and_what_is_too_much_is_told_as_that():
+    finding = found(BATCH, MEAN)
+    assert finding.evidence["source"] == "share = share[:1]", finding
+    assert (finding.facts["mine"], finding.facts["other"]) == ("share[:1]", "share")
+
+
+def test_what_decides_whether_a_line_runs_is_noted_with_it(tmp_path):
+    file = tmp_path / "code.py"
+    file.write_text(
+        "def f(x):\n    if x > 1:\n        x = 2\n    else:\n        x = 3\n    return x\n"
+    )
+    space = {}
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    with Lines(frozenset([str(file)])) as lines:
+        space["f"](0)
+    assert {n for _, n in lines.ran} == {2, 5, 6}
+    assert deciding({(str(file), 5)}) == {(str(file), 2), (str(file), 5)}
+    assert deciding({(str(file), 6)}) == {(str(file), 6)}
 
 
 def test_a_change_that_is_right_for_matrices_alone_is_not_told():

@@ -204,6 +204,11 @@ class _Parts:
         kind = isinstance(self.names[name], Tensor)
         return [n for n, v in self.names.items() if isinstance(v, Tensor) == kind and n != name]
 
+    def other_shape(self, *names: str) -> bool:
+        """Whether two tensors differ in shape: then one stands less often for the other."""
+        one, other = (getattr(self.names[name], "shape", None) for name in names)
+        return one != other
+
     def is_number(self, node: ast.expr) -> bool:
         """Whether it is made of numbers, as far as the names in it are known."""
         read = {ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)}
@@ -223,7 +228,7 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
     text = parts.of(node)
     match node:
         case ast.Name() | ast.Attribute() if text in parts.names:
-            yield from ((0, name) for name in parts.alike(text))
+            yield from ((2 * parts.other_shape(text, name), name) for name in parts.alike(text))
         case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
             yield from _numbers(ast.literal_eval(text), parts)
         case ast.Compare() | ast.BoolOp():

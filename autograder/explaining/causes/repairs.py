@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from types import CodeType
 from typing import Any
@@ -42,9 +43,11 @@ from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.recoding import (  # fmt: skip
     Expression,
+    Lines,
     Noted,
     Recoded,
     calls_kernels,
+    deciding,
     expression_of,
     expressions,
 )
@@ -64,6 +67,7 @@ _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w=])")
 _SURE = 3  # of a change: from this rank on a likelier one is looked for elsewhere
 _FAR = 3  # how much less likely it is by a name that is not known there, or where right answers have the number
 _NEAR = 4  # how much likelier it is in the line where the run goes wrong
+_ODD = 6  # and in a line by which it goes another way than runs that are right
 _OF_PRODUCTS = ("scale", "times", "divided", "sign")
 _DEPTH = 3  # definitions that are made of one another
 _DRAWS = ("rand", "bernoulli", "dropout", "multinomial", "normal", "exponential")
@@ -82,12 +86,12 @@ class Repair:
     @property
     def text(self) -> str:
         """The learner's line."""
-        return linecache.getline(self.at.function.__code__.co_filename, self.line).strip()
+        return linecache.getline(self.at.file, self.line).strip()
 
     @property
     def span(self) -> Span:
         """Where the expression stands."""
-        return span_of_node(self.at.tree, self.at.function.__code__.co_filename)
+        return span_of_node(self.at.tree, self.at.file)
 
     @property
     def code(self) -> str:
@@ -118,7 +122,8 @@ class _Search:
         assert ev.flow is not None
         self.ev, self.pair, self.part, self.left = ev, pair, part, _OPERATIONS
         self.answered = ev.answered
-        noted = Noted(ev.flow(pair.question).operations.files)
+        self.files = ev.flow(pair.question).operations.files
+        noted = Noted(self.files)
         self.answered(pair.question, noted)
         self.functions, self.calls = noted.found, noted.calls
         self.cases = self._cases()
@@ -150,6 +155,19 @@ class _Search:
                 meant = wrong and like.role in ("main", "special", asked.role)
                 found[not meant, wrong, like.kind, like.role].append(pair)
         return [(p, not key[0]) for key in sorted(found) for p in found[key][:_CASES]]
+
+    @cached_property
+    def _odd(self) -> set[tuple[str, int]]:
+        """The lines that run here and in no case that is right, or in all of those and not here; and what decides that."""
+        right = [p for p, _ in self.cases if self.part not in wrong_parts(p, right_parts(p))]
+        mine, *others = (self._lines(p) for p in (self.pair, *right[:_CASES]))
+        alike = set.intersection(*others) if others else mine
+        return deciding((mine - set().union(*others or [mine])) | (alike - mine))
+
+    def _lines(self, case: Pair) -> set[tuple[str, int]]:
+        lines = Lines(self.files)
+        self.answered(case.question, lines)
+        return lines.ran
 
     def _mends(self, at: Expression, text: str) -> bool:
         """Whether every case comes out right, and nothing else wrong, with another expression there."""
@@ -233,12 +251,16 @@ class _Search:
         every = [*self._changes()]
         if than is not None and not rest:
             every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line)]  # fmt: skip
-        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line == line))
+        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line == line) - _ODD * ((each[0].file, each[1].line) in self._odd))  # fmt: skip
         for at, change in every[: min(_RUNS, _CALLS // (1 + self.calls))]:
             if self.left <= 0:
                 break
             if self._mends(at, change.text) and (than is None or not self.rest):
-                return Repair(change.edit, at, change.line, change.rank)
+                # What is too much says more than what else might stand there.
+                most = min(len(change.text), len(f"({ast.unparse(at.tree)})"))
+                shorter = (c for other, c in every if other is at and len(c.text) < most)
+                less = next((c for c in shorter if self._mends(at, c.text)), change)
+                return Repair(less.edit, at, less.line, change.rank)
         return None
 
     def _changes(self) -> Iterator[tuple[Expression, Change]]:
