@@ -43,7 +43,7 @@ VIEWS = frozenset(
 COPIES = frozenset(["_to_copy", "to", "clone", "copy", "equal", "is_same_size"])
 # they put them somewhere else;
 MOVES = frozenset(
-    ["_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add", "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed"]
+    ["_to_copy", "clone", "copy", "cat", "stack", "where", "masked_fill", "gather", "scatter", "index_select", "index_add", "constant_pad_nd", "repeat", "flip", "roll", "select_backward", "slice_backward", "diag_embed", "resolve_conj", "resolve_neg"]
 )  # fmt: skip
 # or they add them up, make others, pick or tell some: what they are given tells nothing of what they give.
 AFFINE = VIEWS | COPIES | MOVES | frozenset(

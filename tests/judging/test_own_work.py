@@ -374,6 +374,7 @@ def test_a_node_that_is_called_is_a_derivative_too(source: str):
 
 OUTSIDE = """
 import math
+import time
 import numpy as np
 import scipy.special
 class FirstOrderOnly(Function):
@@ -402,6 +403,7 @@ BY_NUMPY = {
     "numpy()": "n = x.cpu().numpy()\n        s = torch.as_tensor(2 / np.sqrt(np.pi) * np.exp(-n * n))",
     "asarray": "n = np.asarray(x.cpu())\n        s = torch.as_tensor(2 / np.sqrt(np.pi) * np.exp(-n * n))",
     "written to a tensor's memory": "s, n = torch.zeros_like(x), x.numpy()\n        s.numpy()[...] = 2 / np.sqrt(np.pi) * np.exp(-n**2)",
+    "written over numbers that are others each time": "s, n = x.new_full(x.shape, time.perf_counter()), x.numpy()\n        s.numpy()[...] = 2 / np.sqrt(np.pi) * np.exp(-n**2)",
     "a number of torch's": "s = 2 / math.sqrt(math.pi) * torch.exp(-x * x) + 0.0 * min(1.0, x.detach().sum().item())",
 }
 
