@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,21 +58,14 @@ def as_python(text: str) -> str:
     while (around := _AROUND_CODE.match(text)) is not None:
         text = "\n" * around[0].count("\n") + text[around.end() :]
     text = _TIMED.sub(r"\1", text)
-    if _is_python(text):
-        return text
+    with suppress(*NO_PYTHON):
+        ast.parse(text)
+        return text  # there are no magics in Python
     blank = len(text) - len(text.lstrip())
     try:  # IPython takes out empty lines at the top, indentation of the whole cell, and prompts
         return "\n" * text[:blank].count("\n") + str(TransformerManager().transform_cell(text))
     except NO_PYTHON:
         return text
-
-
-def _is_python(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except NO_PYTHON:
-        return False
-    return _count_magics(text) == 0
 
 
 def _count_magics(text: str) -> int:

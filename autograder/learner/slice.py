@@ -20,6 +20,7 @@ from autograder.learner.cell_text import CellText, cell_text, free_names
 from autograder.learner.lesson import GradedCell, Lesson, grade_id_of
 from autograder.learner.statements import Statement
 from autograder.observation.source import Source
+from autograder.observation.syntax import first_line
 from autograder.running.program import Piece
 
 _KNOWN = frozenset(dir(builtins)) | {"__name__"}
@@ -64,7 +65,7 @@ def asked_of(notebook: NotebookNode, lesson: Lesson, tests: bool = False) -> lis
     behind that cell. With ``tests``, graded cells that are no check are asked, too.
     """
     stream = _Stream.of(notebook, lesson)
-    found: list[Asked] = []
+    found: dict[object, Asked] = {}
     for graded, place, cell in stream.graded:
         text = ""
         if is_exercise(graded.exercise):
@@ -77,11 +78,10 @@ def asked_of(notebook: NotebookNode, lesson: Lesson, tests: bool = False) -> lis
             continue
         made = stream.slice(wanted, place, graded.exercise)
         one = Asked(graded.exercise, (graded,), made, text)
-        twins = [a for a in found if not text and replace(a, graded=one.graded) == one]
-        for twin in twins:
-            found[found.index(twin)] = replace(one, graded=(*twin.graded, graded))
-        found += [one] if not twins else []
-    return found
+        same = graded if text else (graded.exercise, made)
+        twin = found.get(same)
+        found[same] = replace(one, graded=(*twin.graded, graded)) if twin else one
+    return [*found.values()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,5 +251,5 @@ class _Stream:
 
 def definition_of(node: ast.ClassDef | ast.FunctionDef, text: str) -> Source:
     """A class or function of a cell, its lines numbered as there."""
-    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    first = first_line(node)
     return Source.parse("\n".join(text.splitlines()[first - 1 : node.end_lineno]), first)

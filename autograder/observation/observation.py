@@ -103,11 +103,9 @@ class Failure:
     @property
     def raised_by_learner(self) -> bool:
         """Whether it comes from a raise or an assert statement of the learner's own."""
-        text = self.source.strip()
-        if self.kind == "AssertionError" and text.startswith("assert"):
-            return self.own_frame
-        beside = re.search(rf"^if .*: *raise +(\w+\.)*{re.escape(self.kind)}\b", text)
-        return self.own_frame and (text.startswith("raise ") or beside is not None)
+        beside = rf"if .*: *raise +(\w+\.)*{re.escape(self.kind)}\b"
+        wrote = "raise |assert|" if self.kind == "AssertionError" else "raise |"
+        return self.own_frame and re.match(wrote + beside, self.source.strip()) is not None
 
     @property
     def unwritten(self) -> bool:

@@ -105,8 +105,6 @@ def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: Any = None) -> Any
     if not 8 <= len(data) <= limit:
         raise Unreadable(f"{len(data)} bytes is not a readable observation (limit {limit})")
     size = int.from_bytes(data[:8], "little")
-    if size > len(data) - 8:
-        raise Unreadable("the observation is cut short")
     if size > _TEXT_LIMIT:
         raise Unreadable(f"{size} bytes of structure are more than any observation has")
     reader = _Reader(memoryview(data)[8 + size :])
@@ -114,7 +112,7 @@ def from_bytes(data: bytes, limit: int = 256 * 2**20, expect: Any = None) -> Any
         tree = json.loads(data[8 : 8 + size])
         value = reader.read(expect or Question | Answer | Observation | Any, tree)
         for name, kind in _FACTS.items() if isinstance(value, Observation) else ():
-            reader.read(kind, value.facts.get(name, kind()), name)
+            reader.read(kind, value.facts.get(name, kind()))
     except Unreadable:
         raise
     except Exception as error:  # whatever a forged message provokes, it means one thing here
@@ -162,39 +160,37 @@ class _Reader:
     def __init__(self, numbers: memoryview | None, called: Mapping[str, str] | None = None) -> None:
         self.numbers, self.called = numbers, called or {}
 
-    def read(self, annotation: Any, data: Any, where: Any = "it", depth: int = 0) -> Any:
-        """where  its place: that of what holds it, and the name in there."""
+    def read(self, annotation: Any, data: Any, depth: int = 0) -> Any:
         name, value, tagged = type(data).__name__, data, self.numbers is not None
         if tagged and type(data) is dict:
             ((name, value),) = data.items()
         if type(value).__name__ != _WRITTEN.get(name, "dict"):
-            raise Unreadable(f"{_place(where)} is a {name} that is none")
+            raise Unreadable(f"a {name} that is none")
         kind, held = _kinds(annotation, tagged).get(name, (None, None))
         if kind is None:
-            raise Unreadable(f"{_place(where)} is a {name}, not a {getattr(annotation, '__name__', annotation)}")  # fmt: skip
+            expected = getattr(annotation, "__name__", annotation)
+            raise Unreadable(f"something in it is a {name}, not a {expected}")
         if name == "Tensor":
             return self._tensor(*value)
         if name == "int" and tagged and not -(2**63) <= value < 2**63:
-            raise Unreadable(f"{_place(where)} is too large")
+            raise Unreadable("a number that is too large")
         if name in ("int", "float") and not (tagged or math.isfinite(value)):
-            raise Unreadable(f"{_place(where)} is no number")
+            raise Unreadable("a number that is none")
         if name in ("NoneType", "bool", "int", "float"):
             return float(value) if kind is float else value
         if tagged and (depth > _DEEPEST or len(value) > _LONGEST):
-            much = f"has {len(value)} characters or entries; {_LONGEST} are allowed"
-            raise Unreadable(
-                f"{_place(where)} {much if depth <= _DEEPEST else 'is nested too deeply'}"
-            )
+            raise Unreadable(f"something in it has {len(value)} entries or is nested too deeply")
         if name == "str":
             return writable(value) if tagged else value
         if name in ("list", "tuple"):
-            return kind([self.read(held, v, (where, i), depth + 1) for i, v in enumerate(value)])
+            return kind([self.read(held, v, depth + 1) for v in value])
         if kind is not dict:
             places = {each: self.called.get(each, each) for each in held}
-            return kind(**{n: self.read(held[n][0], value[at], (where, n), depth + 1) for n, at in places.items() if at in value})  # fmt: skip
-        return {
-            self.read(str, n): self.read(held, v, (where, n), depth + 1) for n, v in value.items()
-        }
+            there = {n: at for n, at in places.items() if at in value}
+            return kind(
+                **{n: self.read(held[n][0], value[at], depth + 1) for n, at in there.items()}
+            )
+        return {self.read(str, n): self.read(held, v, depth + 1) for n, v in value.items()}
 
     def _tensor(self, dtype: str, *shape: Any) -> Tensor:
         if not all(type(size) is int and 0 <= size < 2**40 for size in shape) or len(shape) > 16:
@@ -206,8 +202,3 @@ class _Reader:
         self.numbers = memoryview(before)[size:]
         numbers = bytearray(before[:size])
         return torch.frombuffer(numbers, dtype=kind).reshape(shape) if size else torch.empty(shape, dtype=kind)  # fmt: skip
-
-
-def _place(where: Any) -> str:
-    """A place in words: "it, answers, run:0, kept, 3"."""
-    return f"{_place(where[0])}, {str(where[1])[:80]}" if isinstance(where, tuple) else where

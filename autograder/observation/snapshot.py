@@ -119,11 +119,8 @@ def moment(value: Any, keep: int | None = None) -> Any:
     plain = unwrapped(value).detach()
     values = None
     if plain.layout == torch.strided and not plain.is_meta:
-        if keep is None and _functorch.peek_interpreter_stack() is None:  # nearly always
-            values = plain.clone()
-        else:
-            with _without_transforms():
-                values = plain.clone() if keep is None else plain.reshape(-1)[:keep].clone()
+        with _without_transforms():
+            values = (plain if keep is None else plain.reshape(-1)[:keep]).clone()
     return Moment(_version(plain), values)
 
 

@@ -15,6 +15,7 @@ from autograder.observation.syntax import (
     bindings,
     called,
     codes_of,
+    defined_as,
     handed_on,
     name_of,
     raises_not_implemented,
@@ -63,9 +64,8 @@ class Source:
 
     def _starting(self, code: CodeType) -> ast.FunctionDef | None:
         """The function of this code, which begins with its decorators."""
-        functions = (n for n in self.nodes if isinstance(n, ast.FunctionDef))
-        starts = ((n, min([n.lineno, *(d.lineno for d in n.decorator_list)])) for n in functions)
-        return next((n for n, start in starts if start == code.co_firstlineno), None)
+        functions = defined_as(code, self.nodes)
+        return next((n for n in functions if isinstance(n, ast.FunctionDef)), None)
 
     def _around(self, code: CodeType, name: str) -> ast.ClassDef | None:
         """The class of this name that the code stands in."""
@@ -207,12 +207,8 @@ class Source:
 
         return next(filter(None, map(line, names)), None)
 
-    def mentions(self, method: str, name: str) -> bool:
-        """Whether a method or its decorators use a name, alone or as an attribute."""
-        return self.first_mention(method, name) is not None
-
-    def first_mention(self, method: str, name: str) -> Place | None:
-        """The first line of a method (or of its decorators) that uses a name."""
+    def mentions(self, method: str, name: str) -> Place | None:
+        """The first line of a method (or of its decorators) that uses a name, alone or as an attribute."""
         return self.first(method, lambda node: name_of(node) == name)
 
     def never_reads(self, method: str, attribute: str) -> bool:

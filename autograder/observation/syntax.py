@@ -7,7 +7,7 @@ import contextlib
 import linecache
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,11 +43,7 @@ def code_at(span: Span) -> str:
 
 def product_around(span: Span) -> Span:
     """The whole product that an expression is a factor of; the expression itself where it is none."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(span.file)))
-    except SyntaxError:
-        return span
-    around = parents(tree)
+    around = parents(ast.parse("".join(linecache.getlines(span.file))))
     node = next((n for n in around if isinstance(n, ast.expr) and span_of_node(n, span.file) == span), None)  # fmt: skip
     if node is None:
         return span
@@ -92,6 +88,23 @@ def codes_of(value: Any) -> Iterator[types.CodeType]:
         function = getattr(function, "__wrapped__", None)
         if function is None:
             return
+
+
+Definition = ast.FunctionDef | ast.Lambda | ast.ClassDef
+
+
+def first_line(node: Definition) -> int:
+    """Where a definition begins, with what decorates it."""
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+
+
+def defined_as(
+    code: types.CodeType, nodes: Iterable[ast.AST]
+) -> Iterator[ast.FunctionDef | ast.Lambda]:
+    """The functions among the nodes of a file that have the name and the first line of this code."""
+    functions = (n for n in nodes if isinstance(n, ast.FunctionDef | ast.Lambda))
+    here = (n for n in functions if first_line(n) == code.co_firstlineno)
+    return (n for n in here if getattr(n, "name", "<lambda>") == code.co_name)
 
 
 def without_inner_functions(node: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -10,6 +10,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from itertools import islice, takewhile
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from torch.autograd.function import once_differentiable
 
 from autograder.observation.observation import KERNEL
 from autograder.observation.syntax import codes_of, registered
-from autograder.running.watching import PlainMode
+from autograder.running.watching import PlainMode, upwards
 
 METHODS = ("forward", "backward", "vjp", "setup_context", "jvp")
 MOST_NODES = 2000  # of a graph that are looked at
@@ -83,12 +84,8 @@ def passes_inside(
     found: list[str] = []
 
     def run(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        frame: types.FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code is not asked:
-            if frame.f_code in codes:
-                found.append(codes[frame.f_code])
-                break
-            frame = frame.f_back
+        inside = takewhile(lambda frame: frame.f_code is not asked, upwards(sys._getframe(1)))
+        found.extend(islice((codes[f.f_code] for f in inside if f.f_code in codes), 1))
         return original(*args, **kwargs)
 
     with instead_of_derivatives(run):

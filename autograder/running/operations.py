@@ -192,6 +192,11 @@ class Value:
         )
 
 
+def tensors_in(result: Any) -> list[Tensor]:
+    """Those that an operation gave."""
+    return [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+
+
 def span_of(frame: FrameType) -> Span | None:
     """The expression that a frame is at."""
     code = frame.f_code
@@ -256,7 +261,7 @@ class Operations(Framed):
             raise
         self.error = None
         self.whole += whole_numbers(result)
-        operation.made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
+        operation.made = tensors_in(result)
         given = [each for each in operation.given if isinstance(each, Place)]
         values = tuple(dict.fromkeys(value for place in given for value in place.held))
         text = linecache.getline(operation.file, operation.line or 0).strip()

@@ -7,14 +7,16 @@ import dis
 import linecache
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from torch.autograd.function import FunctionCtx
 
-from autograder.observation.syntax import Span, name_of, span_of_node
+from autograder.observation.syntax import Span, defined_as, name_of, span_of_node
 from autograder.running.value_flow import Other, names_in
+from autograder.running.watching import traced
 
 _MOST = 20_000  # lines of a function whose loop need not end
 _FIELDS = ("value", "test", "iter", "target", "targets")  # of statements
@@ -187,14 +189,10 @@ def expression_of(functions: Iterable[FunctionType], span: Span) -> Expression |
 def _definition(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
     """Where a function is defined, without what decorates it; None where two of that name begin in one line."""
     code = function.__code__
-    found = list[ast.FunctionDef | ast.Lambda]()
-    for node in ast.walk(ast.parse("".join(linecache.getlines(code.co_filename)))):
-        if isinstance(node, ast.FunctionDef | ast.Lambda):
-            decorators = getattr(node, "decorator_list", [])
-            first = min([node.lineno, *(each.lineno for each in decorators)])
-            if (getattr(node, "name", "<lambda>"), first) == (code.co_name, code.co_firstlineno):
-                decorators.clear()
-                found.append(node)
+    tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    found = list(defined_as(code, ast.walk(tree)))
+    for node in found:
+        getattr(node, "decorator_list", []).clear()
     return found[0] if len(found) == 1 else None
 
 
@@ -224,35 +222,27 @@ class Recoded(Other):
         super().__init__()
         self.function, self.code, self.other, self.lines = function, function.__code__, other, 0
         self.names = {name: v for name, v in names.items() if name not in function.__globals__}
+        # A loop need not end: only code that jumps back has one.
+        loops = any("BACKWARD" in each.opname for each in dis.get_instructions(other))
+        self._watch = traced(other.__eq__, self._ran, True) if loops else nullcontext()
 
     def __enter__(self) -> Any:
         self.function.__code__ = self.other
         self.function.__globals__.update(self.names)
-        self._before = sys.gettrace()
-        if _loops(self.other):
-            sys.settrace(self._entered)
+        self._watch.__enter__()
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        sys.settrace(self._before)
+        self._watch.__exit__(None, None, None)
         for name in self.names:
             self.function.__globals__.pop(name, None)
         self.function.__code__ = self.code
 
-    def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
-        return self._ran if frame.f_code is self.other else None
-
-    def _ran(self, frame: FrameType, event: str, argument: Any) -> Any:
+    def _ran(self, frame: FrameType, event: str) -> None:
         self.lines += 1
         if self.lines > _MOST:
             raise RecursionError(f"more than {_MOST} lines")
-        return self._ran
 
     def ran_as(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return func(*args, **kwargs)
-
-
-def _loops(code: CodeType) -> bool:
-    """Whether it jumps back: then it need not end."""
-    return any("BACKWARD" in each.opname for each in dis.get_instructions(code))

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 from torch.autograd.graph import _engine_run_backward
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from autograder.contract.ending import errors_only
 from autograder.observation.observation import Answer, Question
@@ -37,6 +37,7 @@ from autograder.running.operations import (
     Value,
     recorded,
     span_of,
+    tensors_in,
     whole_numbers,
 )
 from autograder.running.watching import Framed, name_of
@@ -147,7 +148,7 @@ class Origin:
         try:
             with torch.enable_grad():
                 args, kwargs = tree_map_only(Tensor, stand_in, given)
-                made = [t for t in tree_leaves(func(*args, **kwargs)) if isinstance(t, Tensor)]
+                made = tensors_in(func(*args, **kwargs))
             end = made[self.operation.values.index(self.of)].reshape(-1)[self.flat]
             slopes = torch.autograd.grad(end, [leaf for _, leaf in wanted], allow_unused=True)
         except (RuntimeError, TypeError, ValueError, NotImplementedError):  # it has no derivative
@@ -228,50 +229,45 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class Looking(Other):
-    """Looks at each result of one operation; ``ran``: how often it has run. torch copies more, or less, where it is watched."""
+    """Looks at what an operation gives where it makes a value. torch copies more, or less, where it is watched."""
 
     def __init__(self, value: Value) -> None:
         super().__init__()
-        self.value, self.op, self.ran = value, value.op.removesuffix("[]"), 0
+        self.value, self.op, self.left = value, value.op.removesuffix("[]"), (value.made or (0,))[0]
 
     def ran_as(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
-        if name_of(func) == self.op:
-            self.ran += 1
-            return self.seen(func, result)
-        return result
+        mine = name_of(func) == self.op
+        self.left -= mine
+        return self.seen(func, result) if mine and self.left == 0 else result
 
     def seen(self, func: Any, result: Any) -> Any:
         """What comes out in its place."""
         raise NotImplementedError
 
-    def instead_of(self, made: Tensor, numbers: Tensor, func: Any, result: Any) -> Any:
-        """A result of an operation with these numbers in the place of one tensor; what is written to keeps its place.
-
-        A function in C++ writes past its memory where a step of it has fewer dimensions: there the shape stays.
-        """
-        inside = self.value.operation is not None and self.value.operation.inside
-        inside = inside or self.whole is not None
-        if func._schema.is_mutable or (inside and numbers.shape != made.shape):
-            same = func._schema.is_mutable and made.numel() == numbers.numel()
-            return made.copy_(numbers.reshape(made.shape)) if same else result
-        new = numbers.to(made.device, made.dtype, copy=True)
-        return tree_map_only(Tensor, lambda leaf: new if leaf is made else leaf, result)
-
 
 class Replaced(Looking):
-    """Puts other numbers, in their own shape, in the place of a value: what would have come of them?"""
+    """Puts other numbers, in their own shape, in the place of a value: what would have come of them?
+
+    What is written to keeps its place. A function in C++ writes past its memory where a step of it has fewer
+    dimensions: there the shape stays.
+    """
 
     def __init__(self, value: Value, numbers: Array) -> None:
         super().__init__(value)
         self.numbers = numbers
 
     def seen(self, func: Any, result: Any) -> Any:
-        if self.value.made is None or self.ran != self.value.made[0]:
-            return result
-        made = [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
-        new = torch.from_numpy(self.numbers)
-        return self.instead_of(made[self.value.made[1]], new, func, result)
+        assert self.value.made is not None
+        assert self.value.operation is not None
+        made = tensors_in(result)[self.value.made[1]]
+        numbers = torch.from_numpy(self.numbers)
+        inside = self.value.operation.inside or self.whole is not None
+        if func._schema.is_mutable or (inside and numbers.shape != made.shape):
+            same = func._schema.is_mutable and made.numel() == numbers.numel()
+            return made.copy_(numbers.reshape(made.shape)) if same else result
+        new = numbers.to(made.device, made.dtype, copy=True)
+        return tree_map_only(Tensor, lambda leaf: new if leaf is made else leaf, result)
 
 
 class Reread(Other):
@@ -314,8 +310,6 @@ class Tried(Looking):
         self.found = list[tuple[Any, str, Tensor]]()
 
     def seen(self, func: Any, result: Any) -> Any:
-        if self.value.made is None or self.ran != self.value.made[0]:
-            return result
         # A pass that the expression itself has begun would wait for itself.
         frames = takewhile(lambda f: f.f_code is not _engine_run_backward.__code__, self.frames())
         there = (f for f in frames if f.f_code.co_filename == self.span.file)

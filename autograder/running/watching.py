@@ -79,7 +79,7 @@ class Framed(PlainMode):
     _outside: frozenset[FrameType] = frozenset()
 
     def __enter__(self) -> Any:
-        self._outside = frozenset(_upwards(sys._getframe(1)))
+        self._outside = frozenset(upwards(sys._getframe(1)))
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -88,10 +88,10 @@ class Framed(PlainMode):
 
     def frames(self) -> Iterator[FrameType]:
         """The frames around an operation, the innermost first."""
-        return takewhile(lambda frame: frame not in self._outside, _upwards(sys._getframe(1)))
+        return takewhile(lambda frame: frame not in self._outside, upwards(sys._getframe(1)))
 
 
-def _upwards(frame: FrameType | None) -> Iterator[FrameType]:
+def upwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
@@ -211,7 +211,7 @@ class Storages(Watching):
 
 # ---- Python's own lines ----------------------------------------------------------------------
 @contextlib.contextmanager
-def _traced(
+def traced(
     wanted: Callable[[CodeType], bool], note: Callable[[FrameType, str], None], lines: bool
 ) -> Iterator[None]:
     """Call ``note`` with each event of the frames that run wanted code; without lines, of calls alone."""
@@ -261,7 +261,7 @@ def counted(files: frozenset[str] = frozenset()) -> Iterator[Work]:
     def note(frame: FrameType, event: str) -> None:
         work.places[frame.f_code.co_filename, frame.f_lineno] += event == "line"
 
-    with _traced(lambda code: code.co_filename in files, note, True), work.ran:
+    with traced(lambda code: code.co_filename in files, note, True), work.ran:
         yield work
 
 
@@ -296,5 +296,5 @@ def last_returns(codes: frozenset[CodeType]) -> Iterator[dict[str, int]]:
         if event == "return":
             ended[frame.f_code.co_name] = frame.f_lineno
 
-    with _traced(codes.__contains__, note, False) if codes else contextlib.nullcontext():
+    with traced(codes.__contains__, note, False) if codes else contextlib.nullcontext():
         yield ended

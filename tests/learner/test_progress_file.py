@@ -67,7 +67,7 @@ def test_a_damaged_file_is_kept_aside_and_work_goes_on(progress_home, capsys, da
 def test_a_field_of_the_wrong_kind_is_damage(field):
     data = Progress(exercises={"Square": ExerciseRecord()}).to_json()
     data["exercises"]["Square"] = {**data["exercises"]["Square"], field: "yes"}
-    with pytest.raises(ValueError, match="is a str"):
+    with pytest.raises(ValueError, match="a str"):
         Progress.from_json(data)
 
 

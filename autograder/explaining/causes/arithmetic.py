@@ -263,4 +263,4 @@ def _sums(ev: Evidence) -> bool:
     """Whether the forward adds numbers up."""
     ran = (op for pair in ev.pairs("structure") for op in pair.answer.forward_ops)
     sums = any(op.startswith(("aten.sum", "aten.mean", "aten.bmm", "aten.mm")) for op in ran)
-    return sums or (ev.exercise.is_function and ev.source.mentions(ev.exercise.name, "sum"))
+    return sums or bool(ev.exercise.is_function and ev.source.mentions(ev.exercise.name, "sum"))

@@ -35,7 +35,7 @@ def cut(ev: Evidence, finding: Finding) -> Reason | None:
     assert finding.pair is not None
     tried, place = without_decorator(finding.pair), ev.source.cut_off()
     if tried or ONCE in str(finding.evidence.get("original")):
-        return _as("second/once", ev.source.first_mention("backward", ONCE),
+        return _as("second/once", ev.source.mentions("backward", ONCE),
                    right=tried == "right", refused=tried == "refused" and bool(_raises(ev)))  # fmt: skip
     stops = finding.cause == "second/stops"
     if stops and finding.pair.answer.failure and finding.pair.answer.failure.raised_by_learner:

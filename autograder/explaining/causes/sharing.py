@@ -91,7 +91,7 @@ def _condition(ev: Evidence, pair: Pair, i: int) -> tuple[int, str] | None:
     """The condition around the statement that makes gradient i; else where needs_input_grad is first read."""
     made = ev.source.returned_expression("backward", i, pair.answer.returned_at)
     around = ev.source.condition(made[0]) if made is not None else None
-    return around or ev.source.first_mention("backward", "needs_input_grad")
+    return around or ev.source.mentions("backward", "needs_input_grad")
 
 
 CAUSES = {

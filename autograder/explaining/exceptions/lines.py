@@ -123,7 +123,7 @@ def gradient_of_nothing(ev: Evidence, finding: Finding, failure: Failure) -> Rea
         args = finding.pair.question.args if finding.pair is not None else ()
         if source.mentions(inside, "requires_grad_"):
             first = not (args and isinstance(args[0], Tensor)) and source.mentions(inside, "needs_input_grad")  # fmt: skip
-            asked = source.first_mention(inside, "needs_input_grad") if first else None
+            asked = source.mentions(inside, "needs_input_grad") if first else None
             return Reason("stops/left-graph", {"first": ev.argument(0) if first else ""}, asked)
         return Reason("stops/no-leaf")
     passes = [n for n in source.nodes if called(n) in ("grad", "backward")]

@@ -235,7 +235,7 @@ def _written(
     ev: Evidence, rule: str, cause: str, pair: Pair, method: str, argument: str = ""
 ) -> Finding:
     switches = cause == "writes/requires-grad"
-    place = ev.source.first_mention(method, "requires_grad_") if switches else ev.source.writes_in_place(method)  # fmt: skip
+    place = ev.source.mentions(method, "requires_grad_") if switches else ev.source.writes_in_place(method)  # fmt: skip
     return fault(rule, cause, pair, seen_at=place, evidence={"argument": argument},
                  method=method, argument=argument)  # fmt: skip
 

@@ -136,7 +136,7 @@ def forward_mode_agrees(ev: Evidence, pair: Pair) -> Verdict:
         if (apart := _two_ways(pair, tangents, positions)) is None:
             continue
         mine, right = apart
-        place = ev.source.first_mention("jvp", "jvp") or ev.source.returned("jvp", {})
+        place = ev.source.mentions("jvp", "jvp") or ev.source.returned("jvp", {})
         facts: dict[str, Any] = {"mine": mine, "right": right}
         if len(positions) == 1:
             facts |= {"argument": ev.argument(positions[0]), "alone": True, "nothing": mine == 0}

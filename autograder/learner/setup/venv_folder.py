@@ -20,8 +20,7 @@ from typing import TextIO
 from problem import SetupProblem
 
 NAME = "installed.json"
-# pip is at work, or somebody pulled the plug; it ended in an error: what is there is not broken; it is done.
-UNFINISHED, FAILED, COMPLETE = "unfinished", "failed", "complete"
+COMPLETE = "complete"  # pip came to its end
 
 # What of [project] pip acts on; the rest describes the project to people.
 INSTALLED_FROM = ("name", "version", "dependencies", "optional-dependencies", "scripts")
@@ -49,7 +48,7 @@ class Stamp:
     python   "3.12"
     folder   an environment does not survive being moved
     extras   the extras of pyproject.toml in it
-    state    COMPLETE, or how the attempt to change it went
+    state    COMPLETE; "" where pip is at work, has failed, or somebody pulled the plug
     """
 
     project: str = ""
@@ -84,18 +83,15 @@ def read(venv: Path) -> Stamp:
 
 
 def _write(venv: Path, stamp: Stamp) -> None:
+    """Put the stamp into this environment."""
     (venv / NAME).write_text(json.dumps(asdict(stamp), indent=1) + "\n", encoding="utf-8")
 
 
 @contextmanager
 def changing(venv: Path, there: Stamp, wanted: Stamp) -> Iterator[None]:
     """Say what becomes of this environment. What it was is kept until it is changed: a retry must know it."""
-    _write(venv, replace(there, state=UNFINISHED))
-    try:
-        yield
-    except SetupProblem:
-        _write(venv, replace(there, state=FAILED))
-        raise
+    _write(venv, replace(there, state=""))
+    yield
     _write(venv, wanted)
 
 
@@ -133,7 +129,7 @@ def why_unusable(venv: Path, version: str) -> str:
     there = read(venv)
     if not works(venv):
         return "it does not run"
-    if there.state == UNFINISHED and not works(venv, HAS_WHOLE_PACKAGES):
+    if there.state != COMPLETE and not works(venv, HAS_WHOLE_PACKAGES):
         return "the last installation was interrupted"
     if version_of(venv) != version:
         return f"it has Python {version_of(venv)}"
