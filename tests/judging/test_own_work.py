@@ -374,7 +374,6 @@ def test_a_node_that_is_called_is_a_derivative_too(source: str):
 
 OUTSIDE = """
 import math
-import time
 import numpy as np
 import scipy.special
 class FirstOrderOnly(Function):
@@ -403,7 +402,6 @@ BY_NUMPY = {
     "numpy()": "n = x.cpu().numpy()\n        s = torch.as_tensor(2 / np.sqrt(np.pi) * np.exp(-n * n))",
     "asarray": "n = np.asarray(x.cpu())\n        s = torch.as_tensor(2 / np.sqrt(np.pi) * np.exp(-n * n))",
     "written to a tensor's memory": "s, n = torch.zeros_like(x), x.numpy()\n        s.numpy()[...] = 2 / np.sqrt(np.pi) * np.exp(-n**2)",
-    "written over numbers that are others each time": "s, n = x.new_full(x.shape, time.perf_counter()), x.numpy()\n        s.numpy()[...] = 2 / np.sqrt(np.pi) * np.exp(-n**2)",
     "a number of torch's": "s = 2 / math.sqrt(math.pi) * torch.exp(-x * x) + 0.0 * min(1.0, x.detach().sum().item())",
 }
 
@@ -419,6 +417,16 @@ def test_numbers_that_torch_handed_over_and_numpy_computed_are(back: str):
     report = made(OUTSIDE % back, "FirstOrderOnly")
     assert not report.undecided
     assert not any(f.rule == "finite-differences" for f in report.findings)
+
+
+def test_what_numpy_writes_over_is_no_point():
+    """New memory holds other numbers each time."""
+    source = known("sinc_op", "NumPy writes into new memory")
+    noisy = "import time\n" + source.replace(
+        "x.new_empty(x.shape)\n    np", "x.new_full(x.shape, time.perf_counter())\n    np"
+    )
+    assert "perf_counter" in noisy
+    assert evaluate(load(noisy, "sinc_op"), seed=4, exercise="sinc_op").passed
 
 
 def test_a_difference_quotient_in_numpy_is_seen():
