@@ -172,15 +172,11 @@ def _module(name: str, text: str) -> tuple[ModuleType, tuple[Exercise, ...]]:
     """A module run from its text, once, and the exercises that it registers."""
     module = ModuleType(name)
     module.__dict__["__autograder_text__"] = text
-    before, known = registered_exercises(), sys.modules.get(name)
+    before = registered_exercises()
     sys.modules[name] = module
     try:
         exec(compile(text, f"{name}.py", "exec"), module.__dict__)
     except Exception as error:
-        if known is None:
-            del sys.modules[name]
-        else:
-            sys.modules[name] = known
         raise NoLesson(
             f"{name}.py, which the lesson imports, stops with {type(error).__name__}: {error}"
         ) from error

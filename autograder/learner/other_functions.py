@@ -126,15 +126,9 @@ def _report(
             target, terms = copy.deepcopy(target).double(), replace(terms, dtypes=())
         changes = (arguments.restore, bind if arguments.ties else None)
         for change in (one for one in changes if one is not None):
-            target = adapted(target, change)
-            terms = replace(
-                terms, reference=terms.reference and adapted(terms.reference, change),
-                surrogate=terms.surrogate and adapted(terms.surrogate, change),
-            )  # fmt: skip
+            target, terms = adapted(target, change), _adapted(terms, change)
         if (seen := survey(target, arguments.sets[0])).unseen:
-            target = adapted(target, made=all_dense)
-            right = terms.reference and adapted(terms.reference, made=all_dense)
-            terms = replace(terms, reference=right)
+            target, terms = adapted(target, made=all_dense), _adapted(terms, made=all_dense)
             seen = survey(target, arguments.sets[0])
         target = adapted(target, cloned) if seen.writes else target
         own = Measured(Submission(target), terms.eps, seen=seen.seen)
@@ -216,6 +210,12 @@ def _report(
                 report.unasked = unasked or ["the slopes that were not measured"]
             _leave_open(report, behind, "not reached")
         return report
+
+
+def _adapted(terms: Terms, *given: Any, **made: Any) -> Terms:
+    """The same with what ``adapted`` makes of the functions that somebody gave."""
+    right, meant = (f and adapted(f, *given, **made) for f in (terms.reference, terms.surrogate))
+    return replace(terms, reference=right, surrogate=meant)
 
 
 def _approximately(found: Finding, evidence: Evidence, many: bool) -> Finding:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import io
 import pickle
+import re
 import types
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,25 +29,14 @@ from autograder.running.function_classes import custom_nodes, in_backward, patch
 from autograder.running.watching import COPIES, VIEWS, Watching, name_of
 
 # What torch itself has put on ctx once forward is over, for itself and for torch.func.
-_TORCHS = frozenset(
-    [
-        "to_save",
-        "dirty_tensors",
-        "non_differentiable",
-        "_materialize_non_diff_grads",
-        "_pt_current_level",
-        "_pt_inner_ctx",
-        "_pt_new_saved_tensors",
-        "_pt_out_dims",
-        "_pt_saved_tensors_bdims",
-        "_pt_saved_tensors_bdims_stack",
-    ]
+_TORCHS = re.compile(
+    "_pt_|to_save$|dirty_tensors$|non_differentiable$|_materialize_non_diff_grads$"
 )
 
 
 def attributes_of(node: Any) -> Iterator[tuple[str, Any]]:
     """What somebody put on ctx, by name."""
-    return ((n, v) for n, v in vars(node).items() if n not in _TORCHS)
+    return ((n, v) for n, v in vars(node).items() if not _TORCHS.match(n))
 
 
 def saved_of(node: Any) -> tuple[Any, ...]:

@@ -197,10 +197,14 @@ def kept_by_nodes(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[Kept]:
         for i, tensor in enumerate(saved_of(node)):
             if isinstance(tensor, Tensor):
                 note(f"saved[{i}]", tensor)
-        for name, value in attributes_of(node):
-            for path, tensor in tensors_within(value, f"ctx.{name}"):
-                note(path, tensor)
+        for path, tensor in _on(node):
+            note(path, tensor)
     return kept
+
+
+def _on(ctx: Any) -> Iterator[tuple[str, Tensor]]:
+    """The tensors that somebody put on ctx, in whatever way, with their paths."""
+    return (each for n, v in attributes_of(ctx) for each in tensors_within(v, f"ctx.{n}"))
 
 
 def on_ctx(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[list[str]]:
@@ -208,8 +212,7 @@ def on_ctx(args: Sequence[Any], outputs: tuple[Any, ...]) -> list[list[str]]:
     return [
         [path, who_is(tensor, tuple(args), outputs)]
         for node in custom_nodes(outputs) if not is_torchs(node._forward_cls)
-        for name, value in attributes_of(node)
-        for path, tensor in tensors_within(value, f"ctx.{name}")
+        for path, tensor in _on(node)
     ]  # fmt: skip
 
 

@@ -44,14 +44,11 @@ class Kind:
 
 def kind_of(value: Any) -> Kind:
     """Looks at the type only: nothing of the submission runs."""
-    if isinstance(value, Function):
-        what = INSTANCE
-    elif isinstance(value, type):
-        what = FUNCTION_CLASS if issubclass(value, Function) else OTHER_CLASS
-        if what == FUNCTION_CLASS and not _applied_by_torch(value):
-            what = OWN_APPLY  # through it, torch's own way to forward and backward may not be taken
-    else:
-        what = OTHER
+    what = INSTANCE if isinstance(value, Function) else OTHER
+    if isinstance(value, type):
+        # Through an apply of its own, torch's way to forward and backward may not be taken.
+        of_function = FUNCTION_CLASS if _applied_by_torch(value) else OWN_APPLY
+        what = of_function if issubclass(value, Function) else OTHER_CLASS
     return Kind(what, callable(value), type(value).__name__)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from tests.setup.class_of_one import (
 )
 
 NOW = datetime(2026, 11, 21, 14, 3, 22)
+LATER = NOW + timedelta(minutes=1)
 STUB = code(
     "square", "def backward(ctx, g):", "    # YOUR CODE HERE", "    raise NotImplementedError"
 )
@@ -65,7 +66,7 @@ def test_fix_arrives_and_learners_code_note_and_backup_are_there(course: ClassOf
     assert after["cell-7"] == "my_own_experiment = 1"
     assert course.read("course/01_template/my notes.txt") == "ask about ctx"
     (copy,) = course.backups()
-    assert copy.name == "2026-11-21_14-03-22"
+    assert copy.name == "2026-11-21_14-03-22_000000"
     assert (copy / "your-files" / NOTEBOOK).read_text() == mine
     assert (copy / "your-files/course/01_template/my notes.txt").read_text() == "ask about ctx"
     assert NOTEBOOK in said
@@ -137,7 +138,7 @@ def test_a_second_update_keeps_what_the_first_one_kept(course: ClassOfOne) -> No
     publish_notebook(course, INTRO_FIXED, DEMO, STUB)
     update.update(course.learner, NOW)
     publish_notebook(course, INTRO_FIXED, DEMO_FIXED, STUB)
-    update.update(course.learner, NOW)
+    update.update(course.learner, LATER)
 
     after = sources(course.read(NOTEBOOK))
     assert after["square"] == "".join(SOLVED["source"])
@@ -266,7 +267,7 @@ def test_a_text_that_both_changed_is_joined_by_lines(course: ClassOfOne) -> None
     update.update(course.learner, NOW)
     assert course.read("README.md") == "My course\n"  # where both changed, the learner's
     course.publish("another", **{"README.md": "Course\nmore\n1\n2\n3\nlast\n"})
-    update.update(course.learner, NOW)
+    update.update(course.learner, LATER)
     assert course.read("README.md").startswith("My course\n")
 
 

@@ -5,7 +5,6 @@ learner changed is committed and merged with the course's version, and where bot
 Notebooks are joined cell by cell (joined_cells.py); what cannot be joined stays as the learner left it.
 """
 
-import itertools
 import os
 import shutil
 import sys
@@ -64,7 +63,8 @@ def make_backup(root: Path, paths: Iterable[str], now: datetime) -> Path:
     A link is copied as a link, and a folder (what git calls a clone inside the clone) as a whole.
     """
     try:
-        folder = _new_folder(root / "backups", f"{now:%Y-%m-%d_%H-%M-%S}")
+        folder = root / "backups" / f"{now:%Y-%m-%d_%H-%M-%S_%f}"
+        folder.mkdir(parents=True)
         (folder / "README.txt").write_text(README.format(when=f"{now:%Y-%m-%d %H:%M}"))
         for path in paths:
             source, target = root / path, folder / "your-files" / path
@@ -80,15 +80,6 @@ def make_backup(root: Path, paths: Iterable[str], now: datetime) -> Path:
             str(error),
         ) from error
     return folder
-
-
-def _new_folder(backups: Path, name: str) -> Path:
-    for number in itertools.count(1):
-        folder = backups / (name if number == 1 else f"{name}_{number}")
-        if not os.path.lexists(folder):
-            folder.mkdir(parents=True)
-            return folder
-    raise AssertionError
 
 
 def main(root: Path = ROOT) -> int:
