@@ -170,18 +170,10 @@ KAGGLE = Path("/kaggle/working")
 FOLDER = "backward-by-hand"
 
 
-@dataclass(frozen=True)
-class Kept:
-    """The folder that progress is kept in, and what to tell about it; None: the usual folder."""
-
-    folder: Path | None
-    words: str
-
-
 def find_place(
     environ: Mapping[str, str], is_there: Callable[[Path], bool], has: Callable[[str], bool]
-) -> Kept:
-    """Where this place keeps files.
+) -> tuple[Path | None, str]:
+    """The folder that this place keeps files in (None: the usual one), and what to tell about it.
 
     Args:
         environ: its environment variables.
@@ -189,30 +181,28 @@ def find_place(
         has: whether a module can be imported.
     """
     if environ.get(HOME_VARIABLE):
-        return Kept(None, "Your progress is kept in {}.")
+        return None, "Your progress is kept in {}."
     if has("google.colab"):
         if is_there(DRIVE):
-            return Kept(DRIVE / FOLDER, "Your progress is kept in your Drive, {}.")
-        return Kept(
-            None,
+            return DRIVE / FOLDER, "Your progress is kept in your Drive, {}."
+        return None, (
             "Your progress is not kept: Colab forgets its files. To keep it, mount your Drive "
-            "(the folder icon on the left, then the Drive icon) and run this cell again.",
+            "(the folder icon on the left, then the Drive icon) and run this cell again."
         )
     if "KAGGLE_KERNEL_RUN_TYPE" in environ:
-        return Kept(
-            KAGGLE / FOLDER,
+        return KAGGLE / FOLDER, (
             "Your progress is written to {}. Kaggle keeps it if Persistence is set to "
-            "“Files only” in the notebook's settings.",
+            "“Files only” in the notebook's settings."
         )
-    return Kept(None, "Your progress is kept in {}, on the computer that runs this notebook.")
+    return None, "Your progress is kept in {}, on the computer that runs this notebook."
 
 
 def settle() -> None:
     """Keep progress where this place keeps files, and say where, or that it does not."""
-    kept = find_place(os.environ, Path.is_dir, _has)
-    if kept.folder is not None:
-        os.environ[HOME_VARIABLE] = str(kept.folder)
-    print(kept.words.format(home()))
+    folder, words = find_place(os.environ, Path.is_dir, _has)
+    if folder is not None:
+        os.environ[HOME_VARIABLE] = str(folder)
+    print(words.format(home()))
 
 
 def _has(module: str) -> bool:

@@ -13,11 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from symtable import SymbolTable, symtable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from autograder.observation.syntax import called
+from autograder.observation.syntax import at_once, called
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = ("listcomp", "setcomp", "dictcomp", "genexpr")  # run at once, as classes do
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _SIMPLE = (
@@ -171,17 +170,6 @@ def _is_opaque(node: ast.Call) -> bool:
         first = node.args[0] if node.args else None
         return getattr(first, "value", None) in ("run", "load", "macro", "store")
     return name in _OPAQUE
-
-
-def at_once(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run with a statement; of a function only its name, decorators and defaults."""
-    yield node
-    inner: Iterable[Any] = ast.iter_child_nodes(node)
-    if isinstance(node, _FUNCTIONS):
-        defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
-        inner = (*defaults, *getattr(node, "decorator_list", ()))
-    for child in inner:
-        yield from at_once(child)
 
 
 def may_be(node: ast.AST) -> frozenset[str]:

@@ -16,6 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.learner.lesson import Lesson, grade_id_of
+from autograder.observation.packing import writable
 
 LARGEST = 64 * 2**20  # bytes of a notebook file; released ones have about 100 kB
 MOST_CELLS = 5000
@@ -80,13 +81,7 @@ def _plain(given: Any) -> NotebookNode:
 
 def _cell(given: dict[str, Any]) -> NotebookNode:
     """A cell with nothing in it but text of the right kind, and what was to be seen below it."""
-    source = given.get("source", "")
-    if isinstance(source, list):
-        source = "".join(part for part in source if isinstance(part, str))
-    source = source if isinstance(source, str) else ""
-    # A lone surrogate is no text that can be written to a file again.
-    source = source.encode("utf-8", "replace").decode("utf-8")
-    kind = given.get("cell_type")
+    kind, source = given.get("cell_type"), _joined(given.get("source"))
     cell = NotebookNode(cell_type=kind if kind in ("code", "raw") else "markdown", source=source)
     if kind == "code":
         cell.outputs, cell.execution_count = seen_below(given.get("outputs")), None
@@ -96,6 +91,12 @@ def _cell(given: dict[str, Any]) -> NotebookNode:
     if isinstance(given.get("id"), str):
         cell.id = given["id"]
     return cell
+
+
+def _joined(given: Any) -> str:
+    """A text as it can be written to a file, which may have it in lines."""
+    parts = given if isinstance(given, list) else [given]
+    return writable("".join(part for part in parts if isinstance(part, str)))
 
 
 def restore(notebook: NotebookNode, lesson: Lesson) -> None:
@@ -270,7 +271,7 @@ def seen_below(outputs: Any) -> list[NotebookNode]:
         if not isinstance(given, dict) or left <= 0:
             continue
         if given.get("output_type") == "error":
-            text = f"{_line(given.get('ename'))}: {_line(given.get('evalue'))}"
+            text = f"{_joined(given.get('ename'))}: {_joined(given.get('evalue'))}"
         else:
             data = given.get("data")
             data = data if isinstance(data, dict) else {}
@@ -278,17 +279,11 @@ def seen_below(outputs: Any) -> list[NotebookNode]:
             if isinstance(picture, str) and len(picture) <= LARGEST_SEEN and len(kept) < 20:
                 kept.append(output_of("display_data", data={"image/png": picture}))
                 continue
-            text = _line(given.get("text", data.get("text/plain", "")))
+            text = _joined(given.get("text", data.get("text/plain")))
         if text:
             kept.append(output_of("stream", name="stdout", text=text[:left].rstrip("\n") + "\n"))
             left -= len(text)
     return kept
-
-
-def _line(given: Any) -> str:
-    parts = given if isinstance(given, list) else [given]
-    text = "".join(part for part in parts[:10_000] if isinstance(part, str))
-    return text[:MOST_SEEN].encode("utf-8", "replace").decode("utf-8")
 
 
 def output_of(kind: str, **fields: Any) -> NotebookNode:

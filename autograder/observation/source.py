@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.observation.syntax import (
     SAVING,
+    at_once,
     bindings,
     called,
     codes_of,
@@ -20,7 +21,6 @@ from autograder.observation.syntax import (
     name_of,
     raises_not_implemented,
     registered,
-    without_inner_functions,
 )
 
 Place = tuple[int, str]  # the number of a line as the learner sees it, and its text
@@ -119,7 +119,7 @@ class Source:
 
     def _return(self, method: str, ended: Mapping[str, int]) -> ast.Return | None:
         node = self.methods.get(method)
-        within = without_inner_functions(node) if node is not None else ()
+        within = (n for part in node.body for n in at_once(part)) if node is not None else ()
         returns = [n for n in within if isinstance(n, ast.Return) and n.value is not None]
         if method in ended:
             line = ended[method] - self.offset
@@ -147,7 +147,7 @@ class Source:
     def same_code(self, other: Source, *methods: str) -> bool:
         """Whether the methods' bodies are the same code; comments, docstrings and layout do not count."""
         both = [(self.methods.get(m), other.methods.get(m)) for m in methods]
-        return all(a is not None and b is not None and _body(a) == _body(b) for a, b in both)
+        return all(a is not None and b is not None and _text(a) == _text(b) for a, b in both)
 
     def cut_off(self) -> tuple[str, int, str] | None:
         """(what, line, its text): what takes a tensor out of the graph, in backward or as it is saved."""
@@ -227,7 +227,7 @@ class Source:
     def is_stub(self, method: str) -> bool:
         """Whether a method still is the released stub: nothing but ``raise NotImplementedError``."""
         node = self.methods.get(method)
-        body = node.body[ast.get_docstring(node) is not None :] if node is not None else []
+        body = _body(node) if node is not None else []
         return len(body) == 1 and raises_not_implemented(body[0])
 
     def has_stub(self, method: str) -> bool:
@@ -279,7 +279,10 @@ def _is_none(value: ast.AST | None) -> bool:
     return isinstance(value, ast.Constant) and value.value is None
 
 
-def _body(node: ast.FunctionDef) -> list[str]:
-    """The statements of a method as text, without its docstring."""
-    statements = [ast.unparse(s) for s in node.body]
-    return statements[1:] if ast.get_docstring(node) is not None else statements
+def _body(node: ast.FunctionDef) -> list[ast.stmt]:
+    """The statements of a method, without its docstring."""
+    return node.body[ast.get_docstring(node) is not None :]
+
+
+def _text(node: ast.FunctionDef) -> list[str]:
+    return list(map(ast.unparse, _body(node)))

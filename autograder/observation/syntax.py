@@ -107,27 +107,21 @@ def defined_as(
     return (n for n in here if getattr(n, "name", "<lambda>") == code.co_name)
 
 
-def without_inner_functions(node: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Every node of a function, without those of functions that are defined in it."""
-    waiting: list[ast.AST] = list(node.body)
-    while waiting:
-        current = waiting.pop(0)
-        yield current
-        if not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += ast.iter_child_nodes(current)
+def at_once(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run with a statement; of a function only its name, decorators and defaults."""
+    yield node
+    inner: Iterable[Any] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        defaults = (*node.args.defaults, *filter(None, node.args.kw_defaults))
+        inner = (*defaults, *getattr(node, "decorator_list", ()))
+    for child in inner:
+        yield from at_once(child)
 
 
 def raises_not_implemented(statement: ast.stmt) -> bool:
     """Whether a statement is ``raise NotImplementedError``."""
-    return raised(statement) == "NotImplementedError"
-
-
-def raised(statement: ast.stmt) -> str:
-    """The name of the error that a statement raises; "" for any other."""
-    if not isinstance(statement, ast.Raise) or statement.exc is None:
-        return ""
-    error = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
-    return ast.unparse(error).split(".")[-1]
+    stub = r"raise (\w+\.)*NotImplementedError\b"
+    return isinstance(statement, ast.Raise) and re.match(stub, ast.unparse(statement)) is not None
 
 
 def own_names(function: ast.FunctionDef) -> set[str]:

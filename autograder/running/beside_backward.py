@@ -33,8 +33,12 @@ def _jvp(ask: Asking, q: Question, answer: Answer) -> None:
     answer.data["of_each"] = [tangents(ask, q, (place,)) for place in q.wants]
 
 
+def _detached(args: Sequence[Any]) -> list[Any]:
+    return [a.detach() if isinstance(a, Tensor) else a for a in args]
+
+
 def tangents(ask: Asking, q: Question, places: Sequence[int]) -> list[Tensor | None]:
-    args = [a.detach() if isinstance(a, Tensor) else a for a in fresh_arguments(q)]
+    args = _detached(fresh_arguments(q))
     with forward_ad.dual_level():
         for place, direction in zip(q.wants, q.directions, strict=True):
             assert direction is not None
@@ -50,7 +54,7 @@ def tangents(ask: Asking, q: Question, places: Sequence[int]) -> list[Tensor | N
 def _vmap(ask: Asking, q: Question, answer: Answer) -> None:
     """A batch at once, and each example by itself: of one argument, the batch in front and behind; of all together."""
     ask.stage = "vmap"
-    args = [a.detach() if isinstance(a, Tensor) else a for a in fresh_arguments(q)]
+    args = _detached(fresh_arguments(q))
     answer.data["together"], answer.data["alone"] = [], []
     each = [{place: dim} for place in q.wants for dim in (0, -1)]
     both = {place: -(n % 2) for n, place in enumerate(q.wants)}
@@ -113,7 +117,7 @@ def _opcheck(ask: Asking, q: Question, answer: Answer) -> None:
         with torch.no_grad(), _Operators(ask.submission.target) as seen:
             ask.submission(*fresh_arguments(replace(q, layout=layout)))
         for operator, (args, result) in seen.called.items():
-            given = [a.detach() if isinstance(a, Tensor) else a for a in args]
+            given = _detached(args)
             answer.data["fakes"] += _untrue(operator, given, as_tuple(result), layout)
             if layout == "contiguous":
                 answer.data["operators"].append(_name(operator))

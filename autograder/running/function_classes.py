@@ -22,7 +22,6 @@ from autograder.observation.observation import KERNEL
 from autograder.observation.syntax import codes_of, registered
 from autograder.running.watching import PlainMode, upwards
 
-METHODS = ("forward", "backward", "vjp", "setup_context", "jvp")
 MOST_NODES = 2000  # of a graph that are looked at
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # autograder/
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
@@ -57,12 +56,6 @@ def instead_of_backward(run: Callable[..., Any]) -> Iterator[None]:
         [(torch.autograd, name, functools.wraps(original)(functools.partial(run, original)))]
     ):
         yield
-
-
-def codes_of_methods(classes: Iterable[type]) -> dict[types.CodeType, str]:
-    """The name of the method that each code belongs to."""
-    written = ((n, getattr(cls, n)) for n in METHODS for cls in classes)
-    return {code: name for name, each in written for code in codes_of(each)}
 
 
 @contextlib.contextmanager

@@ -106,32 +106,35 @@ def answered(
     instead  what is on meanwhile: it looks at one value on the way, or puts another in its place
     """
     ask = Asking(Submission(value), question, scenarios)
-    with _heard(_classes(ask.submission)) as calls, instead or contextlib.nullcontext():
+    with instead or contextlib.nullcontext():
+        raw = _answered(ask)
+    if question.kind in ("run", "needs"):
+        ask.answer.raw = raw
+    return ask.answer
+
+
+def _answered(ask: Asking) -> tuple[Any, ...] | None:
+    """Put a question; what backward returned, where that was heard."""
+    owner, question = ask.submission.value, ask.question
+    # The classes that a submission is or shows, without a look at every Function there is.
+    classes = ask.submission.classes or ((owner,) if isinstance(owner, type) else ())
+    with _heard(classes) as calls:
         try:
             with errors_only():
                 _put(ask)
-        except Exception as error:
+        except Exception as error:  # of a gradient of another shape, too
             ask.answer.failure = Failure(_stage(ask, calls), type(error).__name__, "")
-    if question.kind in ("run", "needs"):
-        ask.answer.raw = _only(calls, question)
-    return ask.answer
+    return _only(calls, question)
 
 
 def flow(value: Any, question: Question, scenarios: dict[str, Any]) -> Flow:
     """How what is answered to one question came about, operation by operation."""
     submission = Submission(value)
-
-    def run(answer: Answer) -> Any:
-        with _heard(_classes(submission)) as calls:
-            with (
-                contextlib.suppress(Exception),
-                errors_only(),
-            ):  # of a gradient of another shape, too
-                _put(Asking(submission, question, scenarios, answer))
-            return _only(calls, question)
-
     with contained():
-        return flow_of(run, question, submission.files)
+        return flow_of(
+            lambda answer: _answered(Asking(submission, question, scenarios, answer)),
+            question, submission.files,
+        )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -159,12 +162,6 @@ def _heard(classes: Iterable[type], looked: bool = False) -> Iterator[list[Backw
 
     with instead_of_backwards(classes, heard):
         yield calls
-
-
-def _classes(submission: Submission) -> tuple[type, ...]:
-    """The classes that a submission is or shows, without a look at every Function there is."""
-    owner = submission.value
-    return submission.classes or ((owner,) if isinstance(owner, type) else ())
 
 
 def _stage(ask: Asking, calls: list[BackwardCall]) -> str:

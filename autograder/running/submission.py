@@ -20,11 +20,9 @@ from autograder.contract.ending import a_call
 from autograder.contract.functions import resolve
 from autograder.observation.observation import Named, Question
 from autograder.observation.snapshot import dense
-from autograder.running.function_classes import (
-    codes_of_methods,
-    files_of,
-)
-from autograder.running.watching import with_several_returns
+from autograder.observation.syntax import codes_of
+from autograder.running.function_classes import files_of
+from autograder.running.watching import METHODS, with_several_returns
 
 FUNCTION_CLASS, OTHER_CLASS, INSTANCE, OTHER = "function-class", "class", "instance", "other"
 OWN_APPLY = "function-class with an apply of its own"
@@ -90,7 +88,8 @@ class Submission:
     @cached_property
     def codes(self) -> dict[CodeType, str]:
         """Its methods' code, with their names; {} where it is no class."""
-        return codes_of_methods(self.classes)
+        written = ((n, getattr(cls, n)) for n in METHODS for cls in self.classes)
+        return {code: name for name, each in written for code in codes_of(each)}
 
     @property
     def classes(self) -> tuple[type, ...]:

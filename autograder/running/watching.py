@@ -277,12 +277,12 @@ def repeated_line(few: Work, many: Work) -> tuple[int, str, int, int] | None:
 
 
 _RETURNS = [opcode.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in opcode.opmap]
-_METHODS = ("forward", "setup_context", "backward", "vjp")
+METHODS = ("forward", "backward", "vjp", "setup_context", "jvp")
 
 
 def with_several_returns(target: Any) -> frozenset[CodeType]:
     """The code of a function, or of a class's methods, that can end in more than one place."""
-    values = [getattr(target, name, None) for name in _METHODS]
+    values = [getattr(target, name, None) for name in METHODS]
     found = {code for value in (target, *values) for code in codes_of(value)}
     return frozenset(c for c in found if sum(map(c.co_code[::2].count, _RETURNS)) > 1)
 

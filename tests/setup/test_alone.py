@@ -187,6 +187,6 @@ def test_a_lesson_brings_what_it_alone_imports() -> None:
 def test_progress_is_kept_where_the_place_keeps_files(
     environ, there, modules, folder, words
 ) -> None:
-    kept = find_place(environ, there.__contains__, modules.__contains__)
-    assert kept.folder == (folder and folder / "backward-by-hand")
-    assert words in kept.words
+    place, said = find_place(environ, there.__contains__, modules.__contains__)
+    assert place == (folder and folder / "backward-by-hand")
+    assert words in said

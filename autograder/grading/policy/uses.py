@@ -43,7 +43,7 @@ from autograder.grading.policy.objects import (
     stands,
     text_given,
 )
-from autograder.learner.statements import at_once
+from autograder.observation.syntax import at_once
 
 _DUNDER = re.compile(r"__\w+__")
 _MUTABLE, _FIXED = 1 << 9, 1 << 8  # flags of a class: made in Python; cannot be changed
