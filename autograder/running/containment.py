@@ -108,9 +108,8 @@ def _state_restored(seen: Contained) -> Iterator[None]:
             if read() != value:
                 put(value)
                 seen.changed.append(what)
-        if directory and _directory() != directory:
-            with contextlib.suppress(OSError):
-                os.chdir(directory)
+        with contextlib.suppress(OSError):  # it may be gone
+            os.chdir(directory)
 
 
 def _directory() -> str:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -182,9 +183,7 @@ def _unlike(points: Tensor) -> Tensor:
     """The places of points of which no two are the same."""
     digits = torch.frexp(points)
     rounded = torch.cat([(digits.mantissa / _SAME).round(), digits.exponent.double()], 1)
-    _, kinds = torch.unique(rounded, dim=0, return_inverse=True)
-    first = torch.full((len(points),), len(points)).scatter_reduce(0, kinds, torch.arange(len(points)), "amin")  # fmt: skip
-    return first[first < len(points)]
+    return torch.from_numpy(numpy.unique(rounded.numpy(), axis=0, return_index=True)[1])
 
 
 def _meet(

@@ -8,7 +8,6 @@ references to their storages.
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -34,15 +33,11 @@ from autograder.running.watching import Storages, work_of
 
 
 class _Calls(TorchFunctionMode):
-    """Public torch functions by identity, whatever name the learner gave them; others by the name they say they have."""
+    """Public torch functions by identity, whatever name the learner gave them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.functions: dict[Any, None] = {}
-
-    @property
-    def names(self) -> list[str]:
-        return [str(resolve_name(f) or getattr(f, "__qualname__", f)) for f in self.functions]
 
     def __torch_function__(
         self,
@@ -55,10 +50,11 @@ class _Calls(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-@functools.cache
-def _operation_name(operation: Any) -> str:
-    """aten.add.Tensor, aten.exp; torch's operations are few and live as long as the process."""
-    return str(operation).removesuffix(".default")
+def _names(calls: _Calls, ran: Storages) -> tuple[str, ...]:
+    """The functions that were called by their public names, and the operations: aten.add.Tensor, aten.exp."""
+    functions = (str(resolve_name(f) or getattr(f, "__qualname__", f)) for f in calls.functions)
+    operations = (str(operation).removesuffix(".default") for operation in ran.operations)
+    return tuple(dict.fromkeys([*functions, *operations]))
 
 
 def look_inside(
@@ -78,9 +74,7 @@ def look_inside(
     calls = _Calls()
     with _young(), Storages(calls) as storages, calls:
         outputs = forward()
-    answer.forward_ops = tuple(
-        dict.fromkeys([*calls.names, *map(_operation_name, storages.operations)])
-    )
+    answer.forward_ops = _names(calls, storages)
     answer.data["recorded_in_forward"] = storages.recorded and of_class
     answer.kept = tuple(_kept(args, outputs, storages))
     called, ran = _Calls(), Results()
@@ -89,9 +83,7 @@ def look_inside(
             backward(outputs)
     finally:
         answer.data["operations"] = work_of(ran.operations)
-        answer.backward_ops = tuple(
-            dict.fromkeys([*called.names, *map(_operation_name, ran.operations)])
-        )
+        answer.backward_ops = _names(called, ran)
         answer.data["recorded_in_backward"] = ran.recorded
     return ran
 
