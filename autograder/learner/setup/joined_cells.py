@@ -60,14 +60,14 @@ def joined_cells(
             cells.append({**(own if changed or not news else cell), "metadata": metadata})
         elif was is None or news:  # what the learner deleted stays deleted
             cells.append(cell)
-    order: list[str] = []
+    place = 0
     for name, cell in mine.items():
+        if name in here:
+            place = 1 + next(i for i, known in enumerate(cells) if known["id"] == name)
         # Cells that only the learner has: added, or changed before the course dropped them.
-        if name not in here and _text(cell) != _text(old.get(name)):
-            places = {known["id"]: place for place, known in enumerate(cells)}
-            nearest = next((places[each] for each in reversed(order) if each in places), -1)
-            cells.insert(nearest + 1, cell)
-        order.append(name)
+        elif _text(cell) != _text(old.get(name)):
+            cells.insert(place, cell)
+            place += 1
     whole = _joined(*(version.get("metadata", {}) for version in versions))
     made = nbformat.from_dict({**versions[-1], "metadata": whole, "cells": cells})
     written = nbformat.writes(made) + "\n"
