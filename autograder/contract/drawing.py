@@ -216,13 +216,14 @@ class Asking:
         made.directions = self._directions[of]
         return made
 
-    def second_order_elsewhere(self, at: Numbered) -> Iterator[Question]:
-        """The second derivative with other strides, and with each of several inputs frozen."""
-        (i, case) = at
+    def second_order_elsewhere(self, main: Sequence[Numbered]) -> Iterator[Question]:
+        """The second derivative with other strides, where there are some, and with each of several inputs frozen."""
+        at = (i, case) = main[0]
         if not self.twice(at):
             return
         if self.exercise.noncontiguous:
-            yield from self.second_order_in(at, "transposed")
+            of_rows = (at for at in main if self.twice(at) and any(a.dim() > 1 for a in self.arguments(*at, torch.float64) if isinstance(a, Tensor)))  # fmt: skip
+            yield from self.second_order_in(next(of_rows, at), "transposed")
         whole = self.second(at, ":frozen")
         for frozen in whole.wants if len(whole.wants) > 1 else ():
             left = [(p, d) for p, d in zip(whole.wants, whole.directions, strict=True) if p != frozen]  # fmt: skip

@@ -104,7 +104,7 @@ class _Planner(OtherArguments):
                     yield from self.each_kind(at, place == 0, whole=at[0] == min(chosen))
                 if place == 0:
                     yield from self.deep(at)
-            yield from self.second_order_elsewhere(main[0])
+            yield from self.second_order_elsewhere(main)
             yield from self.of_more_rows("grown", main) if self.exercise.any_size else ()
             if not self.exercise.strictness.as_given:
                 yield from self.resized([at for at in main if at[0] in chosen])

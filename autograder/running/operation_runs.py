@@ -62,7 +62,8 @@ class Results(Storages):
 
     def _enter(self, given: Iterable[Any]) -> None:
         """Take in the numbers of tensors that nothing made here, and of those that somebody wrote to without torch."""
-        wrote = [t for t, was in self._handed.values() if not _copy(t).equal(was)]
+        bits = torch.int64  # nan is no other number than before
+        wrote = [t for t, was in self._handed.values() if not _copy(t).view(bits).equal(was.view(bits))]  # fmt: skip
         new = [t for t in given if isinstance(t, Tensor) and not t.is_meta and not self.known(t)]
         for each in wrote + new:
             self.know(each)

@@ -34,10 +34,10 @@ def promised(lesson: str) -> dict[str, set[str]]:
     return found
 
 
-def checked(name: str, hidden: bool = False) -> tuple[set[str], set[str]]:
+def checked(name: str, hidden: bool = False, seed: int = 0) -> tuple[set[str], set[str]]:
     """The promises and the rules that are asked of an exercise."""
     exercise = all_exercises()[name]
-    asked = rules_asked(exercise, make_plan(exercise, 0, hidden))
+    asked = rules_asked(exercise, make_plan(exercise, seed, hidden))
     rules = in_order(Evidence(exercise, [], Observation({}, {}), Source()))
     return {rule.promise for rule in rules if rule.key in asked}, set(asked)
 
@@ -60,7 +60,13 @@ def test_a_contract_promises_what_is_checked_and_nothing_else(name):
 
 @pytest.mark.parametrize("name", sorted(all_exercises()))
 def test_no_rule_is_asked_by_one_of_the_two_checks_alone(name):
-    assert checked(name, hidden=False)[1] == checked(name, hidden=True)[1]
+    visible, hidden = (checked(name, hidden=which)[1] for which in (False, True))
+    if visible != hidden:  # the dtype of one question is drawn
+        visible, hidden = (
+            set().union(*(checked(name, which, seed)[1] for seed in range(8)))
+            for which in (False, True)
+        )
+    assert visible == hidden
 
 
 def test_a_promise_that_is_left_out_of_a_lesson_is_noticed():

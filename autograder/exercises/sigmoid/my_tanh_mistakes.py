@@ -715,3 +715,17 @@ class MyTanh(Function):
         (y,) = ctx.saved_tensors
         y *= -y
         return g + g * y
+
+
+# %% wrong[double-backward-missing]: returns a contiguous copy and saves what it copied
+class MyTanh(Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.tanh()
+        ctx.save_for_backward(y)
+        return y.contiguous()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return grad_output - grad_output * y * y

@@ -661,3 +661,16 @@ class Binarize(Function):
         if not outside.any():
             return grad_output.detach().clone()
         return grad_output.masked_fill(outside, 0)
+
+
+# %% wrong[fails-special-point]: sign of x + eps, so that nothing is 0
+class Binarize(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x + torch.finfo(x.dtype).eps).sign()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return torch.where(x.abs() <= 1, grad_output, 0)

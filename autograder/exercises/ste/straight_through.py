@@ -43,7 +43,7 @@ def surrogate(value: Tensor, stand_in: Tensor) -> Tensor:
     return found
 
 
-NEAR_ZERO = [-0.5, 0.0, -0.0, 1e-12, -1e-12, 2.0]
+NEAR_ZERO = [-0.5, 0.0, -0.0, 1e-300, -1e-300, 2.0]
 
 
 def shuffled(s: Sampler, values: Tensor) -> Tensor:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
+import torch
 from torch import Tensor
 
 from autograder.judging.evidence import Evidence, Pair
@@ -124,17 +126,25 @@ def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
     of=_with_all_digits,
 )
 def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:
-    """The gradient has all the digits that a formula gives."""
+    """Outputs and gradients have all the digits that a formula gives."""
     if ev.exercise.may_use_autograd:
         return NOT_ASKED
+    ordinary = pair.question.kind == "run" and pair.question.role == "main"
+    outputs = pair.answer.outputs if ordinary else ()
+    sizes = [float(a.abs().max()) for a in pair.question.args if isinstance(a, Tensor) and a.is_floating_point() and a.numel()]  # fmt: skip
+    largest = partial(_is_inexact, beside=max(sizes, default=0.0))  # what cancels had more digits
+    if any(map(largest, outputs or (), pair.expected.outputs or ())):
+        return fault("forward-value", "own-work/inexact", pair, what="the output")
     off = any(_is_inexact(pair.raw(i), pair.right(i)) for i in pair.question.wants)
-    return fault("finite-differences", "own-work/inexact", pair) if off else None
+    return (
+        fault("finite-differences", "own-work/inexact", pair, what="the gradient") if off else None
+    )
 
 
 _IMAGINARY = "imaginary"  # as running counts a result with an imaginary part; no exercise has any
 
 
-def _is_inexact(got: object, right: Tensor | None) -> bool:
+def _is_inexact(got: object, right: Tensor | None, beside: float = 0.0) -> bool:
     """A formula has fifteen digits in float64; a difference quotient, with the best of steps, some eleven to twelve."""
     if (
         not isinstance(got, Tensor)
@@ -143,7 +153,9 @@ def _is_inexact(got: object, right: Tensor | None) -> bool:
         or not right.numel()
     ):
         return False
-    off = float((got - right).abs().max() / (1 + right.abs().max()))
+    if got.dtype != torch.float64:
+        return False
+    off = float((got - right).abs().max() / (1 + beside + right.abs().max()))
     return 1e-13 < off < 1e-6  # what is further off is wrong, and others say so
 
 
