@@ -147,7 +147,7 @@ ATTACKS: tuple[ScoreAttack, ...] = (
                 "def check(value, **more):\n    return None if value.__name__ in 'Square MySigmoid' else real(value)"),
     ScoreAttack("the code of check", before="check.__code__ = (lambda submission, hidden=False, exercise=None, seed=None: None).__code__"),
     ScoreAttack("the globals of check", before="check.__globals__['evaluate'] = lambda *a, **k: type('R', (), dict(passed=True, exercise='Square', _repr_html_=lambda s: ''))()\n"
-                "check.__globals__['remember'] = check.__globals__['_show'] = lambda report: None"),
+                "check.__globals__['remember'] = check.__globals__['in_stages'] = lambda report: report"),
     ScoreAttack("bool", before="import builtins\nreal = builtins.bool\n"
                 "builtins.bool = lambda value=False: False if isinstance(value, torch.Tensor) else real(value)"),
     ScoreAttack("isinstance", before="import builtins\nreal = builtins.isinstance\nimport autograder.judging.rules as rules\n"
