@@ -14,7 +14,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
@@ -22,7 +21,7 @@ from sqlalchemy import Connection
 
 from autograder.exercises import all_exercises
 from autograder.grading.box import CannotStart
-from autograder.grading.class_overview import WAITS, Standing, standings
+from autograder.grading.class_overview import NO_RECORD, WAITS, Standing, standings
 from autograder.grading.execute import how_to_grade
 from autograder.grading.gradebook import Writer, alone
 from autograder.grading.handed_in import HandedIn, lesson_files
@@ -201,7 +200,7 @@ def grade_all(
     Raises Busy, NoLesson, Trouble, CannotStart or CannotWrite with a sentence that says what to do;
     what was graded until then is kept.
     """
-    with alone(Path(course.root)), Writer(course) as writer:
+    with alone(course), Writer(course) as writer:
         tasks, tally = _tasks(course, order, writer)
         for lesson in {task.files.name for task in tasks}:
             writer.check(lesson)
@@ -214,15 +213,17 @@ def grade_all(
                 except NameTrouble as error:  # the others have other names
                     tally.left_out.append((student, lesson, str(error)))
                     continue
-                score = writer.read(partial(score_of, student=student, lesson=lesson))
-                one = Standing(student, lesson, score, writer.records.read(student, lesson))
+                (score,) = writer.read(partial(scores_of, student=student, lesson=lesson))
+                one = Standing(
+                    student, lesson, score, writer.records.read(student, lesson) or NO_RECORD
+                )
                 tally.add(one)
                 yield tally, one
 
 
-def score_of(connection: Connection, student: str, lesson: str) -> Score | None:
+def scores_of(connection: Connection, student: str, lesson: str) -> list[Score]:
     """What stands in the gradebook of one submission."""
-    return next(read_scores(connection, [lesson], student), None)
+    return [*read_scores(connection, [lesson], student)]
 
 
 def _tasks(course: CourseDirectory, order: Order, writer: Writer) -> tuple[list[Task], Tally]:
@@ -235,7 +236,7 @@ def _tasks(course: CourseDirectory, order: Order, writer: Writer) -> tuple[list[
     )
     tasks = []
     for one in found:
-        if one.handed_in and (order.all_again or one.record is None or one.is_to_grade):
+        if one.handed_in and (order.all_again or one.record is NO_RECORD or one.is_to_grade):
             tasks.append(Task(one.handed_in, *known[one.lesson]))
         else:
             tally.unchanged += 1

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from nbgrader.coursedir import CourseDirectory
@@ -24,7 +23,7 @@ from autograder.grading.handed_in import (
     lessons_handed_in,
 )
 from autograder.grading.kept_files import read_timestamp
-from autograder.grading.marking import part_of
+from autograder.grading.marking import Result, part_of
 from autograder.grading.one_submission import How, content_hash
 from autograder.grading.records import Record, Records, Seeds
 from autograder.grading.scores import Score, Student, in_days, read_scores, read_students
@@ -32,6 +31,7 @@ from autograder.grading.words import filled
 
 GRADED, WAITS, CHANGED, UNGRADED = "graded", "waits for a person", "changed since", "not graded yet"
 NOTHING = "nothing handed in"
+NO_SCORE, NO_RECORD = Score("", "", None, 0.0), Record(Result("", "", "", ()), "")
 GONE = "It is in the gradebook; what was handed in is no longer in the folder of submissions."
 
 
@@ -40,8 +40,8 @@ class Standing:
     """How it stands with one submission.
 
     due     CHANGED (since it was graded), UNGRADED or NOTHING, where it is one of them
-    score   as it stands in the gradebook; None where there is none
-    record  what the grader remembers; None where it did not grade it (or nbgrader's own command did)
+    score   as it stands in the gradebook; NO_SCORE where there is none
+    record  what the grader remembers; NO_RECORD where it did not grade it (or nbgrader's own command did)
     gone    it is in the gradebook, and no longer among what was handed in
     unclear why it cannot be said when it was handed in; "" where it can
     handed_in  where it is
@@ -49,8 +49,8 @@ class Standing:
 
     student: str
     lesson: str
-    score: Score | None
-    record: Record | None
+    score: Score = NO_SCORE
+    record: Record = NO_RECORD
     due: str = ""
     gone: bool = False
     unclear: str = ""
@@ -59,14 +59,14 @@ class Standing:
     @property
     def state(self) -> str:
         """`due`, or else GRADED or WAITS (for a person)."""
-        return self.due or (WAITS if self.score and self.score.waits else GRADED)
+        return self.due or (WAITS if self.score.waits else GRADED)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why a person has to look at it; empty where nobody has to."""
-        if self.score is None or self.state != WAITS:
+        if self.state != WAITS:
             return ()
-        given = self.record.reasons if self.record is not None else ()
+        given = self.record.reasons
         return self.score.why_waiting((*given, GONE) if self.gone else given)
 
     @property
@@ -77,33 +77,32 @@ class Standing:
     @property
     def part(self) -> tuple[str, ...]:
         """The exercises that wait, where others have their points; else empty."""
-        marks = self.record.result.marks if self.record is not None else ()
-        names = {mark.grade_id: mark.exercise for mark in marks}
-        cells = self.score.cells if self.score is not None else ()
-        return part_of((names.get(one.name) or one.name, one.waits) for one in cells)
+        names = {mark.grade_id: mark.exercise for mark in self.record.result.marks}
+        return part_of((names.get(one.name) or one.name, one.waits) for one in self.score.cells)
 
     @property
     def accepted(self) -> str:
         """Who let it pass, in words; "" where nobody had to."""
-        return str(self.record.accepted or "") if self.record is not None else ""
+        return str(self.record.accepted or "")
 
     @property
     def late(self) -> timedelta:
         """By how much it was handed in late."""
-        return self.score.late if self.score else timedelta(0)
+        return self.score.late
 
     @property
     def copied(self) -> bool:
         """Whether the course's own solution was handed in."""
-        return self.record is not None and self.record.result.copied
+        return self.record.result.copied
 
     def as_data(self) -> dict[str, Any]:
         """For scripts."""
+        is_there = self.score is not NO_SCORE
         return {
             "student": self.student, "lesson": self.lesson, "state": self.state,
-            "score": self.score.points if self.score else None,
-            "max_score": self.score.max_points if self.score else None,
-            "reasons": list(self.reasons), "part": list(self.part), "graded": self.record.graded if self.record else None,
+            "score": self.score.points if is_there else None,
+            "max_score": self.score.max_points if is_there else None,
+            "reasons": list(self.reasons), "part": list(self.part), "graded": self.record.graded or None,
             "gone": self.gone, "accepted": self.accepted, "seconds_late": self.late.total_seconds(),
             "unclear": self.unclear, "copied": self.copied,
         }  # fmt: skip
@@ -163,9 +162,9 @@ def overview(
     """
     used = used if used is not None else lessons or lessons_handed_in(course)
     found = tuple(standings(course, connection, used)) if used else ()
-    there, records = {(one.student, one.lesson) for one in found}, Records(Path(course.root))
+    there, records = {(one.student, one.lesson) for one in found}, Records(course.root)
     gone = tuple(
-        Standing(*key, score, records.read(*key), gone=True)
+        Standing(*key, score, records.read(*key) or NO_RECORD, gone=True)
         for score in read_scores(connection, lessons or None)
         if (key := (score.student, score.lesson)) not in there and score.cells
     )
@@ -190,20 +189,20 @@ def standings(
 
     Raises NoLesson for a lesson there is no source of.
     """
-    records, seeds = Records(Path(course.root)), Seeds(Path(course.root))
+    records, seeds = Records(course.root), Seeds(course.root)
     for lesson in lessons or lessons_handed_in(course):
         files, seed = lesson_files(course, lesson), seeds.known(lesson) or 0
         scores = {one.student: one for one in read_scores(connection, [lesson], student)}
         for one in find(course, lesson, student):
-            score, record = scores.get(one.student), records.read(one.student, lesson)
+            score = scores.get(one.student, NO_SCORE)
+            record = records.read(one.student, lesson) or NO_RECORD
             when, unclear = read_timestamp(one.folder)
             due = ""
             folder = folder_of(course, course.autograded_directory, one.student, lesson)
-            kept = score is not None and when in (None, score.handed_in)
-            kept = kept and (folder / f"{lesson}.ipynb").is_file()
-            if score is None or not (record or kept):
+            kept = when in (None, score.handed_in) and (folder / f"{lesson}.ipynb").is_file()
+            if score is NO_SCORE or (record is NO_RECORD and not kept):
                 due = UNGRADED
-            elif record and not (kept and record.result.content in (
+            elif record is not NO_RECORD and not (kept and record.result.content in (
                 content_hash(one.read(), files, How(seed, device)) for device in devices
             )):  # fmt: skip
                 due = CHANGED
@@ -216,7 +215,7 @@ def as_lines(look: Overview) -> Iterator[dict[str, object]]:
         yield one.as_data()
     for lesson, names in look.without.items():
         for name in names:
-            yield Standing(name, lesson, None, None, NOTHING).as_data()
+            yield Standing(name, lesson, due=NOTHING).as_data()
     for place in look.misplaced:
         yield {"student": place.student, "lesson": place.lesson, **place.as_data()}
 

@@ -69,7 +69,7 @@ class ExecuteInBox(CoursePreprocessor):
             result = grade(handed_in.read(), files, how_to_grade(course, lesson, how, self))
             if not result.notebook:
                 raise NbGraderException(" ".join(result.reasons))
-            with alone(Path(course.root)), Writer(course) as writer:
+            with alone(course), Writer(course) as writer:
                 result = writer.write(result, folder)
         except CannotStart as error:
             raise NbGraderException(
@@ -93,5 +93,5 @@ def how_to_grade(
     for path in allowed:
         if why := not_to_be_allowed(path):
             raise ValueError(f"nbgrader_config.py: ExecuteInBox.allowed_imports: {path!r} {why}.")
-    seed = Seeds(Path(course.root)).of(lesson)
+    seed = Seeds(course.root).of(lesson)
     return replace(how, seed=seed, allowed=allowed, by_promise=by_promise)

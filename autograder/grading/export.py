@@ -25,11 +25,11 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.explaining.pages import TITLES
 from autograder.grading.box import Walls, trouble
-from autograder.grading.class_overview import Overview, overview
+from autograder.grading.class_overview import NO_SCORE, Overview, overview
 from autograder.grading.database import reading
 from autograder.grading.execute import how_to_grade
 from autograder.grading.handed_in import HandedIn, lesson_files, lessons_handed_in, notebooks_in
-from autograder.grading.kept_files import NotPlain, read_plain, replace_file
+from autograder.grading.kept_files import replace_file
 from autograder.grading.marking import How, Result
 from autograder.grading.one_submission import Submission, close_boxes, grade
 from autograder.grading.records import Record, file_name, new_record
@@ -37,7 +37,6 @@ from autograder.grading.scores import CellScore, Score, read_comments, read_less
 from autograder.grading.words import Trouble, filled
 from autograder.grading.worksheets import Filled, fill_canvas, fill_moodle
 from autograder.learner.lesson import LessonFiles
-from autograder.learner.submitted_notebook import LARGEST
 
 CSV, CANVAS, MOODLE, GRADESCOPE = "csv", "canvas", "moodle", "gradescope"
 
@@ -108,7 +107,7 @@ def export(
     if look.not_final and not partial:
         raise Trouble(filled("not_final.txt.j2", those=look.not_final))
     final = {(one.student, one.lesson): one for one in look.every if one.is_final}
-    scores = {key: one.score for key, one in final.items() if one.score}
+    scores = {key: one.score for key, one in final.items()}
     if kind == GRADESCOPE:
         folder = output or Path(course.root, "gradescope")
         for (student, name), score in scores.items():
@@ -127,8 +126,7 @@ def export(
         facts = {"students": look.students, "lessons": lessons, "scores": scores, "row": _row}
         left_out = {(one.student, one.lesson) for one in look.not_final}
         template = "grades.csv.j2" if kind == CSV else "canvas.csv.j2"
-        nobody = Score("", "", None, 0.0)
-        table = Filled(filled(template, left_out=left_out, nothing=nobody, **facts), [])
+        table = Filled(filled(template, left_out=left_out, nothing=NO_SCORE, **facts), [])
     path = output or Path(course.root, "grades.csv" if kind == CSV else f"{kind}.csv")
     replace_file(path, table.text.encode("utf-8", "replace"))
     return Exported(path, 1, look, table.remarks)
@@ -154,15 +152,15 @@ def _row(fields: Sequence[object]) -> str:
 # ---- Gradescope ----------------------------------------------------------------------------
 
 
-def results(score: Score, record: Record | None, comments: Sequence[str] = ()) -> bytes:
+def results(score: Score, record: Record, comments: Sequence[str] = ()) -> bytes:
     """One student's results.json, with the scores of the gradebook.
 
     Learners see the first checks at once, and the rest when the instructor publishes grades.
 
-    record    what the grader remembers, for the words; None: scores only
+    record    what the grader remembers, for the words
     comments  what people wrote to the student
     """
-    marks = {mark.grade_id: mark for mark in record.result.marks} if record else {}
+    marks = {mark.grade_id: mark for mark in record.result.marks}
     order = [*marks, *(cell.name for cell in score.cells)]
     text = filled(
         "gradescope/results.json.j2", score=score, marks=marks, titles=TITLES,
@@ -227,12 +225,7 @@ def main(place: Path) -> int:
 def _handed_in(folder: Path, lesson: str) -> Submission:
     """The lesson's notebook, or the only one there, whatever its name."""
     there = notebooks_in(folder)
-    if len(there) != 1:
-        return HandedIn("", lesson, folder).read()
-    try:
-        return Submission("", read_plain(there[0], LARGEST))
-    except NotPlain as error:
-        return Submission("", None, f"{there[0].name} {error}.")
+    return HandedIn("", lesson, folder).read(there[0] if len(there) == 1 else None)
 
 
 def _score(result: Result) -> Score:

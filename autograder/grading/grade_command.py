@@ -125,8 +125,6 @@ def _line(tally: Tally, one: Standing | None) -> dict[str, Any]:
     """For scripts: of the beginning, and of each result."""
     if one is None:
         return {"to_grade": tally.total, "unchanged": tally.unchanged, "waiting": tally.waited}
-    assert one.score is not None
-    assert one.record is not None
     result = one.record.result
     return one.as_data() | {
         "automatic": sum(cell.automatic or 0.0 for cell in one.score.cells),

@@ -55,7 +55,7 @@ class Writer:
 
     def __init__(self, course: CourseDirectory, patience: float = 60.0):
         self.course = course
-        self.records = Records(Path(course.root))
+        self.records = Records(course.root)
         self._patience = patience
         self._converter = Autograde(coursedir=course, config=course.config, log=log)
         self._penalties = _late_penalties(self._converter)
@@ -226,13 +226,14 @@ def _late_penalties(converter: Autograde) -> AssignLatePenalties | None:
 
 
 @contextmanager
-def alone(root: Path) -> Iterator[None]:
+def alone(course: CourseDirectory) -> Iterator[None]:
     """Nobody else grades the course at the same time. Raises Busy."""
+    folder = Path(course.root, "grading")
     try:
-        held = FileLock(root / "grading" / ".lock").acquire(timeout=0)
+        held = FileLock(folder / ".lock").acquire(timeout=0)
     except Timeout:
         raise Busy("Somebody is grading this course right now. Wait until they are done.") from None
     except OSError as error:
-        raise trouble_with(str(root / "grading"), error.strerror) from error
+        raise trouble_with(str(folder), error.strerror) from error
     with held:
         yield

@@ -38,9 +38,12 @@ class HandedIn:
     folder: Path
     known: Lessons | None = field(default=None, compare=False, repr=False)
 
-    def read(self) -> Submission:
-        """The notebook's bytes; an ordinary file only, so that a link leads to nobody else's work."""
-        path = self.folder / f"{self.lesson}.ipynb"
+    def read(self, path: Path | None = None) -> Submission:
+        """The notebook's bytes; an ordinary file only, so that a link leads to nobody else's work.
+
+        path  another notebook than that of the lesson's name
+        """
+        path = path or self.folder / f"{self.lesson}.ipynb"
         try:
             data = read_plain(path, LARGEST)
         except FileNotFoundError:

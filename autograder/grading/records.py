@@ -103,7 +103,7 @@ def now() -> str:
 class Records:
     """The records of the course in `root`."""
 
-    def __init__(self, root: Path):
+    def __init__(self, root: Path | str):
         self.folder = Path(root) / "grading" / "records"
 
     def path(self, student: str, lesson: str) -> Path:
@@ -139,7 +139,7 @@ class Records:
 class Seeds:
     """The secret seed of each lesson: the same for all learners, so that equal work scores equally."""
 
-    def __init__(self, root: Path):
+    def __init__(self, root: Path | str):
         self.path = Path(root) / "grading" / "seeds.json"
 
     def of(self, lesson: str) -> int:

@@ -7,11 +7,13 @@ import getpass
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.grading.class_overview import WAITS, Standing, standings
+from autograder.grading.batch import scores_of
+from autograder.grading.class_overview import NO_RECORD, WAITS, Standing, standings
 from autograder.grading.course import folder_of
 from autograder.grading.database import reading
 from autograder.grading.execute import how_to_grade
@@ -21,11 +23,9 @@ from autograder.grading.marking import How, Mark
 from autograder.grading.one_submission import close_boxes, grade
 from autograder.grading.processes import refuse_without_gpu
 from autograder.grading.records import Acceptance, Records, lines_of, now, was_read, with_verdicts
-from autograder.grading.scores import Score, read_scores
+from autograder.grading.scores import Score
 from autograder.grading.words import Trouble, counted, filled, printable, the_names
 from autograder.learner.lesson import LessonFiles, NoLesson, read_lesson
-
-EXIT_DONE, EXIT_FAILED = 0, 1
 
 
 def run_accept(options: argparse.Namespace, course: CourseDirectory) -> int:
@@ -49,8 +49,8 @@ def run_accept(options: argparse.Namespace, course: CourseDirectory) -> int:
                 statuses.append(_accept(course, [one], options))
         except (Trouble, NoLesson) as error:
             print(f"autograder: {error}", file=sys.stderr)
-            statuses.append(EXIT_FAILED)
-    return max(statuses, default=EXIT_DONE)
+            statuses.append(1)
+    return max(statuses, default=0)
 
 
 def _accept(
@@ -60,12 +60,12 @@ def _accept(
     print(_in_words(course, waiting))
     if not options.yes and not _agreed():
         print("Nothing was changed.")
-        return EXIT_FAILED
+        return 1
     given: list[Score] = []
-    with alone(Path(course.root)), Writer(course) as writer:
+    with alone(course), Writer(course) as writer:
         for one in waiting:
             student, lesson, record = one.student, one.lesson, one.record
-            if record is None or writer.records.read(student, lesson) != record:
+            if writer.records.read(student, lesson) != record:
                 words = f"{student}, {lesson} was graded again meanwhile. Look once more."
                 raise Trouble(words)
             text = _notebook(course, one).read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ def _accept(
             found = record.result
             accepted = Acceptance(found.content, lines_of(found), options.by or _me(), now())
             writer.write(replace(found, notebook=text), folder, accepted)
-            given += writer.read(lambda at: [*read_scores(at, [lesson], student)])  # noqa: B023
+            given += writer.read(partial(scores_of, student=student, lesson=lesson))
     if len(given) == 1:
         (score,) = given
         print(f"Accepted: {score.points:g} of {score.max_points:g} points are in the gradebook.")
@@ -83,13 +83,13 @@ def _accept(
         left = [printable(f"{one.student} ({one.lesson})") for one in given if one.waits]
     if left:
         print(f"Still waiting in formgrader, under Manual Grading: {', '.join(left)}.")
-    return EXIT_DONE
+    return 0
 
 
 def _withdraw(course: CourseDirectory, student: str, lesson: str) -> None:
     """Forget an acceptance. What was graded counts as changed, so that it is graded again."""
-    with alone(Path(course.root)):
-        records = Records(Path(course.root))
+    with alone(course):
+        records = Records(course.root)
         record = records.read(student, lesson)
         if record is None or record.accepted is None:
             raise Trouble(f"{student}, {lesson} was not accepted by anybody.")
@@ -107,7 +107,8 @@ def _by_reason(course: CourseDirectory, lessons: Sequence[str], words: str) -> l
         waiting = [one for one in standings(course, connection, lessons) if one.state == WAITS]
     found = [
         one for one in waiting
-        if not _why_not(one) and {*one.reasons} <= {*_lines(one)} and all(words in line for line in _lines(one))
+        if not _why_not(one) and {*one.reasons} <= {*lines_of(one.record.result)}
+        and all(words in line for line in one.reasons)
     ]  # fmt: skip
     if not found:
         raise Trouble(
@@ -124,21 +125,17 @@ def _standing(course: CourseDirectory, student: str, lesson: str) -> Standing:
     raise Trouble(f"{student} handed nothing in for {lesson}.")
 
 
-def _lines(one: Standing) -> tuple[str, ...]:
-    return lines_of(one.record.result) if one.record else ()
-
-
 def _why_not(one: Standing) -> str:
     """Why a submission cannot be accepted; "" where it can."""
     who, record = f"{one.student}, {one.lesson}", one.record
-    if one.is_to_grade or record is None:
-        state = one.state if record else "not graded by autograder"
+    if one.is_to_grade or record is NO_RECORD:
+        state = "not graded by autograder" if record is NO_RECORD else one.state
         return f"{who}: {state}. Run `autograder grade {one.lesson} --student {one.student}` first."
     if record.accepted is not None:
         return " ".join([f"{who} was {record.accepted}.", *one.reasons])
     if one.is_final:
         return f"{who} does not wait: it has its points."
-    if was_read(record.result) and _lines(one):
+    if was_read(record.result) and lines_of(record.result):
         return ""
     return (
         f"{who} waits for another reason, so there are no verdicts to accept. Give its points in "
@@ -149,13 +146,13 @@ def _why_not(one: Standing) -> str:
 def _in_words(course: CourseDirectory, waiting: Sequence[Standing]) -> str:
     many, whose = len(waiting) > 1, dict[str, list[str]]()
     for one in waiting:
-        for line in _lines(one):
+        for line in lines_of(one.record.result):
             whose.setdefault((many and line.partition(": ")[2]) or line, []).append(one.student)
     first = waiting[0]
     return filled(
         "accept.txt.j2", waiting=waiting, many=many, one=first, found=_found,
         whose=sorted(whose.items(), key=lambda pair: -len(pair[1])),
-        after=first.record and with_verdicts(first.record.result), where=str(_notebook(course, first)),
+        after=with_verdicts(first.record.result), where=str(_notebook(course, first)),
     )  # fmt: skip
 
 
@@ -204,16 +201,15 @@ def run_replay(options: argparse.Namespace, course: CourseDirectory) -> int:
     result = grade(one.handed_in.read(), files, how_to_grade(course, files.name, how))
     close_boxes()
     marks = [mark for mark in result.marks if mark.grade_id in wanted]
-    if record is None:
+    if record is NO_RECORD:
         print("It has not been graded yet: nothing to compare with.", file=sys.stderr)
     elif record.result.content != result.content:
         changed = "What was handed in, or the lesson, has changed since it was graded."
         print(changed, file=sys.stderr)
-    recorded = {mark.grade_id: mark.points for mark in record.result.marks} if record else {}
-    befores = [(mark, recorded.get(mark.grade_id)) for mark in marks if record]
+    recorded = {mark.grade_id: mark.points for mark in record.result.marks}
+    befores = [(mark, recorded.get(mark.grade_id)) for mark in marks if record.graded]
     different = [(mark, before) for mark, before in befores if before != mark.points]
-    cells = one.score.cells if one.score else ()
-    kept = [cell for cell in cells if cell.by_hand and cell.name in wanted]
+    kept = [cell for cell in one.score.cells if cell.by_hand and cell.name in wanted]
     reasons = result.reasons if any(mark.points is None for mark in marks) else ()
     facts = {"marks": marks, "reasons": reasons, "record": record, "different": different}
     print(filled("replay.txt.j2", kept=kept, **facts), end="")

@@ -91,10 +91,10 @@ def summarise(
     """What the standing of a class's submissions says about a lesson."""
     by_exercise: defaultdict[str, Counter[str]] = defaultdict(Counter)
     learners = Counter[str]()
-    graded = [(one, one.score) for one in found if one.score and not one.is_to_grade]
-    for one, _ in graded:
+    graded = [one for one in found if not one.is_to_grade]
+    for one in graded:
         # One mark an exercise: that of the check which asks the most.
-        marks = sorted(one.record.result.marks if one.record else (), key=lambda mark: mark.hidden)
+        marks = sorted(one.record.result.marks, key=lambda mark: mark.hidden)
         outcomes = {
             mark.exercise: _outcome(mark) for mark in marks if mark.exercise and mark.report
         }
@@ -113,8 +113,8 @@ def summarise(
     return LessonSummary(
         name, tuple(found), tuple(sorted(exercises, key=lambda one: (-one.wrong, one.name))),
         tuple(causes), tuple(pairs), tuple(nothing),
-        tuple(score.points for one, score in graded if one.is_final),
-        max((score.max_points for _, score in graded), default=0.0),
+        tuple(one.score.points for one in graded if one.is_final),
+        max((one.score.max_points for one in graded), default=0.0),
     )  # fmt: skip
 
 
