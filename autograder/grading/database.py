@@ -44,7 +44,7 @@ def is_there(course: CourseDirectory) -> bool:
     with _in_words(course):
         url = make_url(course.db_url)
         file = url.database if url.get_backend_name() == "sqlite" else None
-        if file and file != ":memory:" and not file.startswith("file:") and not Path(file).exists():
+        if file and not file.startswith("file:") and not Path(file).exists():
             return False
         engine = create_engine(url)
         try:

@@ -94,7 +94,8 @@ class Writer:
         late = (f"Whether it was handed in late cannot be said: {unclear}.",) if unclear else ()
         found = replace(result, reasons=tuple(dict.fromkeys((*result.reasons, *late))))
         before = self.records.last(student, lesson)
-        accepted = accepted or self.records.acceptance(found)
+        given = before and before.accepted  # it holds unless a person has to look again
+        accepted = accepted or (given if given and given.covers(found) else None)
         result = with_verdicts(found) if accepted else found
         unchanged = before is not None and before.result.content == found.content
         record = new_record(found, accepted)

@@ -148,7 +148,7 @@ def find_misplaced(course: CourseDirectory, students: Collection[str] = ()) -> l
             place = inside
         else:
             student, lesson = _guess(path.relative_to(root), lessons, students)
-            of = lesson or known.of(_read(path))
+            of = lesson or known.of(HandedIn("", "", path.parent).read(path).data or b"")
             lesson = of if of in lessons else None
             place = Path(course.format_path(step, student or "STUDENT", lesson or "LESSON"))
         belongs = os.path.relpath(place / f"{lesson or 'LESSON'}.ipynb", course.root)
@@ -237,14 +237,6 @@ def _lesson_like(name: str, lessons: Sequence[str]) -> str | None:
     inside = [one for one in low if one in name]
     like = inside or difflib.get_close_matches(name, low, n=1, cutoff=0.75)
     return low.get(name) or (low[like[0]] if like else None)
-
-
-def _read(path: Path) -> bytes:
-    """What stands in a notebook; nothing where that cannot be read."""
-    try:
-        return read_plain(path, LARGEST)
-    except OSError:
-        return b""
 
 
 def _folders(course: CourseDirectory, lesson: str) -> Iterator[tuple[Path, str]]:

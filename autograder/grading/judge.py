@@ -12,18 +12,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from autograder.contract.promises import promise_of
-from autograder.contract.references import References
 from autograder.exercises import find
 from autograder.grading.box import Lost, Step
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Answer, Observation, Question
-from autograder.observation.packing import from_bytes, from_plain, to_bytes, writable
+from autograder.observation.packing import from_bytes, from_plain, writable
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.verdict import Asked, verdict, wrong_kind
@@ -51,14 +49,9 @@ def examination(
     return Asked.of(find(exercise), int.from_bytes(digest, "little") % 2**62, True, devices)
 
 
-_packed: WeakKeyDictionary[References, bytes] = WeakKeyDictionary()
-
-
 def question(asked: Asked, pieces: tuple[Piece, ...]) -> Step:
     """The step of a job that puts the questions to what a submission's pieces define."""
-    if asked.references not in _packed:
-        _packed[asked.references] = to_bytes(list(asked.questions))
-    return Step(pieces, asked.exercise.name, _packed[asked.references])
+    return Step(pieces, asked.exercise.name, asked.packed)
 
 
 def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str = "") -> Report:
@@ -99,8 +92,7 @@ def judge(asked: Asked, given: bytes | Lost | None, source: Source, stopped: str
 @lru_cache(maxsize=2)
 def opened(data: bytes) -> Observation:
     """What the answers say: both graded cells of an exercise share one set."""
-    observation: Observation = from_bytes(data, expect=Observation)
-    return observation
+    return from_bytes(data, expect=Observation)
 
 
 def _failed(asked: Asked, why: str, original: str = "", **facts: Any) -> Report:

@@ -26,7 +26,7 @@ def read_plain(path: Path, most: int | None) -> bytes:
     Raises FileNotFoundError where there is nothing, and NotPlain.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | _NO_LINKS | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -43,7 +43,7 @@ def read_plain(path: Path, most: int | None) -> bytes:
 
 def write_new(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file that is not there yet, down to the disk. Raises FileExistsError if it is there."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
         file.flush()
@@ -103,9 +103,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 
 OF_EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # what nbgrader asks for beside a notebook

@@ -1,7 +1,7 @@
 """What nbgrader's converters do on top of their own steps when the course is built.
 
-OfferStart and KeepNoEmptyCell serve generate_assignment (course/), DropStart,
-StripMarkers and TidyOutputs serve generate_solution (solutions/). In a repair exercise (tagged
+OfferStart and KeepNoEmptyCell serve generate_assignment (course/), StripMarkers
+and TidyOutputs serve generate_solution (solutions/). In a repair exercise (tagged
 "repair") a learner finds a broken version in place of the usual stub; in the lesson it stands,
 commented out, beside each solution:
 
@@ -55,10 +55,10 @@ class KeepNoEmptyCell(CoursePreprocessor):
 
 
 class StripMarkers(CoursePreprocessor):
-    """Takes instructors' BEGIN and END lines out of solutions, and keeps what stands between."""
+    """Takes broken versions and instructors' BEGIN and END lines out of solutions."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        cell.source = without_markers(cell.source)
+        cell.source = solution_in(cell.source)
         return cell, resources
 
 
@@ -144,7 +144,7 @@ class OfferStart(CoursePreprocessor):
     """Puts the broken version where the solution was; ValueError for a repair cell without one."""
 
     def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        if _is_repair(cell):
+        if cell.cell_type == "code" and REPAIR_TAG in cell.metadata.get("tags", []):
             if not _START.search(cell.source):
                 grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", f"number {index}")
                 raise ValueError(
@@ -154,19 +154,6 @@ class OfferStart(CoursePreprocessor):
             source = _STUB.sub("", cell.source + "\n")
             cell.source = _START.sub(lambda found: _uncommented(found[1]), source).rstrip("\n")
         return cell, resources
-
-
-class DropStart(CoursePreprocessor):
-    """Leaves the broken version out of solutions."""
-
-    def preprocess_cell(self, cell: NotebookNode, resources: Any, index: int) -> Converted:
-        if _is_repair(cell):
-            cell.source = _START.sub("", cell.source + "\n").rstrip("\n")
-        return cell, resources
-
-
-def _is_repair(cell: NotebookNode) -> bool:
-    return cell.cell_type == "code" and REPAIR_TAG in cell.metadata.get("tags", [])
 
 
 def _uncommented(lines: str) -> str:

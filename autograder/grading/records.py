@@ -124,12 +124,6 @@ class Records:
         told = found.format, found.result.student, found.result.lesson
         return found if told == (FORMAT, student, lesson) else None
 
-    def acceptance(self, result: Result) -> Acceptance | None:
-        """The acceptance that holds for a new result; None where a person has to look (again)."""
-        before = self.last(result.student, result.lesson)
-        given = before.accepted if before is not None else None
-        return given if given is not None and given.covers(result) else None
-
     def keep(self, record: Record) -> None:
         """Put a record in its place."""
         path = self.path(record.result.student, record.result.lesson)
@@ -164,8 +158,7 @@ class Seeds:
 
     def _read(self) -> dict[str, int]:
         try:
-            seeds: dict[str, int] = from_plain(dict[str, int], json.loads(self.path.read_bytes()))
-            return seeds
+            return from_plain(dict[str, int], json.loads(self.path.read_bytes()))
         except FileNotFoundError:
             return {}
         except (ValueError, TypeError) as error:

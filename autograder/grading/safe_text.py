@@ -22,11 +22,12 @@ from latex2mathml.converter import convert_to_element
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The words of a list that is written as a text."""
     return frozenset(text.split())
 
 
-TAGS = _words("""
+TAGS = words_of("""
 a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption
 figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li ol p pre q s samp section small span strong
 sub summary sup table tbody td tfoot th thead tr u ul var wbr
@@ -45,8 +46,8 @@ _ATTRIBUTES = {
     "a href": re.compile(r"(?is)(https?://|mailto:|#).*"),
     "img src": re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*"),
     f"{TEX_TAG} display": re.compile("(?s).*"),
-    **dict.fromkeys(_words("alt lang title aria-label aria-live aria-hidden"), re.compile("(?s).*")),
-    **dict.fromkeys(_words("width height colspan rowspan span start"), re.compile(r"\d{1,4}")),
+    **dict.fromkeys(words_of("alt lang title aria-label aria-live aria-hidden"), re.compile("(?s).*")),
+    **dict.fromkeys(words_of("width height colspan rowspan span start"), re.compile(r"\d{1,4}")),
     **dict.fromkeys(("scope", "align", "open"), re.compile(r"[\w-]{0,20}")),
 }  # fmt: skip
 
@@ -74,11 +75,11 @@ def _is_harmless_attribute(tag: str, name: str, value: str) -> bool:
     return bool(words) and all(allowed.fullmatch(word) for word in words)
 
 
-ELEMENTS = _words("""
+ELEMENTS = words_of("""
 math menclose mfrac mi mmultiscripts mn mo mover mpadded mphantom mroot mrow ms mspace msqrt
 mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none mprescripts
 """)
-ATTRIBUTES = _words("""
+ATTRIBUTES = words_of("""
 accent columnalign columnspacing depth display displaystyle fence form height largeop
 linebreak linethickness lspace mathvariant maxsize minsize movablelimits notation rowspacing
 rspace scriptlevel separator stretchy width

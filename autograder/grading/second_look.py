@@ -74,15 +74,7 @@ def _accept(
             accepted = Acceptance(found.content, lines_of(found), options.by or _me(), now())
             writer.write(replace(found, notebook=text), folder, accepted)
             given += writer.read(partial(scores_of, student=student, lesson=lesson))
-    if len(given) == 1:
-        (score,) = given
-        print(f"Accepted: {score.points:g} of {score.max_points:g} points are in the gradebook.")
-        left = [cell.name for cell in score.cells if cell.waits]
-    else:
-        print(f"Accepted: {len(given)} submissions have the points that the checks found.")
-        left = [printable(f"{one.student} ({one.lesson})") for one in given if one.waits]
-    if left:
-        print(f"Still waiting in formgrader, under Manual Grading: {', '.join(left)}.")
+    print(filled("accepted.txt.j2", given=given))
     return 0
 
 

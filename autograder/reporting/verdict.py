@@ -25,6 +25,7 @@ from autograder.judging.rules.gradient import partly_told
 from autograder.judging.rules.registry import Rule
 from autograder.observation.compare import show
 from autograder.observation.observation import Answer, Observation, Question
+from autograder.observation.packing import to_bytes
 from autograder.observation.source import Source
 from autograder.reporting.report import Report
 from autograder.reporting.wording import said
@@ -67,6 +68,11 @@ class Asked:
         references = References(exercise)
         questions = tuple(make_plan(exercise, seed, hidden, devices, references))
         return cls(exercise, questions, hidden, seed, devices, references)
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The questions, as a box gets them."""
+        return to_bytes(list(self.questions))
 
     @cached_property
     def rules(self) -> dict[str, str]:

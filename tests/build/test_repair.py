@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 
-from autograder.grading.lesson_building import DropStart, OfferStart
+from autograder.grading.lesson_building import OfferStart, StripMarkers
 
 LESSON_CELL = """def double(number):
     start = 0
@@ -38,14 +38,14 @@ def test_the_released_cell_holds_the_broken_version():
 
 
 def test_the_solved_cell_holds_nothing_of_the_broken_version():
-    solved, _ = DropStart().preprocess_cell(cell(LESSON_CELL, "repair"), {}, 0)
+    solved, _ = StripMarkers().preprocess_cell(cell(LESSON_CELL, "repair"), {}, 0)
     assert "3 * number" not in solved.source
     assert "START" not in solved.source
     assert "2 * number" in solved.source
 
 
 def test_other_cells_are_left_alone():
-    for step in (OfferStart(), DropStart()):
+    for step in (OfferStart(), StripMarkers()):
         untouched, _ = step.preprocess_cell(cell(CLEARED), {}, 0)
         assert untouched.source == CLEARED
 

@@ -51,8 +51,7 @@ class Outcome:
     def said(self, index: int) -> Said | None:
         """The answer of a step without questions; None where nothing came that can be read."""
         with suppress(KeyError, ValueError):
-            said: Said = from_bytes(self.answers[index], expect=Said)
-            return said
+            return from_bytes(self.answers[index], expect=Said)
         return None
 
 

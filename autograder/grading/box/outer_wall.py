@@ -44,8 +44,7 @@ def what_asks() -> bytes:
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
-        data: bytes = cloudpickle.dumps((experiments, own, to_bytes(asked)))
-        return data
+        return cloudpickle.dumps((experiments, own, to_bytes(asked)))
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)

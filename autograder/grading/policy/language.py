@@ -17,13 +17,10 @@ import numpy as np
 import torch
 from torch.autograd.function import FunctionCtx
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from autograder.grading.safe_text import words_of
 
 # Python's constructs, as its syntax tree names them.
-SYNTAX = _words("""
+SYNTAX = words_of("""
 Module Expr Assign AugAssign Delete Pass Return If For While Break Continue With withitem Try
 ExceptHandler Raise Assert FunctionDef ClassDef Lambda arguments arg Import ImportFrom alias Global
 Nonlocal BoolOp And Or NamedExpr BinOp Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor
@@ -38,7 +35,7 @@ MatchAs MatchOr
 LOOSE = {"ExceptHandler": "type", "AnnAssign": "annotation", "Expr": "value", "FormattedValue": "value"}  # fmt: skip
 
 # Python's own functions; getattr, setattr, hasattr and delattr only with a name that can be read.
-BUILTINS = _words("""
+BUILTINS = words_of("""
 abs all any bool bytes callable classmethod complex delattr dict divmod enumerate filter float
 format frozenset getattr hasattr hash id int isinstance issubclass iter len list map max min next object
 pow print property range repr reversed round set setattr slice sorted staticmethod str sum super
@@ -101,7 +98,7 @@ UNCHECKED = re.compile(
     r"(pool|select|gather|embedding|reduction|cummaxmin)\w*_backward|^register_(?!hook$)"
 )
 # What torch keeps to itself trusts whoever calls it; of that only these.
-PRIVATE = _words("""
+PRIVATE = words_of("""
 _softmax_backward_data _log_softmax_backward_data _fake_quantize_learnable_per_tensor_affine
 _fake_quantize_learnable_per_channel_affine
 """)
@@ -118,7 +115,7 @@ PLACES: dict[str, dict[str, str]] = {
     ASKED: {"numpy": "ndarray"},
 }  # fmt: skip
 
-DECORATORS = _words("""
+DECORATORS = words_of("""
 abstractmethod final override unique staticmethod classmethod property once_differentiable no_grad enable_grad inference_mode
 set_grad_enabled autocast custom_bwd custom_fwd cache lru_cache contextmanager
 """)
@@ -127,14 +124,14 @@ set_grad_enabled autocast custom_bwd custom_fwd cache lru_cache contextmanager
 # have the frames, code and modules of others, of nothing. An answer's own attributes come to them.
 READ = (torch.Tensor, FunctionCtx, torch.autograd.Function, torch.Size, torch.finfo, torch.Generator,
         bool, bytes, complex, dict, float, frozenset, int, list, range, set, slice, str, tuple)  # fmt: skip
-READ_TOO = _words("""
+READ_TOO = words_of("""
 __enter__ __exit__ __init__ __name__ __qualname__ __version__ _asdict _base _fields _make _replace _cdata _is_view _saved_other _saved_result
 _saved_self _version args astype bias cdf children close debug enter_context error eval eps gumbel
 icdf indices info log_prob max min name named_parameters nbytes next_functions parameters rsample
 sample setLevel msg path smallest_normal tiny train training transpose untyped_storage values variable warning weight
 write flush zero_grad appendleft popleft most_common float_info kind names value
 """)
-NOT_READ = _words("""
+NOT_READ = words_of("""
 _module apply_ as_subclass format format_map from_bytes fromhex map2_ map_ module_load mro reinforce set_
 share_memory_ storage to_dense_legacy translate maketrans
 """)
@@ -147,7 +144,7 @@ INSIDE: tuple[type, ...] = (types.FunctionType, types.MethodType, types.BuiltinF
 SET = frozenset({"data", "grad", "requires_grad"})  # what may be assigned of a tensor
 
 # Methods with two underscores that a class may have.
-SPECIAL = _words("""
+SPECIAL = words_of("""
 __init__ __call__ __enter__ __exit__ __len__ __iter__ __next__ __getitem__ __setitem__ __contains__
 __add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __pow__ __neg__
 __matmul__ __post_init__ __repr__ __str__ __doc__ __slots__
