@@ -45,9 +45,8 @@ def test_the_solved_cell_holds_nothing_of_the_broken_version():
 
 
 def test_other_cells_are_left_alone():
-    for step in (OfferStart(), StripMarkers()):
-        untouched, _ = step.preprocess_cell(cell(CLEARED), {}, 0)
-        assert untouched.source == CLEARED
+    untouched, _ = OfferStart().preprocess_cell(cell(CLEARED), {}, 0)
+    assert untouched.source == CLEARED
 
 
 def test_a_repair_cell_with_nothing_to_repair_is_refused():

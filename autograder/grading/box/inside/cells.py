@@ -129,62 +129,55 @@ class Bounded(io.TextIOBase):
         return len(text)
 
 
-class Submission:
-    """One notebook, step by step."""
+def take_steps(
+    to: socket.socket, limits: dict[str, float], experiments: dict[str, dict[str, Any]]
+) -> None:
+    """Read the steps of one notebook and take them one after the other."""
+    for step in pickle.loads(receive(to, _LARGEST)[1]):
+        send(to, STARTS)
+        torch.manual_seed(0)
+        random.seed(0)
+        send(to, ANSWER, _answer(step, limits, experiments.get(step.exercise, {})))
+    send(to, END)
 
-    def __init__(
-        self, to: socket.socket, limits: dict[str, float], experiments: dict[str, dict[str, Any]]
-    ):
-        self._to, self._limits, self._experiments = to, limits, experiments
 
-    def run(self) -> None:
-        """Read the steps and take them one after the other."""
-        for step in pickle.loads(receive(self._to, _LARGEST)[1]):
-            send(self._to, STARTS)
-            torch.manual_seed(0)
-            random.seed(0)
-            send(self._to, ANSWER, self._answer(step))
-        send(self._to, END)
+def _answer(step: Step, limits: dict[str, float], experiments: dict[str, Any]) -> bytes:
+    space, name = new_space(), step.exercise
+    out = Bounded(int(limits["text"]))
+    with _interrupted_after(limits["cell_seconds"]):
+        with derivatives_taken() as taken, redirect_stdout(out), redirect_stderr(out):
+            stops = run(step.pieces, space)
+        if not name:
+            last = [astuple(one)[1:] for one in stops if one.cell == step.pieces[-1].cell]
+            return to_bytes(Said(out.text, *(last[-1] if last else ())))
+        if name not in space:
+            how = str(stops[-1]) if stops else ""
+            return to_bytes(Observation(facts={"kind": None, "stopped": how}))
+        value = space[name]
+        kind = kind_of(value)
+        observation = Observation()
+        if kind.callable and kind.what != INSTANCE:
+            scenarios = {title: SimpleNamespace(run=made) for title, made in experiments.items()}
+            # A cell may have switched gradients off; check() switches them on, too.
+            with torch.enable_grad():
+                observation = probe(
+                    value, from_bytes(step.questions, expect=list[Question]), scenarios
+                )
+    observation.facts |= {"kind": asdict(kind), "set_up": bool(taken)}
+    try:
+        return to_bytes(observation)
+    except Exception as error:  # values of a kind that cannot be told: a finding, not an end
+        facts = {"kind": asdict(kind), "untold": f"{type(error).__name__}: {error}"[:300]}
+        return to_bytes(Observation(facts=facts))
 
-    def _answer(self, step: Step) -> bytes:
-        space, name = new_space(), step.exercise
-        out = Bounded(int(self._limits["text"]))
-        with self._interrupted_in_time():
-            with derivatives_taken() as taken, redirect_stdout(out), redirect_stderr(out):
-                stops = run(step.pieces, space)
-            if not name:
-                last = [astuple(one)[1:] for one in stops if one.cell == step.pieces[-1].cell]
-                return to_bytes(Said(out.text, *(last[-1] if last else ())))
-            if name not in space:
-                how = str(stops[-1]) if stops else ""
-                return to_bytes(Observation(facts={"kind": None, "stopped": how}))
-            value = space[name]
-            kind = kind_of(value)
-            observation = Observation()
-            if kind.callable and kind.what != INSTANCE:
-                scenarios = {
-                    title: SimpleNamespace(run=made)
-                    for title, made in self._experiments.get(name, {}).items()
-                }
-                # A cell may have switched gradients off; check() switches them on, too.
-                with torch.enable_grad():
-                    observation = probe(
-                        value, from_bytes(step.questions, expect=list[Question]), scenarios
-                    )
-        observation.facts |= {"kind": asdict(kind), "set_up": bool(taken)}
-        try:
-            return to_bytes(observation)
-        except Exception as error:  # values of a kind that cannot be told: a finding, not an end
-            facts = {"kind": asdict(kind), "untold": f"{type(error).__name__}: {error}"[:300]}
-            return to_bytes(Observation(facts=facts))
 
-    @contextmanager
-    def _interrupted_in_time(self) -> Any:
-        """Interrupts, as a person would, what takes too long; again each second if that is caught."""
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
-        signal.setitimer(signal.ITIMER_REAL, self._limits["cell_seconds"], 1.0)
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+@contextmanager
+def _interrupted_after(seconds: float) -> Any:
+    """Interrupts, as a person would, what takes too long; again each second if that is caught."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

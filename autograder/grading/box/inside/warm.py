@@ -52,7 +52,7 @@ def main(settings: dict[str, Any]) -> None:
         package = sys.modules[name] = ModuleType(name)
         package.__path__ = [settings["package"] + room]
     experiments = warm_up(settings)
-    from autograder.grading.box.inside import cells
+    from autograder.grading.box.inside import cells, walls
 
     cells.send(control, b"r", b"ready")
     gc.freeze()
@@ -66,7 +66,8 @@ def main(settings: dict[str, Any]) -> None:
         if not descriptors:
             continue  # told to end a submission that has just ended
         try:
-            pid = _fork(settings)
+            own = settings["walls"]["namespaces"]
+            pid = walls.fork_into_namespaces() if own else os.fork()
         except OSError as error:
             os.close(descriptors[0])
             cells.send(control, b"f", f"no namespace of its own: {error.strerror}".encode())
@@ -75,14 +76,6 @@ def main(settings: dict[str, Any]) -> None:
             _be_a_submission(descriptors[0], settings, experiments)
         os.close(descriptors[0])
         cells.send(control, b"d", str(_wait(pid, control)).encode())
-
-
-def _fork(settings: dict[str, Any]) -> int:
-    from autograder.grading.box.inside import walls
-
-    if settings["walls"]["namespaces"]:
-        return walls.fork_into_namespaces()
-    return os.fork()
 
 
 def _wait(pid: int, control: socket.socket) -> int:
@@ -112,7 +105,7 @@ def _be_a_submission(job: int, settings: dict[str, Any], experiments: dict[str, 
             cells.send(to, cells.NO_WALL, f"{type(error).__name__}: {error}".encode())
             os._exit(2)
         cells.send(to, cells.READY)
-        cells.Submission(to, settings["limits"], experiments).run()
+        cells.take_steps(to, settings["limits"], experiments)
         status = 0
     finally:
         os._exit(status)
