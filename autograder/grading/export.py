@@ -106,15 +106,16 @@ def export(
         comments = {name: read_comments(connection, name) for name in said_for}
     if look.not_final and not partial:
         raise Trouble(filled("not_final.txt.j2", those=look.not_final))
-    final = {(one.student, one.lesson): one for one in look.every if one.is_final}
-    scores = {key: one.score for key, one in final.items()}
+    final = [one for one in look.every if one.is_final]
+    scores = {(one.student, one.lesson): one.score for one in final}
     if kind == GRADESCOPE:
         folder = output or Path(course.root, "gradescope")
-        for (student, name), score in scores.items():
-            said = [text for _, text, by_person in comments[name].get(student, ()) if by_person]
-            place = folder / file_name(name) / file_name(student) / "results.json"
-            replace_file(place, results(score, final[student, name].record, said))
-        return Exported(folder, len(scores), look)
+        for one in final:
+            told = comments[one.lesson].get(one.student, ())
+            said = [text for _, text, by_person in told if by_person]
+            place = folder / file_name(one.lesson) / file_name(one.student) / "results.json"
+            replace_file(place, results(one.score, one.record, said))
+        return Exported(folder, len(final), look)
     if into is not None:
         points = {key: one.points for key, one in scores.items()}
         given = (into.read_bytes(), look.students, lessons, points)

@@ -46,22 +46,22 @@ class HandedIn:
         path = path or self.folder / f"{self.lesson}.ipynb"
         try:
             data = read_plain(path, LARGEST)
-        except FileNotFoundError:
-            return Submission(self.student, None, self._instead())
-        except NotPlain as error:
-            return Submission(self.student, None, f"{path.name} {error}.")
-        try:
             with bounded(SECONDS_TO_RECOGNISE, None):
                 other = self.known.of(data) if self.known else ""
+        except FileNotFoundError:
+            why = self._instead()
+        except NotPlain as error:
+            why = f"{path.name} {error}."
         except TooMuch as error:
-            return Submission(self.student, None, f"Recognising {path.name} takes {error}.")
-        if other not in ("", self.lesson):
-            words = (
+            why = f"Recognising {path.name} takes {error}."
+        else:
+            if other in ("", self.lesson):
+                return Submission(self.student, data)
+            why = (
                 f"{path.name} is the notebook of {other}, not of {self.lesson}. Put the right one in "
                 "its place and grade again."
             )
-            return Submission(self.student, None, words)
-        return Submission(self.student, data)
+        return Submission(self.student, None, why)
 
     def _instead(self) -> str:
         """What to do with the notebooks that are there in place of the lesson's own; "" for none."""
