@@ -56,39 +56,6 @@ class Noted:
         self.found = {made[code]: names for code, names in self._codes.items() if code in made}
 
 
-class Lines:
-    """Notes which lines of these files run while it is on, each with its file."""
-
-    def __init__(self, files: frozenset[str]) -> None:
-        self.files, self.ran = files, set[tuple[str, int]]()
-
-    def __enter__(self) -> Lines:
-        self._before = sys.gettrace()
-        sys.settrace(self._entered)
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        sys.settrace(self._before)
-
-    def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
-        return self._noted if frame.f_code.co_filename in self.files else None
-
-    def _noted(self, frame: FrameType, event: str, argument: Any) -> Any:
-        self.ran.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._noted
-
-
-def deciding(lines: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-    """These lines, and those of the conditions and loops that decide whether they run."""
-    found = set(lines)
-    for file in {file for file, _ in found}:
-        for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
-            firsts = [body[0].lineno for name in ("body", "orelse") if (body := getattr(node, name, [])) and isinstance(body, list)]  # fmt: skip
-            if isinstance(node, ast.If | ast.For | ast.While) and not found.isdisjoint((file, n) for n in firsts):  # fmt: skip
-                found.add((file, node.lineno))
-    return found
-
-
 def _function(value: Any) -> FunctionType | None:
     """The function that something is, or wraps; that of a custom operator."""
     function = getattr(value, "__func__", getattr(value, "_init_fn", value))
@@ -105,7 +72,7 @@ def calls_kernels(function: FunctionType) -> bool:
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression of a function.
+    """An expression of a function, or a statement.
 
     node    where the function is defined
     tree    the expression there; holder, field: what it is a part of
@@ -113,7 +80,7 @@ class Expression:
 
     function: FunctionType
     node: ast.FunctionDef | ast.Lambda
-    tree: ast.expr
+    tree: Any
     holder: ast.AST
     field: str
 
@@ -137,11 +104,12 @@ class Expression:
         return {ast.unparse(v) for t, v in both if name_of(v) == name_of(t) != ""}
 
     def other(self, text: str) -> CodeType | None:
-        """The function's code with another expression there; None where it is none."""
+        """The function's code with another expression there, or another statement; None where it is none."""
         try:
-            new = ast.parse(text, mode="eval").body
+            new: Any = ast.parse(text).body[0]
         except SyntaxError:
             return None
+        new = getattr(new, "value", new) if isinstance(self.tree, ast.expr) else new
         for each in ast.walk(new):
             ast.copy_location(each, self.tree)
             if self.is_target and isinstance(each, ast.Name | ast.Tuple):
@@ -154,7 +122,7 @@ class Expression:
         finally:
             self._exchange(new, self.tree)
 
-    def _exchange(self, one: ast.expr, other: ast.expr) -> None:
+    def _exchange(self, one: Any, other: Any) -> None:
         held = getattr(self.holder, self.field)
         if isinstance(held, list):
             held[held.index(one)] = other
@@ -171,6 +139,29 @@ def expressions(function: FunctionType) -> Iterator[Expression]:
             tree = held[-1] if isinstance(held, list) else held
             if node is not None and isinstance(tree, ast.expr):
                 yield Expression(function, node, tree, part, name)
+
+
+def conditions(function: FunctionType) -> Iterator[Expression]:
+    """What a function asks to decide what runs, the outermost first; a loop's condition is none."""
+    node = _definition(function)
+    for part in ast.walk(node) if node is not None else ():
+        if node is not None and isinstance(part, ast.If | ast.IfExp):
+            yield Expression(function, node, part.test, part, "test")
+
+
+def statements(function: FunctionType) -> list[Expression]:
+    """Those that a function may do without, the innermost first: what it defines, and its last return, are none."""
+    node, found = _definition(function), list[Expression]()
+    if node is None:
+        return []
+    for part in ast.walk(node):
+        for name in ("body", "orelse"):
+            held = getattr(part, name, None)
+            for tree in held if isinstance(held, list) else ():
+                needed = isinstance(tree, ast.Return) and part is node
+                if not needed and not isinstance(tree, ast.FunctionDef | ast.ClassDef | ast.Pass):
+                    found.append(Expression(function, node, tree, part, name))
+    return found[::-1]
 
 
 def expression_of(functions: Iterable[FunctionType], span: Span) -> Expression | None:

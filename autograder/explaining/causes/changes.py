@@ -239,9 +239,9 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             left, right = parts.operand(node.left), parts.operand(node.right)
             signs = _SIGNS.values() if type(node.op) in _SIGNS else "&|"
             yield from ((2, each) for each in _brackets(node, parts))
+            yield from ((2, parts.of(each)) for each in (node.left, node.right))
             yield from ((2 + (sign == "**"), f"{left} {sign} {right}") for sign in signs)
             yield from ((3, f"{right} {sign} {left}") for sign in "-/@" if type(node.op) in _SIGNS)
-            yield from ((2, parts.of(each)) for each in (node.left, node.right))
         case ast.Call():
             yield from _calls(node, parts)
         case ast.Subscript(slice=ast.Slice()):
@@ -249,7 +249,7 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
 
 
 def _decisions(node: ast.expr, parts: _Parts, whole: bool = False) -> Iterator[tuple[int, str]]:
-    """Another order in a comparison, one condition for all; of a ``whole`` condition, the opposite."""
+    """Another order in a comparison, one condition for all, or one alone; of a ``whole`` condition, the opposite."""
     match node:
         case ast.Compare(ops=[order]) if type(order) in _ORDERS:
             left, right = parts.of(node.left), parts.of(node.comparators[0])
@@ -260,6 +260,7 @@ def _decisions(node: ast.expr, parts: _Parts, whole: bool = False) -> Iterator[t
         case ast.BoolOp():
             sign = " or " if isinstance(node.op, ast.And) else " and "
             yield 1, sign.join(map(parts.of, node.values))
+            yield from ((1, parts.of(value)) for value in node.values)
         case ast.Call(func=ast.Name(id="any" | "all" as name)):
             yield 1, f"{'all' if name == 'any' else 'any'}{parts.of(node)[3:]}"
     if whole and not isinstance(node, ast.Compare):

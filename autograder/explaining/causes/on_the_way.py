@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +14,7 @@ from torch import Tensor
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
 from autograder.explaining.causes.precision import made_in
-from autograder.explaining.causes.repairs import repair
+from autograder.explaining.causes.repairs import repair, wrong_way
 from autograder.explaining.causes.results import (
     Reason,
     Result,
@@ -61,7 +63,9 @@ def repaired(result: Result) -> Reason | None:
         span = product_around(found.span)
         code, line = code_at(span), span.line
     facts: dict[str, Any] = {"line": line, "code": _short(code), **found.edit.facts}
-    if found.edit.code == "edit":
+    if "without" in facts:
+        facts["mine"] = _short(facts["mine"])
+    elif found.edit.code == "edit":
         words = " ".join(str(facts[name]) for name in ("code", "mine", "other")).split()
         facts["part"] = facts.get("part") and len(words) < _WORDS
     return Reason(f"departs/{found.edit.code}", facts, (found.line, found.text), _rule(result), pair=pair)  # fmt: skip
@@ -71,6 +75,24 @@ def _rule(result: Result) -> str:
     """The rule that says how a gradient is wrong as a whole: its sign, its scale, a lost grad_output; "" for none."""
     looks = alterations.ignored, alterations.vanishing, alterations.turned, alterations.scaled, alterations.transposed, alterations.unsummed, alterations.not_linear  # fmt: skip
     return next((reason.rule for look in looks if (reason := look(result)) is not None), "")
+
+
+def led_wrong(result: Result) -> Reason | None:
+    """The condition that leads a wrong case where it goes wrong: the other way it comes out right."""
+    pair, step = result.wrong[0].pair, departure_of(result)
+    at = wrong_way(result.ev, pair, (result.kind, result.place))
+    if at is None:
+        return None
+    line, body = at.tree.lineno, getattr(at.holder, "body", None)
+    ends = isinstance(body, list) and isinstance(
+        body[-1], ast.Return
+    )  # the other way is all that follows
+    last = getattr(at.node if ends else at.holder, "end_lineno", 0)
+    if step is not None and step.mended and line < step.line <= last:
+        return None  # what it leads to is known better
+    text = linecache.getline(at.file, line).strip()
+    facts = {"line": line, "code": _short(ast.unparse(at.tree))}
+    return Reason("departs/way", facts, (line, text), _rule(result), symptom=True, pair=pair)
 
 
 def departed(result: Result) -> Reason | None:

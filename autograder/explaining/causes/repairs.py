@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -43,13 +43,13 @@ from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.recoding import (  # fmt: skip
     Expression,
-    Lines,
     Noted,
     Recoded,
     calls_kernels,
-    deciding,
+    conditions,
     expression_of,
     expressions,
+    statements,
 )
 from autograder.running.value_flow import Tried, Value
 
@@ -57,7 +57,7 @@ _RUNS = 300  # with other code
 _CALLS = 300_000  # of any function in all of them
 _OPERATIONS = 15_000  # in all of them
 _LARGEST = 10_000  # elements of a question
-_CASES = 4  # of each kind in which it has to come out right
+_CASES = 4  # of each kind in which it is tried first: the others follow
 _MOST = 1000  # changes of all of an expression that are computed, and of its parts
 _PLACES = 10  # expressions that are changed, and numbers that may belong there
 _PUT = 8  # of those with the right numbers
@@ -67,7 +67,7 @@ _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w=])")
 _SURE = 3  # of a change: from this rank on a likelier one is looked for elsewhere
 _FAR = 3  # how much less likely it is by a name that is not known there, or where right answers have the number
 _NEAR = 4  # how much likelier it is in the line where the run goes wrong
-_ODD = 6  # and in a line by which it goes another way than runs that are right
+_ODD = 6  # and in a condition with whose opposite it is right, or in what this leads to
 _OF_PRODUCTS = ("scale", "times", "divided", "sign")
 _DEPTH = 3  # definitions that are made of one another
 _DRAWS = ("rand", "bernoulli", "dropout", "multinomial", "normal", "exponential")
@@ -107,11 +107,20 @@ def repair(ev: Evidence, pair: Pair, part: Part) -> Repair | None:
     known = _found.setdefault(ev, {})
     key = pair.question.id, part
     if key not in known:
-        can = ev.answered and ev.flow and pair.references is not None and size_of(pair) <= _LARGEST
-        wrong = can and part in wrong_parts(pair, right_parts(pair))
         with contained():
-            known[key] = _Search(ev, pair, part).found() if wrong else None
+            known[key] = _Search(ev, pair, part).found() if _can_be_tried(ev, pair, part) else None
     return known[key]
+
+
+def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
+    """The condition with whose opposite a part of an answer is right, in every case in which it is wrong; the innermost."""
+    with contained():
+        return _Search(ev, pair, part).turned if _can_be_tried(ev, pair, part) else None
+
+
+def _can_be_tried(ev: Evidence, pair: Pair, part: Part) -> bool:
+    can = ev.answered and ev.flow and pair.references is not None and size_of(pair) <= _LARGEST
+    return bool(can) and part in wrong_parts(pair, right_parts(pair))
 
 
 class _Search:
@@ -131,20 +140,39 @@ class _Search:
 
     def found(self) -> Repair | None:
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
+        if (without := self._without()) is not None:
+            return without
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
         told = self._at(step) if step is not None else None
         rest = self.rest if told is not None else set()
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
-        # Nobody's library runs with other code anywhere: it may write beyond its memory then.
-        harmful = self.ev.exercise.strictness.as_given or any(map(calls_kernels, self.functions))
         sure = told is not None and told.rank < _SURE
-        if by_chance or harmful or (sure and not rest):
+        if by_chance or self.harmful or (sure and not rest):
             return told
         return self._anywhere(step.line if step is not None else 0, told, bool(rest)) or told
 
+    def _without(self) -> Repair | None:
+        """The statement without which every case comes out right."""
+        for at in chain.from_iterable(() if self.harmful else map(statements, self.functions)):
+            if self.left > 0 and self._mends(at, "pass"):
+                mine = ast.unparse(at.tree).splitlines()[0]
+                facts = {"mine": mine, "other": "pass", "without": True}
+                return Repair(Edit("edit", facts), at, at.tree.lineno, 0)
+        return None
+
+    @cached_property
+    def turned(self) -> Expression | None:
+        """The innermost condition with whose opposite all that is wrong comes out right."""
+        wrong, found = [self.pair, *(p for p, meant in self.cases if meant)][: 1 + _CASES], None
+        for at in chain.from_iterable(() if self.harmful else map(conditions, self.functions)):
+            codes = map(at.other, (f"not ({ast.unparse(at.tree)})", "True", "False"))
+            if self.left > 0 and any(all(self._right(p, at, code, True) for p in wrong) for code in codes if code):  # fmt: skip
+                found = at
+        return found
+
     def _cases(self) -> list[tuple[Pair, bool]]:
-        """The other cases, a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
+        """The other cases, first a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
         asked, found = self.pair.question, defaultdict[Any, list[Pair]](list)
         # What is made for another gradient is not there where only some are needed.
         for pair in self.ev.pairs(asked.kind, "run", "function", "needs", device="cpu", where_finite=None):  # fmt: skip
@@ -154,20 +182,13 @@ class _Search:
                 wrong = self.part in wrong_parts(pair, right_parts(pair))
                 meant = wrong and like.role in ("main", "special", asked.role)
                 found[not meant, wrong, like.kind, like.role].append(pair)
-        return [(p, not key[0]) for key in sorted(found) for p in found[key][:_CASES]]
+        parts = (slice(_CASES), slice(_CASES, None))
+        return [(p, not key[0]) for part in parts for key in sorted(found) for p in found[key][part]]  # fmt: skip
 
     @cached_property
-    def _odd(self) -> set[tuple[str, int]]:
-        """The lines that run here and in no case that is right, or in all of those and not here; and what decides that."""
-        right = [p for p, _ in self.cases if self.part not in wrong_parts(p, right_parts(p))]
-        mine, *others = (self._lines(p) for p in (self.pair, *right[:_CASES]))
-        alike = set.intersection(*others) if others else mine
-        return deciding((mine - set().union(*others or [mine])) | (alike - mine))
-
-    def _lines(self, case: Pair) -> set[tuple[str, int]]:
-        lines = Lines(self.files)
-        self.answered(case.question, lines)
-        return lines.ran
+    def harmful(self) -> bool:
+        """Whether other code may write beyond its memory: nobody's library runs with any."""
+        return self.ev.exercise.strictness.as_given or any(map(calls_kernels, self.functions))
 
     def _mends(self, at: Expression, text: str) -> bool:
         """Whether every case comes out right, and nothing else wrong, with another expression there."""
@@ -175,7 +196,9 @@ class _Search:
         return code is not None and all(self._right(p, at, code, meant) for p, meant in ((self.pair, True), *self.cases))  # fmt: skip
 
     def _right(self, case: Pair, at: Expression, code: CodeType, meant: bool) -> bool:
-        other = Recoded(at.function, code, self._given(case))
+        # Whose statement is left out has to find its names elsewhere.
+        names = self._given(case) if isinstance(at.tree, ast.expr) else {}
+        other = Recoded(at.function, code, names)
         answer = self.answered(case.question, other)
         self.left -= other.count
         parts = right_parts(case)
@@ -251,7 +274,13 @@ class _Search:
         every = [*self._changes()]
         if than is not None and not rest:
             every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line)]  # fmt: skip
-        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line == line) - _ODD * ((each[0].file, each[1].line) in self._odd))  # fmt: skip
+        odd, right = (
+            range(0),
+            any(self.part not in wrong_parts(p, right_parts(p)) for p, _ in self.cases),
+        )
+        if right and (at := self.turned):
+            odd = range(at.tree.lineno, 1 + (at.holder.end_lineno or 0))  # type: ignore[attr-defined]
+        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line == line) - _ODD * (each[1].line in odd))  # fmt: skip
         for at, change in every[: min(_RUNS, _CALLS // (1 + self.calls))]:
             if self.left <= 0:
                 break

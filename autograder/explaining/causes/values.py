@@ -101,12 +101,13 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
 
 STEPS: Sequence[_Reason] = (
     on_the_way.repaired,
+    on_the_way.led_wrong,
     alterations.transposed,
     alterations.unsummed,
     on_the_way.departed,
 )
 VALUES: Sequence[_Reason] = (
-    alterations.ignored, alterations.passed_on, on_the_way.repaired,
+    alterations.ignored, alterations.passed_on, on_the_way.repaired, on_the_way.led_wrong,
     alterations.turned, alterations.conjugated, alterations.scaled, alterations.transposed, alterations.not_linear,
     on_the_way.departed, alterations.vanishing, results.in_some_cases,
 )  # fmt: skip
