@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import dis
 import linecache
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -18,7 +16,7 @@ from autograder.observation.syntax import Span, defined_as, name_of, span_of_nod
 from autograder.running.value_flow import Other, names_in
 from autograder.running.watching import traced
 
-_MOST = 20_000  # lines of a function whose loop need not end
+_MOST = 20_000  # lines of a run, whose loops need not end
 _FIELDS = ("value", "test", "iter", "target", "targets")  # of statements
 
 
@@ -213,9 +211,8 @@ class Recoded(Other):
         super().__init__()
         self.function, self.code, self.other, self.lines = function, function.__code__, other, 0
         self.names = {name: v for name, v in names.items() if name not in function.__globals__}
-        # A loop need not end: only code that jumps back has one.
-        loops = any("BACKWARD" in each.opname for each in dis.get_instructions(other))
-        self._watch = traced(other.__eq__, self._ran, True) if loops else nullcontext()
+        # A loop need not end: here, or where this function is called, or one in it.
+        self._watch = traced(lambda code: code.co_filename == other.co_filename, self._ran, True)
 
     def __enter__(self) -> Any:
         self.function.__code__ = self.other

@@ -140,6 +140,15 @@ def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (
     return sorted(found, key=lambda change: change.rank)
 
 
+def put(tree: ast.expr, part: ast.expr, other: str) -> Change:
+    """The expression with other text in the place of one of its parts."""
+    code = ast.unparse(tree)
+    same = zip(ast.walk(tree), ast.walk(ast.parse(code, mode="eval").body), strict=False)
+    node: Any = next(again for each, again in same if each is part)
+    start, end = node.col_offset, node.end_col_offset
+    return Change(0, code[start:end], other, f"{code[:start]}({other}){code[end:]}", part.lineno)
+
+
 def orders(tree: ast.expr, agreed: Container[str]) -> list[Change]:
     """The targets of an assignment in another order."""
     mine = ast.unparse(tree)

@@ -9,7 +9,7 @@ which the result comes out right is the fault, whatever it looks like, and what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, combinations, islice, takewhile
 from typing import Any
@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from autograder.explaining.causes.definitions import defined
+from autograder.explaining.causes.solving import concerned, moves, puts, solved_by
 from autograder.explaining.example_answers import Place, RightNumbers, like
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
@@ -27,7 +28,6 @@ from autograder.observation.observation import Question
 from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.value_flow import Replaced, Reread, Value, ancestors
-from autograder.running.watching import MOVES
 
 ERROR: Place = ("error", 0)  # that a run stops
 # Room for numbers.
@@ -216,13 +216,13 @@ def _mended(
 
     def back(value: Value, numbers: Array) -> list[_Mended]:
         """The same in what it was made of, as far back as something is not known to be right; the first first."""
-        held = [
-            p for p in value.given if _moves(value, p) and p.dtype != value.dtype and not p.mask
-        ]
+        held = [p for p in value.given if moves(value, p) and p.dtype != value.dtype and not p.mask]
         if held and held[0] not in fine:  # it cannot hold them
             return [*back(held[0], numbers), (held[0], numbers)]
         parts = [p for p in value.given if p.exchangeable and p not in fine and p.op not in ZEROS]
-        new = [p for p in parts if _moves(value, p) or doubtful(p) or not right_here(p)]
+        parts = [p for p in parts if any(v.line for v in ancestors(p))]  # the others were given
+        parts = [p for p in parts if len(parts) < 2 or concerned(value, numbers, p)]
+        new = [p for p in parts if moves(value, p) or puts(value, p) or doubtful(p) or not right_here(p)]  # fmt: skip
         ways = list[list[_Mended]]()
         for part in parts:
             solved = [*solved_by(value, numbers, part)]
@@ -279,70 +279,12 @@ def _mended(
     return tuple(way), told
 
 
-def _moves(value: Value, part: Value) -> bool:
-    """Whether a value is only another view or a copy of its part."""
-    if (not value.view and value.op not in MOVES and not value.read) or any(
-        g.mask and g is not part for g in value.given
-    ):
-        return False
-    made, mine = value.numbers, _beside(value, part.numbers)
-    return mine is not None and np.array_equal(mine, made)
-
-
 def _agree(numbers: Array, part: Value, solved: Array) -> bool:
     """Whether these are what a part would have to be, where it would have to be another."""
     if not numbers.size == solved.size == part.numbers.size:
         return like(numbers, solved)  # another shape belongs there
     apart = solved.reshape(-1) != part.numbers.reshape(-1)
     return bool(np.allclose(numbers.reshape(-1)[apart], solved.reshape(-1)[apart]))
-
-
-def _beside(value: Value, numbers: Array) -> Array | None:
-    """The numbers of a part as they meet those of the value; None where they do not."""
-    if numbers.size == value.numbers.size:
-        return numbers.reshape(value.numbers.shape)
-    try:
-        return np.broadcast_to(numbers, value.numbers.shape)
-    except ValueError:
-        return None
-
-
-def solved_by(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
-    """What a part of a sum, a product, a quotient or a choice would have to be, to make these numbers of it."""
-    made, mine = value.numbers, _beside(value, part.numbers)
-    if made.size != numbers.size and made.shape == part.numbers.shape and _moves(value, part):
-        yield numbers  # a copy has as many as what is copied
-    if mine is None or made.size != numbers.size:
-        return
-    wanted = numbers.reshape(made.shape)
-    with np.errstate(all="ignore"):
-        factor = np.where(made == wanted, 1.0, wanted / made)
-        ways = {
-            "mul": (mine * factor,), "div": (mine * factor, mine / factor), "neg": (-wanted,),
-            "add": (mine + wanted - made,), "sub": (mine + wanted - made, mine - wanted + made),
-            "rsub": (mine - wanted + made,), "exp": (np.log(wanted),), "log": (np.exp(wanted),),
-            "sqrt": (wanted**2,), "reciprocal": (1 / wanted,), "tanh": (np.arctanh(wanted),),
-            "sigmoid": (np.log(wanted / (1 - wanted)),),
-        }.get(value.op, ())  # fmt: skip
-        if part.mask:
-            ways = (np.where(np.isclose(made, wanted), mine, 1 - mine),)
-    infinite = value.op not in ("mul", "div")  # there it comes of a 0
-    for way in (wanted,) if _moves(value, part) else ways:
-        fits = (way.reshape(part.numbers.shape),) if part.numbers.size == made.size else _once(way, part.numbers.shape)  # fmt: skip
-        for once in fits if infinite or np.isfinite(way).all() else ():
-            back = _beside(value, once)
-            if back is not None and not np.isnan(once).any() and np.allclose(back, way):
-                yield once
-                break
-
-
-def _once(numbers: Array, shape: tuple[int, ...]) -> Iterator[Array]:
-    """One row of what was broadcast from this shape, or from another: along dimensions in which it is the same everywhere."""
-    yield numbers[(0,) * (numbers.ndim - len(shape))][tuple(slice(0, size) for size in shape)]
-    for axis in range(numbers.ndim):
-        if np.allclose(first := numbers.take([0], axis), numbers):
-            numbers = first
-    yield numbers
 
 
 def doubtful(value: Value) -> int:

@@ -32,13 +32,15 @@ from autograder.explaining.causes.changes import (
     listed,
     of_whole,
     orders,
+    put,
 )
-from autograder.explaining.causes.departures import Departure, departure, solved_by
+from autograder.explaining.causes.departures import Departure, departure
+from autograder.explaining.causes.solving import solved_by
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import close, ratio
-from autograder.observation.syntax import SAVING, Span, called, span_of_node
+from autograder.observation.syntax import SAVING, Span, called, name_of, span_of_node
 from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.recoding import (  # fmt: skip
@@ -66,7 +68,7 @@ _LIKELY = 3  # of a change that is tried wherever it may be: how unlikely it is
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w=])")
 _SURE = 3  # of a change: from this rank on a likelier one is looked for elsewhere
 _FAR = 3  # how much less likely it is by a name that is not known there, or where right answers have the number
-_NEAR = 4  # how much likelier it is in the line where the run goes wrong
+_NEAR = 4  # how much likelier it is in the lines where the run goes wrong
 _ODD = 6  # and in a condition with whose opposite it is right, or in what this leads to
 _OF_PRODUCTS = ("scale", "times", "divided", "sign")
 _DEPTH = 3  # definitions that are made of one another
@@ -142,20 +144,70 @@ class _Search:
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
         if (without := self._without()) is not None:
             return without
+        told = self._likeliest()
+        return told and (self._where_made(told) or told)
+
+    def _likeliest(self) -> Repair | None:
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
         told = self._at(step) if step is not None else None
+        if told is not None and told.edit.code == "scale":
+            told = self._number(told) or told
         rest = self.rest if told is not None else set()
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
         sure = told is not None and told.rank < _SURE
         if by_chance or self.harmful or (sure and not rest):
             return told
-        return self._anywhere(step.line if step is not None else 0, told, bool(rest)) or told
+        way = (
+            [each for w in step.mended for each in (*_defining(*w), w)] if step is not None else []
+        )
+        return self._anywhere(self._with_definitions({v.line for v, _ in way}), told, bool(rest)) or told  # fmt: skip
+
+    def _number(self, told: Repair) -> Repair | None:
+        """A number in another line that makes the factor."""
+        ratio = told.edit.facts["ratio"]
+        for at in (each for function in self.functions for each in expressions(function)):
+            for node in ast.walk(at.tree) if at.tree.lineno != told.line else ():
+                if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                    for new in (node.value / ratio, node.value * ratio):
+                        change = put(at.tree, node, f"{new:.12g}")
+                        if self.left > 0 and self._mends(at, change.text):
+                            return Repair(change.edit, at, change.line, told.rank)
+        return None
+
+    def _with_definitions(self, lines: set[int | None]) -> set[int | None]:
+        """These lines, and those that give a value to what they read."""
+        every = [at for function in self.functions for at in expressions(function)]
+        here = (n for at in every if at.tree.lineno in lines for n in ast.walk(at.tree))
+        read = {ast.unparse(n) for n in here if isinstance(n, ast.Name | ast.Attribute)}
+        made = (
+            at for at in every if at.is_target and read & set(map(ast.unparse, ast.walk(at.tree)))
+        )
+        return lines | {at.tree.lineno for at in made}
+
+    def _where_made(self, told: Repair) -> Repair | None:
+        """What is done to a name where it is read, done where it gets its value: in a statement before."""
+        mine, other = (str(told.edit.facts.get(name, "")) for name in ("mine", "other"))
+        if not mine.isidentifier() or not re.search(rf"\b{mine}\b", other) or self.harmful:
+            return None
+        for at in expressions(told.at.function):
+            target = getattr(at.holder, "targets", [None])[0] if at.field == "value" else None
+            pairs = zip(
+                *(getattr(each, "elts", [each]) for each in (target, at.tree)), strict=False
+            )
+            for name, value in pairs if target is not None else ():
+                if name_of(name) == mine and value.lineno < told.line:
+                    change = put(
+                        at.tree, value, re.sub(rf"\b{mine}\b", f"({ast.unparse(value)})", other)
+                    )
+                    if self._mends(at, change.text):
+                        return Repair(change.edit, at, change.line, told.rank)
+        return None
 
     def _without(self) -> Repair | None:
         """The statement without which every case comes out right."""
         for at in chain.from_iterable(() if self.harmful else map(statements, self.functions)):
-            if self.left > 0 and self._mends(at, "pass"):
+            if self.left > _OPERATIONS // 2 and self._mends(at, "pass"):
                 mine = ast.unparse(at.tree).splitlines()[0]
                 facts = {"mine": mine, "other": "pass", "without": True}
                 return Repair(Edit("edit", facts), at, at.tree.lineno, 0)
@@ -257,16 +309,18 @@ class _Search:
             found = [each for each in found if each[0].edit.code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
         far, less = {*self._given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, ""
         if all(value is not v for v, _ in step.mended):  # a definition
-            # Which of the factors lacks it, nobody can tell; what right answers have is mostly right.
-            found = [each for each in found if each[0].edit.code not in _OF_PRODUCTS]
-            less = "edit" if step.right.toward.have(got) else ""
+            # Which of the factors lacks it, nobody can tell, unless right answers do; what they have is mostly right.
+            known = step.right.toward.have(got)
+            if known or not step.right.toward.have(np.asarray(instead)):
+                found = [each for each in found if each[0].edit.code not in _OF_PRODUCTS]
+            less = "edit" if known else ""
         found = [(replace(told, rank=told.rank + _FAR * (told.edit.code == less or not far.isdisjoint(_NAMES.findall(text)))), text) for told, text in found]  # fmt: skip
         return sorted(found, key=lambda each: each[0].rank)
 
     # ---- anywhere ----------------------------------------------------------------------------------
 
-    def _anywhere(self, line: int, than: Repair | None, rest: bool) -> Repair | None:
-        """The first that mends of all that are likely enough, those in the line where it goes wrong first.
+    def _anywhere(self, near: set[int | None], than: Repair | None, rest: bool) -> Repair | None:
+        """The first that mends of all that are likely enough, those in the lines where it goes wrong first.
 
         than  what is known already: one is looked for with which all is right, or, where all is with that (not ``rest``), a
               likelier one where it gets what it reads
@@ -280,7 +334,7 @@ class _Search:
         )
         if right and (at := self.turned):
             odd = range(at.tree.lineno, 1 + (at.holder.end_lineno or 0))  # type: ignore[attr-defined]
-        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line == line) - _ODD * (each[1].line in odd))  # fmt: skip
+        every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line in near) - _ODD * (each[1].line in odd))  # fmt: skip
         for at, change in every[: min(_RUNS, _CALLS // (1 + self.calls))]:
             if self.left <= 0:
                 break

@@ -75,11 +75,13 @@ def how_asked(ev: Evidence, pair: Pair, i: int) -> Reason | None:
             which = [j for j in others if not any(j in w for w in got) and all(j in w for w in without)]  # fmt: skip
             cause = "needs/only-without"
         if len(which) > 1:  # which of them it is, was not asked
-            return Reason("needs/missing", line=_condition(ev, pair, i))
-    if (got and not which) or not ev.source.mentions("backward", "needs_input_grad"):
+            own = _condition(ev, pair, i) or ev.source.mentions("backward", "needs_input_grad")
+            return Reason("needs/missing", line=own)
+    own, line = _condition(ev, pair, i), ev.source.mentions("backward", "needs_input_grad")
+    if (got and not which) or line is None or (not got and own is None):
         return None
     facts = {"argument": ev.argument(i), "others": [ev.argument(j) for j in which], "place": str(i)}
-    return Reason(cause, facts, _condition(ev, pair, i))
+    return Reason(cause, facts, own or line)
 
 
 def _has(pair: Pair, i: int) -> bool:
@@ -88,10 +90,10 @@ def _has(pair: Pair, i: int) -> bool:
 
 
 def _condition(ev: Evidence, pair: Pair, i: int) -> tuple[int, str] | None:
-    """The condition around the statement that makes gradient i; else where needs_input_grad is first read."""
+    """The condition around the statement that makes gradient i, or in it; None where it asks nothing."""
     made = ev.source.returned_expression("backward", i, pair.answer.returned_at)
-    around = ev.source.condition(made[0]) if made is not None else None
-    return around or ev.source.mentions("backward", "needs_input_grad")
+    asks = made is not None and {"if", "for"} & {*made[1].split()}
+    return made and (ev.source.condition(made[0]) or (made if asks else None))
 
 
 CAUSES = {
