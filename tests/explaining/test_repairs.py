@@ -324,3 +324,44 @@ def gradient_penalty(critic, x):
     report = evaluate(load(source, "gradient_penalty"), exercise="gradient_penalty", seed=3)
     assert not report.passed
     assert report.findings[0].evidence["line"]
+
+
+KEPT = """
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.shape, ctx.dim = x.shape, dim
+        ctx.factor = 3.0
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        part = ctx.factor / ctx.shape[ctx.dim]
+        return (g * part).unsqueeze(ctx.dim).expand(ctx.shape), None
+"""
+
+
+def test_a_factor_is_told_where_a_number_makes_it():
+    finding = found(KEPT, MEAN)
+    assert finding.evidence["source"] == "ctx.factor = 3.0", finding
+
+
+BOUNDS = """
+class FakeQuantize(Function):
+    @staticmethod
+    def forward(ctx, x, scale, zero_point, qmin, qmax):
+        steps = torch.round(x / scale)
+        low, high = qmin, qmax - zero_point
+        ctx.save_for_backward((steps < low) | (steps > high))
+        return steps.clamp(low, high) * scale
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (outside,) = ctx.saved_tensors
+        return torch.where(outside, 0.0, grad_output), None, None, None, None
+"""
+
+
+def test_what_is_missing_in_a_name_is_told_where_it_gets_its_value():
+    finding = evaluate(load(BOUNDS, "FakeQuantize"), seed=0).findings[0]
+    assert finding.evidence["source"] == "low, high = qmin, qmax - zero_point", finding

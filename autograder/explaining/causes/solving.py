@@ -101,7 +101,9 @@ def _by_slopes(value: Value, wanted: Array, part: Value) -> Iterator[Array]:
         return
     slopes, again = found
     used, apart = slopes.any(0), (wanted - value.numbers).reshape(-1)
-    if not used.any() or np.linalg.matrix_rank(slopes[:, used]) < used.sum():
+    if not used.any() or not (np.isfinite(slopes).all() and np.isfinite(apart).all()):
+        return
+    if np.linalg.matrix_rank(slopes[:, used]) < used.sum():
         return
     new = part.numbers.copy().reshape(-1)
     new[used] += np.linalg.lstsq(slopes[:, used], apart, rcond=None)[0]
