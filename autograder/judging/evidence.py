@@ -94,11 +94,10 @@ class Pair:
         """
         given = self.references is not None and self.references.exercise.strictness.as_given
         summed = given or "same" in self.question.more
-        if summed and self.reached(position) is not None:
-            return self.reached(position)
-        if self.answer.raw is not None and position < len(self.answer.raw):
-            return self.answer.raw[position]
-        return self.reached(position)
+        reached, raw = self.reached(position), self.answer.raw or ()
+        if (summed and reached is not None) or position >= len(raw):
+            return reached
+        return raw[position]
 
     def reached(self, position: int) -> Tensor | None:
         """The gradient that reached the leaf (after torch summed and cast it)."""
@@ -181,8 +180,7 @@ class Evidence:
     @cached_property
     def plain(self) -> list[Pair]:
         """The runs that the first rules look at: main cases, float64, contiguous."""
-        kind = "function" if self.exercise.is_function else "run"
-        return list(self.pairs(kind, role="main", variant=""))
+        return list(self.pairs("run", "function", role="main", variant=""))
 
     def advice(self, case: Any) -> str:
         """What the exercise itself advises who fails in the case of this name; often nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from itertools import accumulate
 
 from autograder.contract.ending import Clock, on, slow
 from autograder.contract.measured import Measured
@@ -51,11 +52,9 @@ def _place(question: Question) -> tuple[bool, ...]:
 
 
 def _worth_it(questions: Sequence[Question], clock: Clock) -> list[Question]:
-    room, kept = clock.left / clock.cost, []
-    for q in questions:
-        room -= _CALLS.get(q.kind, 5)
-        kept += [q] if room >= 0 else []
-    return kept
+    room = clock.left / clock.cost
+    spent = accumulate(_CALLS.get(q.kind, 5) for q in questions)
+    return [q for q, calls in zip(questions, spent, strict=True) if calls <= room]
 
 
 def _add(observation: Observation, more: Observation) -> None:

@@ -112,13 +112,8 @@ def evaluate(
     seed = _own_seed() if seed is None else seed
     graded = bool(os.environ.get("NBGRADER_EXECUTION"))
     with contained(capture=False), torch.enable_grad():
-        one = OneCheck(
-            Asked(asked, (), hidden, seed, devices), submission, submission, graded=graded
-        )
-        if one.refused:
-            return one.refused
-        one.asked = _asked(asked, seed, hidden, devices)
-        return one.verdict()
+        questions = _asked(asked, seed, hidden, devices)
+        return OneCheck(questions, submission, submission, graded=graded).verdict()
 
 
 def assert_backward(fn: Any, inputs: Any, reference: Any = None, **terms: Any) -> None:

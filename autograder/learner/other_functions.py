@@ -124,8 +124,7 @@ def _report(
     ):
         if isinstance(target, torch.nn.Module):  # a copy in float64, as its inputs are
             target, terms = copy.deepcopy(target).double(), replace(terms, dtypes=())
-        changes = (arguments.restore, bind if arguments.ties else None)
-        for change in (one for one in changes if one is not None):
+        for change in filter(None, (arguments.restore, arguments.ties and bind)):
             target, terms = adapted(target, change), _adapted(terms, change)
         if (seen := survey(target, arguments.sets[0])).unseen:
             target, terms = adapted(target, made=all_dense), _adapted(terms, made=all_dense)
@@ -177,7 +176,7 @@ def _report(
         finer, late = broken if loose is exact else judge(exact), clock.missed
         if not broken.findings and not many and _gradcheck_rejects(finer, own, arguments):
             loose, broken = exact, finer
-        for each in (broken, finer) if finer is not broken else (broken,):
+        for each in (broken, finer):
             each.findings[:1] = [_doubted(f, exercise, meant) for f in each.findings[:1]]
         # What is wrong either way is explained by exact numbers.
         same = [(f.rule, f.position) for f in broken.findings[:1]] == [

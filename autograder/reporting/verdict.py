@@ -22,8 +22,8 @@ from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules import NOT_ASKED, Verdicts, in_order, judge
 from autograder.judging.rules.gradient import partly_told
+from autograder.judging.rules.problems import inputs_of, upstream_of
 from autograder.judging.rules.registry import Rule
-from autograder.observation.compare import show
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.packing import to_bytes
 from autograder.observation.source import Source
@@ -176,7 +176,7 @@ class OneCheck:
 
     def verdict(self, believed: frozenset[str] = frozenset()) -> Report:
         """What is wrong and why, as far as its answers tell."""
-        return verdict(self.asked, self.evidence(), self.graded, believed)
+        return self.refused or verdict(self.asked, self.evidence(), self.graded, believed)
 
     def evidence(self, asked: Asked | None = None) -> Evidence:
         """What rules and causes are asked about; ``asked``: the same questions, judged otherwise."""
@@ -255,10 +255,7 @@ def with_inputs(finding: Finding, evidence: Evidence) -> Finding:
     )
     if pair is None:
         return finding
-    upstream = ", ".join(show(g) for g in pair.question.upstream if g is not None)
-    more: dict[str, Any] = {
-        "inputs": {evidence.argument(i): show(a) for i, a in enumerate(pair.question.args)}
-    }
+    upstream, more = upstream_of(pair), inputs_of(evidence, pair)
     if upstream and promise_of(finding.rule) != "values" and finding.rule != "forward-unstable":
         more["upstream"] = upstream
     return replace(finding, evidence={**more, **shown})
@@ -302,10 +299,9 @@ def rules_asked(
 def _stopped(evidence: Evidence, graded: bool) -> Finding:
     answers = list(evidence.observation.answers.values())
     failure = answers[-1].failure if answers else None
-    shown: dict[str, Any] = {"holds_no_values": True}
     place: dict[str, Any] = {}
     if failure is not None and failure.line:
-        shown |= {"line": failure.line, "source": failure.source}
-        place = {"method": failure.function, "line": failure.line, "source": failure.source}
+        place = {"line": failure.line, "source": failure.source}
+    facts = {"method": failure.function, **place} if failure and place else {}
     cause = "stopped/in-time" if graded else "stopped/interrupted"
-    return said(fault("raises", cause, evidence=shown, **place))
+    return said(fault("raises", cause, evidence={"holds_no_values": True, **place}, **facts))

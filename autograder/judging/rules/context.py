@@ -22,9 +22,9 @@ _MADE = "intermediate"  # how the trace calls a tensor that is neither an input 
 @rule("saves-too-much", needs=(*RIGHT, "keeps_calls_apart"), of=to("structure", "large"))
 def keeps_within_budget(ev: Evidence, pair: Pair) -> Verdict:
     """No more is kept for backward than is needed."""
-    if ev.exercise.budget is None:
-        return NOT_ASKED
     kept, allowed = sum(k.bytes for k in pair.answer.kept), allowed_bytes(ev, pair)
+    if allowed is None:
+        return NOT_ASKED
     if (lack := _left_elsewhere(pair)) is not None:
         return fault("saves-too-much", "memory/elsewhere", pair, lack=lack, seen_at=ev.source.saves())  # fmt: skip
     # More is kept where the dtype is wrong, which is the cause.
@@ -48,15 +48,17 @@ def _left_elsewhere(pair: Pair) -> str | None:
     return None if pair.other(gradients).all_agree and same_work is True else ""
 
 
-def allowed_bytes(ev: Evidence, pair: Pair) -> int:
-    """The bytes that may stay alive for backward; the reference works in float64, the question may not."""
+def allowed_bytes(ev: Evidence, pair: Pair) -> int | None:
+    """The bytes that may stay alive for backward; the reference works in float64, the question may not. None: any."""
+    if ev.exercise.budget is None:
+        return None
     floats = [a for a in pair.question.args if isinstance(a, Tensor) and a.is_floating_point()]
     outputs = tuple(
         o.to(floats[0].dtype) if floats and o.is_floating_point() else o
         for o in pair.expected.outputs
         if isinstance(o, Tensor)
     )
-    return 0 if ev.exercise.budget is None else ev.exercise.budget(pair.question.args, outputs)
+    return ev.exercise.budget(pair.question.args, outputs)
 
 
 @rule("shared-state", needs=RIGHT, of=to("interleave", "given"))
@@ -91,7 +93,9 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
     """Inputs and outputs are kept with save_for_backward, where torch can see them."""
     if not of_classes(ev):
         return NOT_ASKED
-    silent = [p for p in ev.pairs("mutate") if _is_silently_wrong(p)]
+    # After a write between forward and backward an error is right, and a wrong number is not.
+    ended = (p for p in ev.pairs("mutate") if p.answer.failure is None)
+    silent = [p for p in ended if p.answer.gradients is not None and not p.all_agree]
     for pair, case, holder, who in _on_ctx(ev):
         if who.startswith(_MADE):
             continue
@@ -103,7 +107,7 @@ def saves_where_torch_can_see(ev: Evidence) -> Verdict:
             what=f"{'a view of ' * who.startswith('view')}{_called(ev, target)}",
             silent=any(p.question.more["target"] == target for p in silent),
             cycle=isinstance(output, Tensor) and output.is_floating_point(),
-            needless=ev.exercise.budget is not None and not allowed_bytes(ev, pair),
+            needless=allowed_bytes(ev, pair) == 0,
         )  # fmt: skip
     for pair in silent:
         what = _called(ev, pair.question.more["target"])
@@ -144,15 +148,6 @@ def _on_ctx(ev: Evidence) -> Iterator[tuple[Pair, str, str, str]]:
     for pair, case in runs:
         for holder, who in pair.answer.data.get("on_ctx") or ():
             yield pair, case, holder, who
-
-
-def _is_silently_wrong(pair: Pair) -> bool:
-    """After a write between forward and backward an error is right, and a wrong number is not."""
-    return (
-        pair.answer.failure is None
-        and pair.answer.gradients is not None
-        and not pair.all_agree
-    )  # fmt: skip
 
 
 def _called(ev: Evidence, target: object) -> str:

@@ -20,6 +20,7 @@ from autograder.judging.rules.problems import (
     inputs_of,
     shapes,
     size_of,
+    upstream_of,
 )
 from autograder.judging.rules.registry import (
     NOT_ASKED,
@@ -31,7 +32,7 @@ from autograder.judging.rules.registry import (
     to,
 )
 from autograder.judging.rules.runs import stopped
-from autograder.observation.compare import both, close, show
+from autograder.observation.compare import both, close
 
 _LEFT_OFF = 1e-2
 # As a share of the elements of a gradient: so many have to be known, for anybody to say that it is right.
@@ -94,9 +95,8 @@ def usable_pairs(ev: Evidence) -> list[Pair]:
 
 def wrong_gradient(ev: Evidence, pair: Pair, position: int, found: Problem) -> Finding:
     """The finding that a gradient is wrong in a case."""
-    upstream = ", ".join(show(g) for g in pair.question.upstream if g is not None)
-    got, right = pair.raw(position), pair.right(position)
-    evidence = {"argument": ev.argument(position), **inputs_of(ev, pair), "upstream": upstream, **both(got, right)}  # fmt: skip
+    shown = both(pair.raw(position), pair.right(position))
+    evidence = {"argument": ev.argument(position), **inputs_of(ev, pair), "upstream": upstream_of(pair), **shown}  # fmt: skip
     family = "through" if ev.exercise.is_function else "gradient"
     code = f"{family}/{found.code.removeprefix('gradient-').replace('value', 'wrong')}"
     if found.index is not None:

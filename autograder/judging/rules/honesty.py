@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import torch
@@ -159,11 +159,7 @@ def _is_inexact(got: object, right: Tensor | None, beside: float = 0.0) -> bool:
     return 1e-13 < off < 1e-6  # what is further off is wrong, and others say so
 
 
-_runs = to("run", "given", "function", looked_for_writes=True)
-
-
-def _of_classes(ev: Evidence) -> Iterable[Pair]:
-    return () if ev.exercise.is_function else _runs(ev)
+_of_classes = to("run", "given", looked_for_writes=True)
 
 
 @rule("shared-state")
@@ -176,12 +172,15 @@ def leaves_torch_alone(ev: Evidence) -> Verdict:
     return fault("shared-state", "torch/changed", evidence={"changed": changed[:10]}, changed=shown)
 
 
-@rule("mutates-input", needs=("forward_runs",), of=_runs)
+@rule(
+    "mutates-input",
+    needs=("forward_runs",),
+    of=to("run", "given", "function", looked_for_writes=True),
+)
 def leaves_inputs(ev: Evidence, pair: Pair) -> Verdict:
     """The inputs are left as they were."""
-    data, method = pair.answer.data, "forward"
-    if ev.exercise.is_function:
-        method = ev.exercise.name
+    data = pair.answer.data
+    method = ev.exercise.name if ev.exercise.is_function else "forward"
     changed = data.get("inputs_changed_in_forward") or ()
     # An argument that nobody differentiates may be a buffer, as a batch norm's running mean is.
     buffers = ev.exercise.strictness.as_given and not {*changed} & {*pair.question.wants}

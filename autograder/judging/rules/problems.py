@@ -179,6 +179,10 @@ def inputs_of(ev: Evidence, pair: Pair) -> dict[str, object]:
     return {"inputs": {ev.argument(i): show(a) for i, a in enumerate(pair.question.args)}}
 
 
+def upstream_of(pair: Pair) -> str:
+    return ", ".join(show(g) for g in pair.question.upstream if g is not None)
+
+
 def size_of(pair: Pair) -> int:
     """The number of elements that a call was given."""
     return sum(a.numel() for a in pair.question.args if isinstance(a, Tensor))

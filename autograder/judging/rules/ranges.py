@@ -45,8 +45,7 @@ def _right(
         wrong.facts |= {fact: pair.question.variant == variant for fact, variant in facts.items()}
         return wrong
 
-    judge.__name__, judge.__doc__ = key, sentence
-    return rule(name, (*RIGHT, *needs), of=of)(judge)
+    return rule(name, (*RIGHT, *needs), of=of, key=key, sentence=sentence)(judge)
 
 
 _BOTH = ("run", "function")
@@ -83,7 +82,7 @@ half_precision = _right(
     "fails-half", "bfloat16", to("run", variant="bfloat16"), "single_precision",
 )  # fmt: skip
 _on_cuda = _right(
-    "on_cuda", "", "fails-device", "device",
+    "on_cuda", "As on the CPU.", "fails-device", "device",
     lambda ev: (p for p in ev.pairs("run") if p.question.variant.startswith("cuda")),
 )  # fmt: skip
 

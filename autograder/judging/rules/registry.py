@@ -15,7 +15,6 @@ evidence alone.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,25 +47,18 @@ Verdict = Finding | Undecided | _NotAsked | None
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with its public name, the rules (by function name) that must hold before it, its promise."""
+    """A rule with its public name, the rules (by key) that must hold before it, and the key of its promise.
+
+    key       the name of its function
+    sentence  what the learner reads when it holds
+    """
 
     name: str
     judge: Callable[[Evidence], Verdict]
-    needs: tuple[str, ...] = ()
-    stated: str = ""
-
-    @property
-    def promise(self) -> str:
-        """The key of the promise that it judges; by its name, where it does not state another one."""
-        return self.stated or promise_of(self.name)
-
-    @property
-    def key(self) -> str:
-        return self.judge.__name__
-
-    @property
-    def sentence(self) -> str:
-        return (self.judge.__doc__ or self.key).strip().splitlines()[0]
+    needs: tuple[str, ...]
+    promise: str
+    key: str
+    sentence: str
 
 
 Answers = Callable[[Evidence], Iterable[Pair]]
@@ -75,21 +67,25 @@ RIGHT = ("gradients_agree",)
 
 
 def rule(
-    name: str, needs: Iterable[str] = (), promise: str = "", of: Answers | None = None
-) -> Callable[[Callable[..., Verdict]], Rule]:
+    name: str, needs: Iterable[str] = (), promise: str = "", of: Answers | None = None,
+    key: str = "", sentence: str = "",
+) -> Callable[[Callable[..., Verdict]], Rule]:  # fmt: skip
     """Make a Rule of a function. ``needs`` names rule functions, ``promise`` another than its name's.
 
-    of  the answers it is about, which it gets one after the other; None: it gets the evidence alone
+    of             the answers it is about, which it gets one after the other; None: it gets the evidence alone
+    key, sentence  in place of the function's name and docstring
     """
 
     def decorate(judge: Callable[..., Verdict]) -> Rule:
-        return Rule(name, judge if of is None else _each(of, judge), tuple(needs), promise)
+        return Rule(
+            name, judge if of is None else _each(of, judge), tuple(needs), promise or promise_of(name),
+            key or judge.__name__, sentence or (judge.__doc__ or "").splitlines()[0],
+        )  # fmt: skip
 
     return decorate
 
 
 def _each(of: Answers, judge: Callable[[Evidence, Pair], Verdict]) -> Callable[[Evidence], Verdict]:
-    @functools.wraps(judge)
     def judged(ev: Evidence) -> Verdict:
         verdict: Verdict = NOT_ASKED
         for pair in of(ev):
@@ -111,8 +107,8 @@ def plain(ev: Evidence) -> list[Pair]:
 
 
 def of_classes(ev: Evidence) -> list[Pair]:
-    """The same, of a Function alone: a plain function has no backward."""
-    return [] if ev.exercise.is_function else ev.plain
+    """The same, of a Function alone: a plain function has no backward, and its questions are of another kind."""
+    return list(ev.pairs("run", role="main", variant=""))
 
 
 def finds(ev: Evidence, *rules: Rule) -> bool:

@@ -81,10 +81,11 @@ def _rule_of(scenario: Scenario) -> Rule:
             evidence={**wrong.evidence, **_line_of_call(ev, wrong.at)}, **wrong.facts,
         )  # fmt: skip
 
-    judge.__name__ = f"scenario {scenario.name}"
-    judge.__doc__ = f"{scenario.name[0].upper()}{scenario.name[1:]}."
-    needs = (n for n in scenario.needs if n != "raises")
-    return rule(scenario.rule, needs, scenario.promise, to("scenario", name=scenario.name))(judge)
+    return rule(
+        scenario.rule, (n for n in scenario.needs if n != "raises"), scenario.promise,
+        to("scenario", name=scenario.name), key=f"scenario {scenario.name}",
+        sentence=f"{scenario.name[0].upper()}{scenario.name[1:]}.",
+    )(judge)  # fmt: skip
 
 
 def _line_of_call(ev: Evidence, names: Sequence[str]) -> dict[str, object]:

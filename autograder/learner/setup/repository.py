@@ -34,9 +34,9 @@ class GitError(Exception):
     """git ended in an error; the text is what it said."""
 
 
-def git(root: Path, *arguments: str) -> bytes:
-    """What `git arguments` prints, run in root. Raises GitError."""
-    return _run(["git", *arguments], root, SETTINGS)
+def git(root: Path, *arguments: str) -> str:
+    """What `git arguments` prints, without the end of its last line, run in root. Raises GitError."""
+    return os.fsdecode(_run(["git", *arguments], root, SETTINGS)).rstrip("\n")
 
 
 def _run(command: list[str], root: Path, settings: Mapping[str, str]) -> bytes:
@@ -49,14 +49,9 @@ def _run(command: list[str], root: Path, settings: Mapping[str, str]) -> bytes:
     return done.stdout
 
 
-def git_line(root: Path, *arguments: str) -> str:
-    """The one line that `git arguments` prints."""
-    return git(root, *arguments).decode().strip()
-
-
 def git_paths(root: Path, *arguments: str) -> set[str]:
     """The paths, relative to root, that `git arguments -z` prints."""
-    return set(filter(None, os.fsdecode(git(root, *arguments, "-z")).split("\0")))
+    return set(filter(None, git(root, *arguments, "-z").split("\0")))
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ class Clone:
     @property
     def has_latest(self) -> bool:
         """Whether everything that was fetched is in this clone already."""
-        return self.base == git_line(self.root, "rev-parse", self.course)
+        return self.base == git(self.root, "rev-parse", self.course)
 
     def learners(self) -> set[str]:
         """The learner's files: tracked ones that differ, committed or not, and those that git does not know."""
@@ -102,7 +97,7 @@ class Clone:
             "core.attributesFile": str(FOLDER / "git_attributes.txt"),
             "merge.cells.driver": f"{' '.join(joining)} %O %A %B %P {quote(str(backup))}",
         }
-        origin = git_line(self.root, "remote", "get-url", "origin")
+        origin = git(self.root, "remote", "get-url", "origin")
         pull = [sys.executable, "-m", "nbgitpuller.pull", origin, self.branch, "."]
         said = _run(pull, self.root, settings).decode(errors="replace")
         return [line for line in said.splitlines() if line.startswith("Renamed ")]
@@ -113,7 +108,7 @@ def open_clone(root: Path) -> Clone:
     if shutil.which("git") is None:
         raise SetupProblem("git is not installed, and `make update` needs it.", NO_GIT)
     try:
-        top = git_line(root, "rev-parse", "--show-toplevel")
+        top = git(root, "rev-parse", "--show-toplevel")
     except GitError as error:
         if "not a git repository" not in str(error):
             raise SetupProblem("git cannot read this folder.", (), str(error)) from None
@@ -122,13 +117,13 @@ def open_clone(root: Path) -> Clone:
         raise SetupProblem(
             f"{root} is not a git clone, so there is nothing to update it from.", NO_GIT[2:]
         )
-    if any((root / git_line(root, "rev-parse", "--git-path", n)).exists() for n in UNFINISHED):
+    if any((root / git(root, "rev-parse", "--git-path", n)).exists() for n in UNFINISHED):
         raise SetupProblem(
             "A git merge or rebase is unfinished in this folder.",
             ("Finish it, or leave it with `git merge --abort` or `git rebase --abort`.",),
         )
     branch = _course_branch(root)
-    here = git_line(root, "branch", "--show-current")
+    here = git(root, "branch", "--show-current")
     if here != branch:
         raise SetupProblem(
             f"You are on {'branch ' + here if here else 'no branch'}; the course is on {branch}. "
@@ -136,18 +131,18 @@ def open_clone(root: Path) -> Clone:
             (f"git switch {branch}", "Or, if you work on the course itself, merge as you like."),
         )
     git(root, "fetch", "origin")
-    return Clone(root, branch, git_line(root, "merge-base", "HEAD", f"origin/{branch}"))
+    return Clone(root, branch, git(root, "merge-base", "HEAD", f"origin/{branch}"))
 
 
 def _course_branch(root: Path) -> str:
     """The branch the course lives on, asked from where it came from. Raises SetupProblem."""
-    if "origin" not in git_line(root, "remote").split():
+    if "origin" not in git(root, "remote").split():
         raise SetupProblem(
             "This clone does not know where it came from: it has no remote called origin.",
             ("git remote add origin ADDRESS-OF-THE-COURSE",),
         )
     try:
-        answer = git_line(root, "ls-remote", "--symref", "origin", "HEAD")
+        answer = git(root, "ls-remote", "--symref", "origin", "HEAD")
     except GitError as error:
         raise SetupProblem(
             "The place this course was cloned from cannot be reached. Nothing was changed.",
