@@ -126,30 +126,25 @@ class Pair:
         return gradient
 
 
+@dataclass(eq=False)
 class Evidence:
     """All pairs of one evaluation.
 
+    questions   by id, in the order in which they were asked
     references  where right answers to these questions may be remembered already
     flow        asks how the answer to a question came about, operation by operation; None where nothing can run again
     answered    asks what is answered with other numbers in the place of one operation's; None likewise
     """
 
-    def __init__(
-        self,
-        exercise: Exercise,
-        questions: list[Question],
-        observation: Observation,
-        source: Source,
-        references: References | None = None,
-        flow: Callable[[Question], Any] | None = None,
-        answered: Callable[..., Answer] | None = None,
-    ):
-        self.flow, self.answered = flow, answered
-        self.exercise, self.observation, self.source = exercise, observation, source
-        self.questions = {q.id: q for q in questions}
-        self.references = references or References(exercise)
-        self._pairs: dict[str, Pair] = {}
-        self._chosen: dict[tuple[Any, ...], list[str]] = {}
+    exercise: Exercise
+    questions: dict[str, Question]
+    observation: Observation
+    source: Source
+    references: References
+    flow: Callable[[Question], Any] | None = None
+    answered: Callable[..., Answer] | None = None
+    _pairs: dict[str, Pair] = field(default_factory=dict, init=False)
+    _chosen: dict[tuple[Any, ...], list[str]] = field(default_factory=dict, init=False)
 
     def pair(self, id: str) -> Pair:
         """The pair of one question that was answered."""

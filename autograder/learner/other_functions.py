@@ -124,7 +124,7 @@ def _report(
     ):
         if isinstance(target, torch.nn.Module):  # a copy in float64, as its inputs are
             target, terms = copy.deepcopy(target).double(), replace(terms, dtypes=())
-        for change in filter(None, (arguments.restore, arguments.ties and bind)):
+        for change in filter(None, (arguments.restore, bind if arguments.ties else None)):
             target, terms = adapted(target, change), _adapted(terms, change)
         if (seen := survey(target, arguments.sets[0])).unseen:
             target, terms = adapted(target, made=all_dense), _adapted(terms, made=all_dense)

@@ -207,14 +207,12 @@ class Report:
         """The report as JSON; in graded hidden reports without evidence and seed."""
         data: dict[str, Any] = {
             "exercise": self.exercise, "passed": self.passed, "outcome": self.outcome, "hidden": self.hidden,
-            "headline": self.headline, "not_started": self.not_started, "seed": self.seed,
+            "headline": self.headline, "not_started": self.not_started, "seed": None if self.graded else self.seed,
             "findings": [_finding_data(f, self.discreet) for f in self.findings],
             "promises": [{"key": p.key, "title": p.title, "state": p.state} for p in self.promises],
             "held": self.held, "skipped": self.skipped, "undecided": self.undecided,
             "devices": list(self.devices),
         }  # fmt: skip
-        if self.graded:
-            data["seed"] = None
         return json.dumps(data, ensure_ascii=False, indent=1, default=str)
 
     def for_instructors(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Asked:
         """What rules and causes are asked about; ``flow`` and ``answered`` where the submission can still be run."""
         return Evidence(
             self.exercise,
-            list(self.questions),
+            {q.id: q for q in self.questions},
             observation,
             source,
             self.references,
@@ -280,11 +280,11 @@ def wrong_kind(kind: Kind, exercise: Exercise) -> Finding | None:
 
 
 def rules_asked(
-    exercise: Exercise, questions: Sequence[Question], references: References | None = None
+    exercise: Exercise, questions: Sequence[Question], references: References
 ) -> dict[str, str]:
     """The rules that have something to judge in a plan (not NOT_ASKED): public names by key."""
     blank = Observation({q.id: Answer(data={"passed": True}) for q in questions}, {})
-    evidence = Evidence(exercise, list(questions), blank, Source(), references)
+    evidence = Evidence(exercise, {q.id: q for q in questions}, blank, Source(), references)
     asked: dict[str, str] = {}
     for rule in in_order(evidence):
         try:

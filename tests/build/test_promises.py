@@ -8,6 +8,7 @@ import pytest
 
 from autograder.contract.plan import make_plan
 from autograder.contract.promises import PROMISES
+from autograder.contract.references import References
 from autograder.exercises import all_exercises
 from autograder.judging.evidence import Evidence
 from autograder.judging.rules import in_order
@@ -37,8 +38,8 @@ def promised(lesson: str) -> dict[str, set[str]]:
 def checked(name: str, hidden: bool = False, seed: int = 0) -> tuple[set[str], set[str]]:
     """The promises and the rules that are asked of an exercise."""
     exercise = all_exercises()[name]
-    asked = rules_asked(exercise, make_plan(exercise, seed, hidden))
-    rules = in_order(Evidence(exercise, [], Observation({}, {}), Source()))
+    asked = rules_asked(exercise, make_plan(exercise, seed, hidden), References(exercise))
+    rules = in_order(Evidence(exercise, {}, Observation({}, {}), Source(), References(exercise)))
     return {rule.promise for rule in rules if rule.key in asked}, set(asked)
 
 

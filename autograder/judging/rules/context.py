@@ -132,10 +132,10 @@ def _kept_on_ctx(
 ) -> Finding:
     """A tensor that is an attribute of ctx, with the line that puts it there."""
     name = (re.findall(r"^ctx\.(\w+)", holder) or [""])[0]
-    places = [ev.source.assigned(method, name) for method in ("forward", "setup_context")]
+    place = ev.source.assigned("forward", name) or ev.source.assigned("setup_context", name)
     unread = ev.source.never_reads("backward", name)
     return fault("saves-on-ctx", cause, pair, holder=holder, case=case, unread=unread, **facts,
-                 seen_at=next(filter(None, places), None), evidence={"holder": holder})  # fmt: skip
+                 seen_at=place, evidence={"holder": holder})  # fmt: skip
 
 
 def _on_ctx(ev: Evidence) -> Iterator[tuple[Pair, str, str, str]]:

@@ -131,10 +131,6 @@ _OF_FORWARD: tuple[Rule, ...] = (
 class _ForwardAlone(Evidence):
     """The same evidence, as if nobody had asked for gradients."""
 
-    def __init__(self, ev: Evidence):
-        questions = list(ev.questions.values())
-        super().__init__(ev.exercise, questions, ev.observation, ev.source, ev.references)
-
     def pair(self, id: str) -> Pair:
         pair = super().pair(id)
         failure = pair.answer.failure
@@ -152,5 +148,6 @@ def forward_of_a_half(ev: Evidence) -> Verdict:
     unwritten = ev.source.has_stub("backward") or "backward" not in ev.source.methods
     if ev.exercise.is_function or not stops or not unwritten:
         return NOT_ASKED
-    verdicts = (current.judge(_ForwardAlone(ev)) for current in _OF_FORWARD)
+    alone = _ForwardAlone(ev.exercise, ev.questions, ev.observation, ev.source, ev.references)
+    verdicts = (current.judge(alone) for current in _OF_FORWARD)
     return next((found for found in verdicts if isinstance(found, Finding)), None)

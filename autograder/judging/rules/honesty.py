@@ -95,8 +95,8 @@ def builds_it_itself(ev: Evidence, pair: Pair) -> Verdict:
     used = next((each for each in ran if each in ev.exercise.forbidden), None)
     if used is None:
         return None
-    methods, name = ("forward", "backward"), used.rsplit(".", 1)[-1]
-    place = next(filter(None, (ev.source.first_call(m, name) for m in methods)), None)
+    name, first = used.rsplit(".", 1)[-1], ev.source.first_call
+    place = first("forward", name) or first("backward", name)
     return fault("uses-builtin", "own-work/builtin", pair, seen_at=place, what=used)
 
 

@@ -21,6 +21,7 @@ from autograder.judging.rules.ranges import (
 )
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, finds, rule
 from autograder.observation.compare import both, close, show, where_finite
+from autograder.observation.observation import Failure
 from autograder.observation.source import Source, at
 
 _Wrong = tuple[int, object, object]  # (place, actual, expected)
@@ -40,7 +41,7 @@ def second_derivatives(ev: Evidence) -> Verdict:
         given = ev.exercise.strictness.as_given and pair.answer.failure is None
         if given and pair.expected.second is None:
             return Undecided("there is nothing that they can be compared with")
-        found = _must_refuse(pair) if ev.exercise.second_order == "refused" else _judged(ev, pair)
+        found = _judged(ev, pair)
         if found is not None and not _first_is_wrong(ev, pair):
             return found
         if found is not None and pair.question.role in ("extreme", "special"):
@@ -57,17 +58,21 @@ def _declared_absent(ev: Evidence, pair: Pair) -> bool:
 
 
 def _judged(ev: Evidence, pair: Pair) -> Finding | None:
+    must_refuse = ev.exercise.second_order == "refused"
     may_refuse = ev.exercise.second_order == "right-or-refused"
     failure = pair.answer.failure
     if failure is not None:
-        if may_refuse:
-            return None if failure.is_runtime_error else _other_error(pair)
+        if must_refuse or may_refuse:
+            return None if failure.is_runtime_error else _other_error(pair, failure)
         shown = at(failure.place or ev.source.returned("backward", {}))
         return _found(
             ev, pair, "second/stops", None, {"original": failure.original, **shown},
             where="Differentiated again, backward", method="backward",
         )  # fmt: skip
-    if (wrong := wrong_one(pair, pair.answer.second or ())) is None:
+    wrong = wrong_one(pair, pair.answer.second or ())
+    if must_refuse:
+        return _not_refused(pair, wrong)
+    if wrong is None:
         return None
     got = wrong[1]
     if _as_released(ev):
@@ -111,21 +116,14 @@ def _found(
     )  # fmt: skip
 
 
-def _must_refuse(pair: Pair) -> Finding | None:
-    """A finding unless a second derivative ends in a RuntimeError, where every one has to be refused."""
-    failure = pair.answer.failure
-    if failure is not None:
-        return None if failure.is_runtime_error else _other_error(pair)
-    wrong = wrong_one(pair, pair.answer.second or ())
+def _not_refused(pair: Pair, wrong: _Wrong | None) -> Finding:
     came = "a right one" if wrong is None else "None" if wrong[1] is None else "a wrong one"
     mixed = bool(pair.question.more.get("mixed"))
     return fault("double-backward-value", "second/not-refused", pair, evidence={"mixed": mixed},
                  symptom=True, came=came)  # fmt: skip
 
 
-def _other_error(pair: Pair) -> Finding:
-    failure = pair.answer.failure
-    assert failure is not None
+def _other_error(pair: Pair, failure: Failure) -> Finding:
     evidence = {"original": failure.message[:300]}
     return fault("refuses", "second/other-error", pair, seen_at=failure.place, evidence=evidence, kind=failure.kind,
                  by_assert=failure.kind == "AssertionError")  # fmt: skip

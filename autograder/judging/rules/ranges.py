@@ -140,12 +140,9 @@ def forward_mode_agrees(ev: Evidence, pair: Pair) -> Verdict:
         if len(positions) == 1:
             facts |= {"argument": ev.argument(positions[0]), "alone": True, "nothing": mine == 0}
             ratio = mine / right if right else 0.0
+            sign = abs(ratio + 1) < _SHARE
             whole = mine != 0 and math.isfinite(ratio) and (abs(ratio - round(ratio)) < _SHARE or abs(1 / ratio - round(1 / ratio)) < _SHARE)  # fmt: skip
-            facts |= {
-                "ratio": ratio,
-                "times": whole and abs(ratio + 1) >= _SHARE,
-                "sign": whole and abs(ratio + 1) < _SHARE,
-            }
+            facts |= {"ratio": ratio, "times": whole and not sign, "sign": sign}
         evidence = {"actual": show(mine), "expected": show(right)}
         return fault("jvp", "transforms/jvp", pair, seen_at=place, symptom=True, evidence=evidence, **facts)  # fmt: skip
     return None

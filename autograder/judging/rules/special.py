@@ -12,6 +12,7 @@ from autograder.judging.finding import fault
 from autograder.judging.rules.registry import NOT_ASKED, Rule, Verdict, rule, to
 from autograder.judging.rules.runs import stopped
 from autograder.observation.observation import Failure
+from autograder.observation.source import Place
 from autograder.observation.syntax import called
 
 
@@ -78,7 +79,7 @@ def _rule_of(scenario: Scenario) -> Rule:
             return None
         return fault(
             wrong.rule or scenario.rule, wrong.code, pair, symptom=wrong.symptom,
-            evidence={**wrong.evidence, **_line_of_call(ev, wrong.at)}, **wrong.facts,
+            seen_at=_line_of_call(ev, wrong.at), evidence=wrong.evidence, **wrong.facts,
         )  # fmt: skip
 
     return rule(
@@ -88,11 +89,7 @@ def _rule_of(scenario: Scenario) -> Rule:
     )(judge)  # fmt: skip
 
 
-def _line_of_call(ev: Evidence, names: Sequence[str]) -> dict[str, object]:
-    """The line of the first of these calls that the learner's code has once; nothing where it has none."""
-    for name in names:
-        calls = [node for node in ev.source.nodes if called(node) == name]
-        if len(calls) == 1:
-            number, text = ev.source.line_of(calls[0])
-            return {"line": number, "source": text}
-    return {}
+def _line_of_call(ev: Evidence, names: Sequence[str]) -> Place | None:
+    """The line of the first of these calls that the learner's code has once; None where it has none."""
+    named = ([node for node in ev.source.nodes if called(node) == name] for name in names)
+    return next((ev.source.line_of(calls[0]) for calls in named if len(calls) == 1), None)
