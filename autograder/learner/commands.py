@@ -162,10 +162,8 @@ def _value(file: Path, space: dict[str, Any], word: str, where: str) -> Any:
     place, _, name = where.rpartition(":")
     if not place:
         return _named(space, name, file)
-    other = file.parent / place
-    if not other.is_file() and Path(place).is_file():
-        other = Path(place)
-    if not other.is_file():
+    others = (file.parent / place, Path(place))
+    if (other := next(filter(Path.is_file, others), None)) is None:
         raise ValueError(f"there is no file {place}")
     with importable(other.parent):
         return _named(_run(other), name, other)

@@ -20,6 +20,7 @@ from autograder.contract.measured import Measured
 from autograder.contract.not_finite import finite
 from autograder.contract.own_gradient import OwnGradient
 from autograder.contract.real_numbers import flat_of, is_differentiable, unflat
+from autograder.contract.references import References
 from autograder.contract.rounding_noise import through
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.rules.problems import gradient_problem
@@ -148,4 +149,5 @@ def judged_as_surrogate(asked: Asked, own: Measured, terms: Terms, meant: Meant)
     if not terms.second_order:  # what a surrogate's derivative is, nobody has said
         exercise = replace(exercise, second_order="not-judged")
         questions = tuple(q for q in questions if q.kind != "second")
-    return Asked(exercise, questions, asked.hidden, asked.seed, asked.devices)
+    references = References(exercise)
+    return replace(asked, exercise=exercise, questions=questions, references=references)

@@ -27,6 +27,7 @@ from autograder.contract.meant_gradients import STEPS, TURNED, Meant
 from autograder.contract.measured import Measured
 from autograder.contract.promises import Line, State, promise_of
 from autograder.contract.real_numbers import is_differentiable
+from autograder.contract.references import References
 from autograder.contract.ties import tied
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Clause, Finding, fault
@@ -134,7 +135,8 @@ def _report(
         exercise = exercise_for(
             arguments, terms, own, submission, name, seen.also, not Submission(target).is_class, seen.drew
         )  # fmt: skip
-        one = OneCheck(Asked(exercise, (), True, seed, devices), submission, target, clock.over)
+        nothing = Asked(exercise, (), True, seed, devices, References(exercise))
+        one = OneCheck(nothing, submission, target, clock.over)
         if (refused := one.refused) is not None:
             return refused
         if seen.unsteady and not terms.nondet_tol:

@@ -100,9 +100,8 @@ class Source:
 
     def line_of(self, node: ast.AST) -> Place:
         """(line number as the learner sees it, its text)."""
-        number = node.lineno  # type: ignore[attr-defined]
-        text = self.lines[number - 1].strip() if number <= len(self.lines) else ""
-        return number + self.offset, text
+        number = node.lineno + self.offset  # type: ignore[attr-defined]
+        return number, self.text_of(number)
 
     def text_of(self, number: int) -> str:
         """The text of a line of this source, by the number the learner sees; "" where it has none."""

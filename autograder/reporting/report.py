@@ -181,7 +181,7 @@ class Report:
         return [Row("Repeat", told, quiet=True)]
 
     def _see(self) -> list[Row]:
-        place = self._place_in_a_walk() if self.findings else ""
+        place = self._place_in_a_walk()
         imported = "" if names_xray() else "`from widgets import xray`, then "
         words = f"{imported}`xray({self.exercise})` opens {place}"
         return [Row("See it", words, quiet=True)] if place else []

@@ -53,12 +53,8 @@ class Asked:
     questions: tuple[Question, ...]
     hidden: bool
     seed: int
-    devices: tuple[str, ...] = ("cpu",)
-    references: References = field(default=None, repr=False, compare=False)  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        if self.references is None:
-            object.__setattr__(self, "references", References(self.exercise))
+    devices: tuple[str, ...]
+    references: References = field(repr=False, compare=False)
 
     @classmethod
     def of(
@@ -144,7 +140,7 @@ class OneCheck:
     asked: Asked
     submission: Any
     runs: Any
-    over: Callable[[], bool] | None = None
+    over: Callable[[], bool] = lambda: False
     graded: bool = False
     _whole: dict[str, list[Any]] = field(default_factory=dict, init=False)  # by question
 
@@ -165,8 +161,7 @@ class OneCheck:
 
     def answers(self, questions: Sequence[Question]) -> Observation:
         """What it answers to some questions."""
-        over = self.over or (lambda: False)
-        return probe.probe(self.runs, questions, self._experiments, over)
+        return probe.probe(self.runs, questions, self._experiments, self.over)
 
     @cached_property
     def source(self) -> Source:
