@@ -42,14 +42,15 @@ def coarse_dtype(tensor: Tensor) -> torch.dtype | None:
 
 def close(actual: Any, expected: Any, dtype: torch.dtype = torch.float64) -> bool:
     """Whether two tensors of one shape agree. Nan and infinities agree with themselves only."""
-    if not _alike(actual, expected):
+    if not alike(actual, expected):
         return False
     same = actual.dtype == expected.dtype and torch.equal(actual, expected)
     close = same or _surely_close(actual, expected, dtype)
     return close or not bool(mismatch(actual, expected, dtype).any())
 
 
-def _alike(actual: Any, expected: Any) -> bool:
+def alike(actual: Any, expected: Any) -> bool:
+    """Whether both are tensors, of one shape."""
     tensors = isinstance(actual, Tensor) and isinstance(expected, Tensor)
     return tensors and actual.shape == expected.shape
 
@@ -116,7 +117,7 @@ def single_inside(actual: Any, expected: Any) -> bool:
 
     float32's rounding is often within the tolerance, so closeness does not tell.
     """
-    if not _alike(actual, expected) or actual.dtype != torch.float64:
+    if not alike(actual, expected) or actual.dtype != torch.float64:
         return False
     right = expected.to(torch.float64)
     if not off_by(actual, right) > 1e-11:
@@ -132,7 +133,7 @@ def single_inside(actual: Any, expected: Any) -> bool:
 
 def nearly(actual: Any, expected: Any) -> bool:
     """Whether all that is off is behind the fourth digit of the largest element."""
-    return _alike(actual, expected) and off_by(actual, expected) < 1e-4
+    return alike(actual, expected) and off_by(actual, expected) < 1e-4
 
 
 def off_by(actual: Tensor, expected: Tensor) -> float:
@@ -148,7 +149,7 @@ def _as_exact(tensor: Tensor) -> Tensor:
 
 def ratio(actual: Any, expected: Any) -> float | None:
     """The one factor c with actual = c · expected everywhere, or None."""
-    if not _alike(actual, expected) or actual.numel() == 0:
+    if not alike(actual, expected) or actual.numel() == 0:
         return None
     a, e = _as_exact(actual).reshape(-1), _as_exact(expected).reshape(-1)
     energy = float((e * e.conj()).sum().real)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import combinations, starmap
 from typing import Any
 
 from torch import Tensor
@@ -222,12 +223,11 @@ def _computes_for_nothing(ev: Evidence, asked: list[Pair]) -> Verdict:
     work = whole.answer.data.get("operations")
     same = all(p.answer.data.get("operations") == work for p in alone)
     given = [g for g in whole.expected.gradients or () if g is not None]
-    # One tensor for two arguments takes no more work than for one.
-    pairs = [(a, b) for i, a in enumerate(given) for b in given[i + 1 :] if a.shape == b.shape]
     if (
         not isinstance(work, int)
         or not same
-        or any(close(a, b) for a, b in pairs)
+        # One tensor for two arguments takes no more work than for one.
+        or any(starmap(close, combinations(given, 2)))
         or not _is_worth_saying(ev)
     ):
         return None

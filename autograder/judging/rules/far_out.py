@@ -21,7 +21,7 @@ from autograder.judging.rules.ranges import (
     special_points,
 )
 from autograder.judging.rules.registry import NOT_ASKED, RIGHT, Rule, Verdict, rule, to
-from autograder.observation.compare import both
+from autograder.observation.compare import alike, both
 
 _PRECISE, _LOST = 1e-4, 0.05  # as a share of the number itself
 _TINY = 2e-5  # what a number may be off by all the same where nothing is said of tiny ones
@@ -82,12 +82,9 @@ def _without_digits(ev: Evidence, pair: Pair) -> Iterator[Problem]:
             yield Problem(code, facts, both(got, right), place, position, index)
 
 
-def _lost(got: object, right: object, precise: object, tiny: float) -> tuple[int, ...] | None:
+def _lost(got: Any, right: Any, precise: Tensor | None, tiny: float) -> tuple[int, ...] | None:
     """The first element in which a number has no digits left, and torch's own has four."""
-    if (
-        not (isinstance(got, Tensor) and isinstance(right, Tensor) and isinstance(precise, Tensor))
-        or got.shape != right.shape
-    ):
+    if precise is None or not alike(got, right):
         return None
     kept = (precise.double() - right).abs() <= _PRECISE * right.abs()
     lost = (got.double() - right).abs() > (_LOST * right.abs()).clamp(min=tiny)

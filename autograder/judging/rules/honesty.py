@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding, fault
 from autograder.judging.rules.problems import gradient_problem
 from autograder.judging.rules.registry import NOT_ASKED, Undecided, Verdict, of_classes, rule, to
-from autograder.observation.compare import close
+from autograder.observation.compare import alike, close
 from autograder.observation.observation import KERNEL
 
 _RIGHT = ("forward_runs", "output_value", "output_is_connected", "backward_runs", "gradients_agree")
@@ -144,16 +145,9 @@ def has_all_digits(ev: Evidence, pair: Pair) -> Verdict:
 _IMAGINARY = "imaginary"  # as running counts a result with an imaginary part; no exercise has any
 
 
-def _is_inexact(got: object, right: Tensor | None, beside: float = 0.0) -> bool:
+def _is_inexact(got: Any, right: Any, beside: float = 0.0) -> bool:
     """A formula has fifteen digits in float64; a difference quotient, with the best of steps, some eleven to twelve."""
-    if (
-        not isinstance(got, Tensor)
-        or right is None
-        or got.shape != right.shape
-        or not right.numel()
-    ):
-        return False
-    if got.dtype != torch.float64:
+    if not alike(got, right) or got.dtype != torch.float64 or not got.numel():
         return False
     off = float((got - right).abs().max() / (1 + beside + right.abs().max()))
     return 1e-13 < off < 1e-6  # what is further off is wrong, and others say so

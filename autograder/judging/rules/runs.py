@@ -167,7 +167,7 @@ def _for_a_value(ev: Evidence, pair: Pair) -> Finding:
     for j in values:
         for i in pair.question.wants:
             right, own = pair.right(i), raw[i] if i < len(raw) else None
-            if right is not None and isinstance(raw[j], Tensor) and not (own is not None and close(own, right)) and close(raw[j], right):  # fmt: skip
+            if close(raw[j], right) and not close(own, right):
                 return _count(ev, pair, "returns/other-place", argument=ev.argument(i), place=ev.argument(j))  # fmt: skip
     return _count(ev, pair, "returns/for-value", values=[ev.argument(j) for j in values])
 
