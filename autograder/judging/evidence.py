@@ -14,7 +14,7 @@ from torch import Tensor
 from autograder.contract.drawing import DTYPES
 from autograder.contract.exercise import Exercise, Strictness
 from autograder.contract.references import Expected, References
-from autograder.observation.compare import TOLERANCE, close, coarse_dtype, real
+from autograder.observation.compare import TOLERANCE, alike, close, coarse_dtype, real
 from autograder.observation.observation import Answer, Observation, Question
 from autograder.observation.source import Source
 
@@ -230,7 +230,7 @@ def nearest(
         return right
     if given is None and error is not None:
         given = torch.zeros_like(right)
-    if not isinstance(given, Tensor) or given.shape != right.shape or given.is_complex() != right.is_complex():  # fmt: skip
+    if not alike(given, right) or given.is_complex() != right.is_complex():
         return right
     coarse = coarse_dtype(given) if given.dtype == right.dtype else None
     if (

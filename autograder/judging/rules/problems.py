@@ -14,6 +14,7 @@ from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Clause, Finding, fault
 from autograder.judging.rules.runs import stopped
 from autograder.observation.compare import (
+    alike,
     as_far_as,
     both,
     close,
@@ -220,10 +221,10 @@ def _at(ev: Evidence, pair: Pair, position: int | None, index: tuple[int, ...], 
     if position is None:
         tensors = [i for i, a in enumerate(pair.question.args) if isinstance(a, Tensor)]
         position = tensors[0] if len(tensors) == 1 else wants[0] if len(wants) == 1 else None
-    value = pair.question.args[position] if position is not None else None
-    if not isinstance(value, Tensor) or value.shape != of.shape or position is None or not index:
+    if position is None or not index or not alike(pair.question.args[position], of):
         return ""
-    alone = all(isinstance(o, Tensor) and o.shape == value.shape for o in pair.expected.outputs)
+    value = pair.question.args[position]
+    alone = all(alike(o, value) for o in pair.expected.outputs)
     name, number = ev.argument(position), plain_number(value[index])
     if (alone and len(wants) <= 1) or not cmath.isfinite(number):
         return f"{name} = {show(number)}"
