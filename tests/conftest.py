@@ -23,7 +23,7 @@ NUMBERS = itertools.count()
 DAY = os.environ.setdefault("TEST_DAY", str(datetime.date.today().toordinal()))
 
 # The whole suite takes a part of the gallery a day; whoever names tests, and the report card, all.
-PARTS = 12
+PARTS = 24
 
 
 def pytest_configure(config: pytest.Config) -> None:

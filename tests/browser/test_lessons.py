@@ -1,4 +1,4 @@
-"""Every widget of every lesson, in the lesson's solution, in a real JupyterLab, by real keys; a third of the lessons a day.
+"""Every widget of every lesson, in the lesson's solution, in a real JupyterLab, by real keys; each day another lesson or two.
 
 Which cells show something is read from the notebooks, so a new widget is driven here without
 anybody's doing; of the other cells only those are executed that the widgets need. The lessons take
@@ -45,7 +45,7 @@ LESSONS = lesson_names()
 OUTPUTS = ".jp-Notebook .jp-Cell-outputArea"
 
 
-@pytest.fixture(scope="module", params=of_today(LESSONS, 6))
+@pytest.fixture(scope="module", params=of_today(LESSONS, 12))
 def lesson(request, desk, shared_lab, kernel) -> Iterator[tuple[Cell, ...]]:
     """What a lesson shows: it is open, and what its widgets need was executed without an error."""
     notebook = without_outputs(solution(request.param))

@@ -83,7 +83,7 @@ def test_one_plan_judges_many_submissions_as_evaluate_does_one(name):
     scenarios = {s.name: s for s in exercise.scenarios}
     asked = Asked.of(exercise, 11, True)
     mine = [a for a in answers() if a.exercise == name]
-    for answer in [*mine[:12], mine[0]]:
+    for answer in [mine[0], *of_today(mine[1:12], 3), mine[0]]:
         submission = answer.load()
         observation = probe(submission, asked.questions, scenarios)
         evidence = asked.evidence(

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
+from autograder.grading.box.job import Limits
 from autograder.grading.records import Records
 from tests.build.mini_course import NAME, write_mini_course
 from tests.grading.batches import (
@@ -358,7 +360,10 @@ def test_time_that_ran_out_is_no_final_nothing(tmp_path: Path, said: Any) -> Non
 ENDLESS = "        while True:\n            pass\n"
 
 
-def test_an_exercise_without_end_gets_nothing(tmp_path: Path, said: Any) -> None:
+def test_an_exercise_without_end_gets_nothing(
+    tmp_path: Path, said: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autograder.grading.marking.Limits", partial(Limits, cell_seconds=3.0))
     course = make_course(tmp_path / "course", 0, exercises=("Square", "MySigmoid"))
     endless = SQUARE.replace("        return x * x\n", ENDLESS)
     assert endless != SQUARE

@@ -29,7 +29,7 @@ from tests.grading.batches import (
 )
 from tests.grading.walls import needs_walls
 
-STUDENTS = 40  # of whom at most 12 are graded before each of three kills
+STUDENTS = 28  # of whom at most 6 are graded before each of three kills
 ROUNDS = int(os.environ.get("RECOVERY_ROUNDS", "1"))
 SEED = int(os.environ.get("RECOVERY_SEED", "0"))
 PATIENCE = 600  # seconds after which a process that should have ended hangs
@@ -87,7 +87,7 @@ def disturb(grading: Grading, kills: list[tuple[int, str]], chance: random.Rando
 
 def points(count: int, chance: random.Random) -> list[int]:
     """Numbers of results at which something is killed."""
-    return [chance.randint(1, 12) for _ in range(count)]
+    return [chance.randint(1, 6) for _ in range(count)]
 
 
 def kill_while_it_gets_ready(grading: Grading, seconds: float) -> None:

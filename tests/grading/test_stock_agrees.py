@@ -1,7 +1,7 @@
 """Stock `nbgrader autograde`, without any of our plug-ins, gives honest work the same scores.
 
 Answers of the gallery, right and wrong ones, are put into whole notebooks, so that one run of a lesson
-judges many. Each day another lesson; all of them: AUTOGRADER_ALL_LESSONS=1.
+judges many. Each day another lesson, and when all had their turn the other answers; all: AUTOGRADER_ALL_LESSONS=1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from tests.nbgrader.classroom import STOCK_CONFIG, shared_folder
 EVERY = bool(os.environ.get("AUTOGRADER_ALL_LESSONS"))
 ALL = tuple(LESSONS)
 LESSONS = ALL if EVERY else (ALL[int(DAY) % len(ALL)],)
-STUDENTS = ("first", "second")
+ALL_STUDENTS = {"first": 0, "second": 1}  # and which answers of the gallery they hand in
+THIS_ROUND = int(DAY) // len(ALL) % len(ALL_STUDENTS)
+STUDENTS = {s: turn for s, turn in ALL_STUDENTS.items() if EVERY or turn == THIS_ROUND}
 SEED = 4711
 
 
@@ -37,7 +39,7 @@ def graded_by_stock(tmp_path_factory: pytest.TempPathFactory) -> Path:
         demo.prepare(demo.REPOSITORY, folder, LESSONS)
         (folder / "nbgrader_config.py").write_text(STOCK_CONFIG + "\nc.Execute.timeout = 300\n")
         for lesson in LESSONS:
-            for turn, student in enumerate(STUDENTS):
+            for student, turn in STUDENTS.items():
                 demo.submit(
                     folder, lesson, student,
                     lambda released, _, lesson=lesson, turn=turn: filled_in(released, lesson, turn),

@@ -1,6 +1,6 @@
 """Every wrong answer is rejected with the rule it deserves, every right answer is accepted.
 
-The whole suite takes an eighth of them each day; whoever names this file, all of them.
+The whole suite takes a part of them each day; whoever names this file, all of them.
 """
 
 import random

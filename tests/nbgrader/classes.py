@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from autograder.__main__ import main
 from autograder.grading import demo
 from tests.build.mini_course import NAME, write_mini_course
 from tests.nbgrader.attack import hostile
-from tests.nbgrader.classroom import STOCK_CONFIG, shared_folder
+from tests.nbgrader.classroom import DONE, STOCK_CONFIG, shared_folder
 from tests.nbgrader.submissions import LEARNERS, Learner
 
 HOSTILE = {"mallory": Learner(hostile, 0)}
@@ -21,9 +22,12 @@ STOCK_LEARNERS = {
 }
 
 
-def hold_class(folder: Path, learners: dict[str, Learner], config: str | None = None) -> None:
+def hold_class(
+    prepared: Path, folder: Path, learners: dict[str, Learner], config: str | None = None
+) -> None:
     """Make a course folder of the mini course, collect the learners' work and grade it."""
-    demo.prepare(write_mini_course(folder / "from"), folder)
+    # DONE is not copied: it is written when all is graded.
+    shutil.copytree(prepared, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(DONE))
     settings = folder / "nbgrader_config.py"
     if config is not None:
         settings.write_text(config)
@@ -37,11 +41,22 @@ def hold_class(folder: Path, learners: dict[str, Learner], config: str | None = 
     demo.scores(folder)
 
 
+def prepared_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The mini course, built and with a gradebook: nobody has handed anything in."""
+    return shared_folder(
+        tmp_path_factory,
+        "prepared",
+        lambda folder: demo.prepare(write_mini_course(folder / "from"), folder),
+    )
+
+
 @pytest.fixture(scope="session")
 def guarded_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The mini course with all learners and the attacker, graded as this course grades."""
     return shared_folder(
-        tmp_path_factory, "guarded", lambda folder: hold_class(folder, LEARNERS | HOSTILE)
+        tmp_path_factory,
+        "guarded",
+        lambda folder: hold_class(prepared_course(tmp_path_factory), folder, LEARNERS | HOSTILE),
     )
 
 
@@ -51,7 +66,9 @@ def stock_class(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared_folder(
         tmp_path_factory,
         "stock",
-        lambda folder: hold_class(folder, STOCK_LEARNERS | HOSTILE, STOCK_CONFIG),
+        lambda folder: hold_class(
+            prepared_course(tmp_path_factory), folder, STOCK_LEARNERS | HOSTILE, STOCK_CONFIG
+        ),
     )
 
 

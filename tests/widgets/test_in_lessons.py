@@ -30,7 +30,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("lesson", of_today(list(SHOWN), 3))
+@pytest.mark.parametrize("lesson", of_today(list(SHOWN), 6))
 def test_a_widget_on_an_unwritten_exercise_says_so_and_does_not_fail(lesson, monkeypatch):
     matplotlib.use("agg")
     monkeypatch.setenv("NBGRADER_EXECUTION", "1")

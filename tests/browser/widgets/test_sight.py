@@ -133,7 +133,7 @@ def test_nothing_is_cut_broken_or_out_of_its_theme(play, name, screen, theme):
     assert page.errors == []
 
 
-@pytest.mark.parametrize("name", WIDGETS)
+@pytest.mark.parametrize("name", of_today(list(WIDGETS), 4))
 def test_it_fits_one_screen(play, name):
     page = opened(play, WIDGETS[name](), "light", 1300)
     if name in STEPPED:
@@ -141,7 +141,7 @@ def test_it_fits_one_screen(play, name):
     assert page.locator(".bbh").bounding_box()["height"] <= TALLEST
 
 
-@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize("name", of_today(STEPPED, 3))
 def test_buttons_sentence_and_graph_of_every_step_fit_a_narrow_one(play, name):
     view = WIDGETS[name]()
     page = opened(play, view, "light", 900)

@@ -42,7 +42,7 @@ def said(outside: Outside, body: str) -> str:
     return found
 
 
-@pytest.mark.parametrize("reach", of_today(REACHES, 2), ids=named)
+@pytest.mark.parametrize("reach", of_today(REACHES, 4), ids=named)
 def test_nothing_outside_is_reached(reach: Reach, outside: Outside):
     if "<port6>" in reach.body and not has_ipv6():
         pytest.skip("NOT RUN: this machine has no IPv6")
@@ -62,7 +62,7 @@ def test_nothing_outside_is_reached(reach: Reach, outside: Outside):
     assert_neighbour_unharmed()
 
 
-@pytest.mark.parametrize("left", of_today(LEAVINGS, 2), ids=named)
+@pytest.mark.parametrize("left", of_today(LEAVINGS, 4), ids=named)
 def test_nothing_is_left_for_the_next_student(left: Leaves, outside: Outside):
     leave, look = (cell(outside.filled_in(text)) for text in (left.leave, left.look))
     said_without(left.without, leave)

@@ -58,7 +58,7 @@ def gained_without(wall: str, attack: ScoreAttack, folder: Path, monkeypatch: An
         return graded(attack.notebook()).score
 
 
-@pytest.mark.parametrize("attack", of_today(ATTACKS, 3), ids=named)
+@pytest.mark.parametrize("attack", of_today(ATTACKS, 5), ids=named)
 def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert gained_without(attack.wall, attack, tmp_path, monkeypatch) > attack.worth
     result = graded(attack.notebook())
@@ -74,7 +74,7 @@ def test_nothing_is_gained(attack: ScoreAttack, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    "attack", of_today([a for a in ATTACKS if a.wall != READ_FIRST], 3), ids=named
+    "attack", of_today([a for a in ATTACKS if a.wall != READ_FIRST], 5), ids=named
 )
 def test_values_are_judged_even_if_nobody_reads_the_cells(
     attack: ScoreAttack, monkeypatch: pytest.MonkeyPatch
