@@ -20,7 +20,7 @@ def test_the_bank_is_large_and_names_each_function_once():
     assert len({entry.name for entry in ALL}) == len(ALL)
 
 
-@pytest.mark.parametrize("entry", of_today(ALL, 2), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", of_today(ALL, 4), ids=lambda entry: entry.name)
 def test_what_is_said_of_it(entry: Entry):
     report = evaluate(entry.submission, inputs=entry.inputs, seed=1, seconds=None, **entry.terms)
     noted = any(f.rule == "surrogate" for f in report.findings)

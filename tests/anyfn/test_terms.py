@@ -269,14 +269,16 @@ def test_pytest_collects_them_where_it_is_asked_to(file):
     said = pytest_says("--backward", "ops.py", "test_ordinary.py")
     assert "1 failed, 2 passed" in said
     assert "✗ Bad: The gradient for x goes wrong in line" in said
-    for stops in ("from .ops import Bad", "raise SystemExit(3)"):
+    stopping = {"test_stops.py": "from .ops import Bad", "test_ends.py": "raise SystemExit(3)"}
+    for name, stops in stopping.items():
         body = f"if __name__ == '<run_path>':\n    {stops}\ninputs = (1.0,)\ndef test_nothing(): pass\n"
-        file.with_name("test_stops.py").write_text(body)
-        said = pytest_says("--backward", "ops.py", "test_ordinary.py", "test_stops.py")
-        assert "1 failed, 3 passed, 1 warning" in said
-        assert "test_stops.py stops in line 2 with" in said
+        file.with_name(name).write_text(body)
+    said = pytest_says("--backward", "ops.py", "test_ordinary.py", *stopping)
+    assert "1 failed, 4 passed, 2 warnings" in said
+    for name in stopping:
+        assert f"{name} stops in line 2 with" in said
     said = pytest_says("--backward")
-    assert "2 passed" in said
+    assert "3 passed" in said
     assert "--backward checks nothing here" in said
     assert "other.py has no Function with inputs" in pytest_says("--backward", "other.py")
 

@@ -28,7 +28,7 @@ WIDGETS = {
 }
 
 
-@pytest.fixture(params=of_today(list(WIDGETS), 2))
+@pytest.fixture(params=of_today(list(WIDGETS), 3))
 def make(request):
     return WIDGETS[request.param]
 
