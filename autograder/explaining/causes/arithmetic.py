@@ -47,7 +47,8 @@ def odd(ev: Evidence, finding: Finding) -> Reason | None:
         if not ordinary:
             return Reason(finding.cause, facts) if facts else None
         found = departure_of(result)
-        if facts and found is not None and np.isfinite(found.value.numbers).all():
+        before = found is not None and found.line <= facts.get("line", found.line)
+        if facts and found is not None and before and np.isfinite(found.value.numbers).all():
             # what the odd number was made of
             facts |= {"line": found.line, "source": found.text}
         finite = result.kind == "gradient" and bool(torch.isfinite(s.right).all())

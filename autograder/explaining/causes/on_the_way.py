@@ -13,8 +13,9 @@ from torch import Tensor
 
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
+from autograder.explaining.causes.other_code import wrong_way
 from autograder.explaining.causes.precision import made_in
-from autograder.explaining.causes.repairs import repair, wrong_way
+from autograder.explaining.causes.repairs import repair
 from autograder.explaining.causes.results import (
     Reason,
     Result,

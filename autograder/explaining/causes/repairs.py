@@ -11,18 +11,15 @@ from __future__ import annotations
 import ast
 import linecache
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, islice
-from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from autograder.explaining.causes.changes import (
     ORDERS,
@@ -35,20 +32,16 @@ from autograder.explaining.causes.changes import (
     put,
 )
 from autograder.explaining.causes.departures import Departure, departure
+from autograder.explaining.causes.other_code import OPERATIONS, OtherCode, can_be_tried
 from autograder.explaining.causes.solving import solved_by
-from autograder.explaining.likeness import right_parts, wrong_parts
+from autograder.explaining.likeness import Part, right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
-from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import close, ratio
 from autograder.observation.syntax import SAVING, Span, called, name_of, span_of_node
 from autograder.running.containment import contained
 from autograder.running.operations import Array
 from autograder.running.recoding import (  # fmt: skip
     Expression,
-    Noted,
-    Recoded,
-    calls_kernels,
-    conditions,
     expression_of,
     expressions,
     statements,
@@ -57,9 +50,6 @@ from autograder.running.value_flow import Tried, Value
 
 _RUNS = 300  # with other code
 _CALLS = 300_000  # of any function in all of them
-_OPERATIONS = 15_000  # in all of them
-_LARGEST = 10_000  # elements of a question
-_CASES = 4  # of each kind in which it is tried first: the others follow
 _MOST = 1000  # changes of all of an expression that are computed, and of its parts
 _PLACES = 10  # expressions that are changed, and numbers that may belong there
 _PUT = 8  # of those with the right numbers
@@ -73,7 +63,6 @@ _ODD = 6  # and in a condition with whose opposite it is right, or in what this 
 _OF_PRODUCTS = ("scale", "times", "divided", "sign")
 _DEPTH = 3  # definitions that are made of one another
 _DRAWS = ("rand", "bernoulli", "dropout", "multinomial", "normal", "exponential")
-Part = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -110,35 +99,12 @@ def repair(ev: Evidence, pair: Pair, part: Part) -> Repair | None:
     key = pair.question.id, part
     if key not in known:
         with contained():
-            known[key] = _Search(ev, pair, part).found() if _can_be_tried(ev, pair, part) else None
+            known[key] = _Search(ev, pair, part).found() if can_be_tried(ev, pair, part) else None
     return known[key]
 
 
-def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
-    """The condition with whose opposite a part of an answer is right, in every case in which it is wrong; the innermost."""
-    with contained():
-        return _Search(ev, pair, part).turned if _can_be_tried(ev, pair, part) else None
-
-
-def _can_be_tried(ev: Evidence, pair: Pair, part: Part) -> bool:
-    can = ev.answered and ev.flow and pair.references is not None and size_of(pair) <= _LARGEST
-    return bool(can) and part in wrong_parts(pair, right_parts(pair))
-
-
-class _Search:
+class _Search(OtherCode):
     """The search for what makes one part of one answer right."""
-
-    def __init__(self, ev: Evidence, pair: Pair, part: Part) -> None:
-        assert ev.answered is not None
-        assert ev.flow is not None
-        self.ev, self.pair, self.part, self.left = ev, pair, part, _OPERATIONS
-        self.answered = ev.answered
-        self.files = ev.flow(pair.question).operations.files
-        noted = Noted(self.files)
-        self.answered(pair.question, noted)
-        self.functions, self.calls = noted.found, noted.calls
-        self.cases = self._cases()
-        self.rest = set[Part]()  # what is wrong beside it, with what was tried last
 
     def found(self) -> Repair | None:
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
@@ -171,7 +137,7 @@ class _Search:
                 if isinstance(node, ast.Constant) and type(node.value) in (int, float):
                     for new in (node.value / ratio, node.value * ratio):
                         change = put(at.tree, node, f"{new:.12g}")
-                        if self.left > 0 and self._mends(at, change.text):
+                        if self.left > 0 and self.mends(at, change.text):
                             return Repair(change.edit, at, change.line, told.rank)
         return None
 
@@ -200,72 +166,18 @@ class _Search:
                     change = put(
                         at.tree, value, re.sub(rf"\b{mine}\b", f"({ast.unparse(value)})", other)
                     )
-                    if self._mends(at, change.text):
+                    if self.mends(at, change.text):
                         return Repair(change.edit, at, change.line, told.rank)
         return None
 
     def _without(self) -> Repair | None:
         """The statement without which every case comes out right."""
         for at in chain.from_iterable(() if self.harmful else map(statements, self.functions)):
-            if self.left > _OPERATIONS // 2 and self._mends(at, "pass"):
+            if self.left > OPERATIONS // 2 and self.mends(at, "pass"):
                 mine = ast.unparse(at.tree).splitlines()[0]
                 facts = {"mine": mine, "other": "pass", "without": True}
                 return Repair(Edit("edit", facts), at, at.tree.lineno, 0)
         return None
-
-    @cached_property
-    def turned(self) -> Expression | None:
-        """The innermost condition with whose opposite all that is wrong comes out right."""
-        wrong, found = [self.pair, *(p for p, meant in self.cases if meant)][: 1 + _CASES], None
-        for at in chain.from_iterable(() if self.harmful else map(conditions, self.functions)):
-            codes = map(at.other, (f"not ({ast.unparse(at.tree)})", "True", "False"))
-            if self.left > 0 and any(all(self._right(p, at, code, True) for p in wrong) for code in codes if code):  # fmt: skip
-                found = at
-        return found
-
-    def _cases(self) -> list[tuple[Pair, bool]]:
-        """The other cases, first a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
-        asked, found = self.pair.question, defaultdict[Any, list[Pair]](list)
-        # What is made for another gradient is not there where only some are needed.
-        for pair in self.ev.pairs(asked.kind, "run", "function", "needs", device="cpu", where_finite=None):  # fmt: skip
-            like = pair.question
-            alike = like.variant in ("", asked.variant) or like.role == "extreme"
-            if pair is not self.pair and pair.references is not None and alike:
-                wrong = self.part in wrong_parts(pair, right_parts(pair))
-                meant = wrong and like.role in ("main", "special", asked.role)
-                found[not meant, wrong, like.kind, like.role].append(pair)
-        parts = (slice(_CASES), slice(_CASES, None))
-        return [(p, not key[0]) for part in parts for key in sorted(found) for p in found[key][part]]  # fmt: skip
-
-    @cached_property
-    def harmful(self) -> bool:
-        """Whether other code may write beyond its memory: nobody's library runs with any."""
-        return self.ev.exercise.strictness.as_given or any(map(calls_kernels, self.functions))
-
-    def _mends(self, at: Expression, text: str) -> bool:
-        """Whether every case comes out right, and nothing else wrong, with another expression there."""
-        code = at.other(text)
-        return code is not None and all(self._right(p, at, code, meant) for p, meant in ((self.pair, True), *self.cases))  # fmt: skip
-
-    def _right(self, case: Pair, at: Expression, code: CodeType, meant: bool) -> bool:
-        # Whose statement is left out has to find its names elsewhere.
-        names = self._given(case) if isinstance(at.tree, ast.expr) else {}
-        other = Recoded(at.function, code, names)
-        answer = self.answered(case.question, other)
-        self.left -= other.count
-        parts = right_parts(case)
-        still = wrong_parts(Pair(case.question, answer, case.references), parts)
-        if case is self.pair:
-            self.rest = still
-        more = still - (wrong_parts(case, parts) - ({self.part} if meant else set()))
-        if self.part[0] == "output":  # whatever backward makes of it
-            return bool(answer.outputs) and not any(part[0] == "output" for part in more)
-        return answer.failure is None and not more
-
-    def _given(self, case: Pair) -> dict[str, Any]:
-        """The numbers among the arguments, by the contract's names."""
-        kinds = Tensor | int | float
-        return {self.ev.argument(i): a for i, a in enumerate(case.question.args) if isinstance(a, kinds)}  # fmt: skip
 
     # ---- where the run goes wrong ------------------------------------------------------------------
 
@@ -276,7 +188,7 @@ class _Search:
         places = [(v, i, span) for v, i in every for span in v.spans][:_PLACES]
         found = [each for place in places for each in self._fitting(step, *place)[:_PUT]]
         found.sort(key=lambda each: each[0].rank)
-        return next((told for told, text in found if self._mends(told.at, text)), None)
+        return next((told for told, text in found if self.mends(told.at, text)), None)
 
     def _fitting(
         self, step: Departure, value: Value, instead: Array, span: Span
@@ -298,7 +210,7 @@ class _Search:
             for each in islice(changes(at.tree, names), _MOST):
                 yield Repair(each.edit, at, each.line, each.rank), each.text
 
-        tried = Tried(value, span, self._given(self.pair), others)
+        tried = Tried(value, span, self.given(self.pair), others)
         self.answered(self.pair.question, tried)
         found = [(told, text) for told, text, made in tried.found if close(made.double(), right)]
         if value.mask and few:
@@ -307,7 +219,7 @@ class _Search:
             # There many names are one number.
             names = {*_NAMES.findall(code)}
             found = [each for each in found if each[0].edit.code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
-        far, less = {*self._given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, ""
+        far, less = {*self.given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, ""
         if all(value is not v for v, _ in step.mended):  # a definition
             # Which of the factors lacks it, nobody can tell, unless right answers do; what they have is mostly right.
             known = step.right.toward.have(got)
@@ -338,11 +250,11 @@ class _Search:
         for at, change in every[: min(_RUNS, _CALLS // (1 + self.calls))]:
             if self.left <= 0:
                 break
-            if self._mends(at, change.text) and (than is None or not self.rest):
+            if self.mends(at, change.text) and (than is None or not self.rest):
                 # What is too much says more than what else might stand there.
                 most = min(len(change.text), len(f"({ast.unparse(at.tree)})"))
                 shorter = (c for other, c in every if other is at and len(c.text) < most)
-                less = next((c for c in shorter if self._mends(at, c.text)), change)
+                less = next((c for c in shorter if self.mends(at, c.text)), change)
                 return Repair(less.edit, at, less.line, change.rank)
         return None
 

@@ -60,9 +60,10 @@ def _swapped(ev: Evidence, finding: Finding) -> Reason | None:
             continue
         if all(close(p.raw(j), p.right(i)) for p in both):
             line = ev.source.returned(one.method, pairs[0].answer.returned_at)
-            in_order = line is not None and _named_in_order(line[1], ev.argument(i), ev.argument(j))
+            names = sorted((i, j))
+            in_order, exchanged = (line is not None and _named_in_order(line[1], *map(ev.argument, order)) for order in (names, names[::-1]))  # fmt: skip
             # Else the line where it was made, which is known already.
-            made = None if in_order or on_the_way.repaired(one) else line
+            made = line if exchanged else None if in_order or on_the_way.repaired(one) else line
             facts = {"other": ev.argument(j), "in_order": in_order}
             return Reason("gradient/swapped", facts, made, "gradient-swapped")
         if not any(s.fits for s in one.wrong) and alterations.unsummed(one) is None:
@@ -82,11 +83,10 @@ def in_that_case(ev: Evidence, finding: Finding) -> Reason | None:
     result = result_of(ev, finding)
     if result is None or not isinstance(result.wrong[0].got, Tensor):
         return None
-    if result.kind == "second" and (
-        (found := departure_of(result)) is None or not found.value.spans
-    ):
-        return None  # of the derivative of a line: nobody knows whether its history is missing
-    step = next(filter(None, (ask(result) for ask in STEPS)), None)
+    found = departure_of(result) if result.kind == "second" else None
+    # Of the derivative of a line nobody knows whether its history is missing: a change that mends it tells.
+    unknown = result.kind == "second" and (found is None or not found.value.spans)
+    step = next(filter(None, (ask(result) for ask in STEPS[: 1 if unknown else None])), None)
     if step is None:
         return None
     problem = finding.facts.get("problem")

@@ -29,12 +29,6 @@ _SHORTEN = frozenset({
 
 def met(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     """What the tensors of the operation that failed tell; None where they tell nothing."""
-    product = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", failure.words)
-    if product is not None:
-        a, b, c, d = map(int, product.groups())
-        turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
-        facts = {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}
-        return Reason("stops/transposed", facts)
     # Where a shape goes wrong is mostly behind the slip that a likely change of the code mends.
     found = _repair(finding, ev, failure)
     shaped = _misshapen(ev, finding) if failure.kind in ("RuntimeError", "IndexError") else None
@@ -43,6 +37,12 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
     if found is not None:
         facts = {"code": found.code, "at_line": found.line, **found.edit.facts}
         return Reason("stops/edit", facts, (found.line, found.text))
+    product = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", failure.words)
+    if product is not None:
+        a, b, c, d = map(int, product.groups())
+        turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
+        facts = {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}
+        return Reason("stops/transposed", facts)
     if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
         return None
     run = ev.flow(finding.pair.question).operations

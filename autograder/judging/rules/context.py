@@ -203,6 +203,8 @@ def _with_one_needed(ev: Evidence, asked: list[Pair], pair: Pair) -> Finding | N
         other = bool(alone) and all(p.raw(j) is None for p in alone)
         zeros = isinstance(value, Tensor) and value.numel() > 0 and not bool(value.any())
         place = ev.source.returned_expression("backward", j, pair.answer.returned_at)
+        if other and place is not None:
+            place = ev.source.condition(place[0]) or place
         constant = j in ev.exercise.constants
         return fault("ignores-needs-input-grad", "needs/computed", pair, j, wanted=wanted, constant=constant,
                      zeros=zeros and not (other or constant), argument=ev.argument(j), other=other, place=str(j),
