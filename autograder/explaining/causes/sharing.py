@@ -7,7 +7,7 @@ import ast
 from autograder.explaining.causes.results import Reason
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
-from autograder.observation.syntax import own_names
+from autograder.observation.syntax import name_of, own_names
 
 
 def shared(ev: Evidence, finding: Finding) -> Reason | None:
@@ -90,10 +90,18 @@ def _has(pair: Pair, i: int) -> bool:
 
 
 def _condition(ev: Evidence, pair: Pair, i: int) -> tuple[int, str] | None:
-    """The condition around the statement that makes gradient i, or in it; None where it asks nothing."""
+    """The condition around the statement that makes gradient i, or in it, or one that counts; None where nothing is asked."""
     made = ev.source.returned_expression("backward", i, pair.answer.returned_at)
-    asks = made is not None and {"if", "for"} & {*made[1].split()}
-    return made and (ev.source.condition(made[0]) or (made if asks else None))
+    if made is None or (around := ev.source.condition(made[0])):
+        return made and around
+    asks = {"if", "for"} & {*made[1].split()}
+    return made if asks else ev.source.first("backward", _counts)
+
+
+def _counts(node: ast.AST) -> bool:
+    """Whether an entry of needs_input_grad is asked for by a number that is computed."""
+    asked = isinstance(node, ast.Subscript) and name_of(node.value) == "needs_input_grad"
+    return asked and not isinstance(node.slice, ast.Constant)  # type: ignore[attr-defined]
 
 
 CAUSES = {
