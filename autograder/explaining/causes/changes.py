@@ -346,6 +346,7 @@ def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             if name != text:
                 near = tensor and isinstance(value, Tensor)
                 yield from ((3 if near and sign in "*/" else 4, f"{text} {sign} {name}") for sign in "*/+-")  # fmt: skip
+        yield from ((3, f"{text}.unsqueeze({n})") for n in parts.whole if tensor)
         # Of a number its definition comes before its use.
         likely = _OF_NUMBERS[: 2 if text in parts.names else 4] * parts.is_number(node)
         yield from ((2 if form in likely else 4, form.format(text)) for form in _FORMS)  # fmt: skip

@@ -3,7 +3,8 @@
 Where a run goes wrong, and right numbers are known, each change of the expression there, and of those that made what it
 reads, is computed as it stands; those that give the right numbers are put into the code, the likeliest first, and of equally
 likely ones the earliest. Where the numbers on the way do not tell (a size, an order, a condition, the step of a loop, what a
-helper is given), any expression may be another. What is wrong has to come out right in every case, and nowhere worse.
+helper is given), any expression may be another. A statement may also be one too many. What is wrong has to come out right
+in every case, and nowhere worse.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class _Search(OtherCode):
     def _likeliest(self) -> Repair | None:
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
         told = self._at(step) if step is not None else None
-        if told is not None and told.edit.code == "scale":
+        if told is not None and told.edit.code == "scale" and not self.harmful:
             told = self._number(told) or told
         rest = self.rest if told is not None else set()
         # At a special point much helps by chance.
