@@ -92,7 +92,7 @@ def flow_of(run: Callable[[Answer], Any], question: Question, files: frozenset[s
 
 # ---- from a number to what it was computed from --------------------------------------------------
 
-PICKS = frozenset({"where", "masked_fill"})  # each number is that of one argument
+_PICKS = frozenset({"where", "masked_fill"})  # each number is that of one argument
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Origin:
         operation, shape = self.operation, self.of.numbers.shape
         if operation.name.endswith("_like") or operation.name.startswith("new_"):
             return []  # made beside a tensor, and not of its numbers
-        if torch.Tag.pointwise in operation.call[0].tags and operation.name not in PICKS:
+        if torch.Tag.pointwise in operation.call[0].tags and operation.name not in _PICKS:
             index = np.unravel_index(self.flat, shape)
             return [each.meets(index) for each in operation.given if each is not None]
         numbers = [each for each in operation.given if isinstance(each, Number)]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
 from autograder.running.operations import Array, Number, tensors_in
-from autograder.running.value_flow import PICKS, Value
+from autograder.running.value_flow import Value
 from autograder.running.watching import MOVES
 
 _LARGEST = 100  # elements of what is solved for by its slopes
@@ -114,7 +114,9 @@ def _by_slopes(value: Value, wanted: Array, part: Value) -> Iterator[Array]:
 def _slopes(value: Value, part: Value) -> tuple[Array, Callable[[Tensor], Tensor]] | None:
     """The derivative of an operation by one of its parts, a row for each number, and the operation of that part."""
     operation = value.operation
-    if operation is None or (torch.Tag.pointwise in operation.call[0].tags and value.op not in PICKS):  # fmt: skip
+    pointwise = operation is not None and torch.Tag.pointwise in operation.call[0].tags
+    # Of what a mask chooses, the mask may be another.
+    if operation is None or pointwise or any(g.mask for g in value.given):
         return None
     given = [g for g in operation.given if not isinstance(g, Number)]
     places = [place for place in given if place is not None]
