@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -24,18 +24,20 @@ _INFINITE = {"−inf": -math.inf, "inf": math.inf}
 class OtherArguments(Asking):
     """What two calls may not share, and what has to stay finite, is seen with such arguments."""
 
-    def infinite(self, at: Numbered) -> Iterator[Question]:
-        """A case with −inf, and with inf, in one place of each argument: outputs and gradients that stay finite are right."""
+    def extreme_arguments(self, at: Numbered) -> Iterator[Question]:
+        """A case with −inf or inf in one place of a tensor, and with 0 for a number: what stays finite is right."""
         like = self.question("infinite", at, same_code=True, where_finite=True)
-        for place, (name, number) in product(like.wants, _INFINITE.items()):
-            changed = like.args[place].clone()
-            changed.view(-1)[:1] = number
-            args = (*like.args[:place], changed, *like.args[place + 1 :])
-            told = f"{self.exercise.argument(place)} = {name}"
-            asked = replace(like, id=f"{like.id}:{told}", args=args, case=told, role="special")
-            right = self.answer(asked)
-            if right is not None and not any(a.isnan().any() for a in right.outputs if isinstance(a, Tensor)):  # fmt: skip
-                yield asked
+        for place, given in enumerate(like.args):
+            others: dict[str, Any] = {"0": 0.0} if isinstance(given, float) and given else {}
+            if place in like.wants:
+                others = {name: _with_first(given, number) for name, number in _INFINITE.items()}
+            for name, other in others.items():
+                args = (*like.args[:place], other, *like.args[place + 1 :])
+                told = f"{self.exercise.argument(place)} = {name}"
+                asked = replace(like, id=f"{like.id}:{told}", args=args, case=told, role="special")
+                right = self.answer(asked)
+                if right is not None and not any(a.isnan().any() for a in right.outputs if isinstance(a, Tensor)):  # fmt: skip
+                    yield asked
 
     def aliased(self, main: Sequence[Numbered]) -> Iterator[Question]:
         """One tensor, which requires grad, in the place of each two of one shape that some case has."""
@@ -139,6 +141,12 @@ def _nearby(like: Question) -> Iterator[tuple[Any, ...]]:
 
 def _plain_values(args: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if isinstance(a, Tensor) else a for a in args)
+
+
+def _with_first(tensor: Tensor, number: float) -> Tensor:
+    changed = tensor.clone()
+    changed.view(-1)[:1] = number
+    return changed
 
 
 # ---- the same case in other sizes ---------------------------------------------------------------

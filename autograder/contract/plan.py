@@ -147,7 +147,10 @@ class _Planner(OtherArguments):
         for kind in self.exercise.also:
             yield self.second(main[0], kind=kind)
         if not self.exercise.strictness.as_given:
-            yield from self.infinite(main[0])
+            calm = self.question("run", main[0], suffix=":evaluated")
+            name = f"{case.name} (nothing needs a gradient)"
+            yield replace(calm, case=name, role="special", wants=(), upstream=())
+            yield from self.extreme_arguments(main[0])
             yield from self.aliased(main)
 
     def single(self, at: Numbered) -> Question:
