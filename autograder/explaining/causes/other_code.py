@@ -78,6 +78,13 @@ class OtherCode:
         return [(p, not key[0]) for part in parts for key in sorted(found) for p in found[key][part]]  # fmt: skip
 
     @cached_property
+    def right_elsewhere(self) -> bool:
+        """Whether the part was asked for in another case, and right there."""
+        known = ((right_parts(p), p) for p, _ in self.cases)
+        error = self.part[0] == "error"
+        return any((error or self.part in r) and self.part not in wrong_parts(p, r) for r, p in known)  # fmt: skip
+
+    @cached_property
     def harmful(self) -> bool:
         """Whether other code may write beyond its memory: nobody's library runs with any."""
         return self.ev.exercise.strictness.as_given or any(map(calls_kernels, self.functions))

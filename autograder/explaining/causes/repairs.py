@@ -35,7 +35,7 @@ from autograder.explaining.causes.changes import (
 from autograder.explaining.causes.departures import Departure, departure
 from autograder.explaining.causes.other_code import OPERATIONS, OtherCode, can_be_tried
 from autograder.explaining.causes.solving import solved_by
-from autograder.explaining.likeness import Part, right_parts, wrong_parts
+from autograder.explaining.likeness import Part
 from autograder.judging.evidence import Evidence, Pair
 from autograder.observation.compare import close, ratio
 from autograder.observation.syntax import SAVING, Span, called, name_of, span_of_node
@@ -197,7 +197,7 @@ class _Search(OtherCode):
         """The changes of an expression that give the right numbers there."""
         at = expression_of(self.functions, span)
         few = len(np.unique(instead)) < 2
-        if at is None or ast.unparse(at.tree) in at.under_own_names or not _can_be_repeated(at.tree) or (value.mask and few and all(meant for _, meant in self.cases)):  # fmt: skip
+        if at is None or ast.unparse(at.tree) in at.under_own_names or not _can_be_repeated(at.tree) or (value.mask and few and not self.right_elsewhere):  # fmt: skip
             return []  # many comparisons are never true
         got, code = value.numbers, ast.unparse(at.tree)
         right = torch.from_numpy(np.asarray(instead))
@@ -241,11 +241,8 @@ class _Search(OtherCode):
         every = [*self._changes()]
         if than is not None and not rest:
             every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line)]  # fmt: skip
-        odd, right = (
-            range(0),
-            any(self.part not in wrong_parts(p, right_parts(p)) for p, _ in self.cases),
-        )
-        if right and (at := self.turned):
+        odd = range(0)
+        if self.right_elsewhere and (at := self.turned):
             odd = range(at.tree.lineno, 1 + (at.holder.end_lineno or 0))  # type: ignore[attr-defined]
         every.sort(key=lambda each: each[1].rank - _NEAR * (each[1].line in near) - _ODD * (each[1].line in odd))  # fmt: skip
         for at, change in every[: min(_RUNS, _CALLS // (1 + self.calls))]:
