@@ -66,13 +66,16 @@ class OtherCode:
     def _cases(self) -> list[tuple[Pair, bool]]:
         """The other cases, first a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
         asked, found = self.pair.question, defaultdict[Any, list[Pair]](list)
+        here = wrong_parts(self.pair, right_parts(self.pair))
         # What is made for another gradient is not there where only some are needed.
         for pair in self.ev.pairs(asked.kind, "run", "function", "needs", device="cpu", where_finite=None):  # fmt: skip
             like = pair.question
             alike = like.variant in ("", asked.variant) or like.role == "extreme"
             if pair is not self.pair and pair.references is not None and alike:
-                wrong = self.part in wrong_parts(pair, right_parts(pair))
-                meant = wrong and like.role in ("main", "special", asked.role)
+                there = wrong_parts(pair, right_parts(pair))
+                wrong = self.part in there
+                # Where more is wrong than here, it may be for another reason.
+                meant = wrong and (like.role == "main" or (like.role in ("special", asked.role) and there <= here))  # fmt: skip
                 found[not meant, wrong, like.kind, like.role].append(pair)
         parts = (slice(_CASES), slice(_CASES, None))
         return [(p, not key[0]) for part in parts for key in sorted(found) for p in found[key][part]]  # fmt: skip
@@ -104,10 +107,12 @@ class OtherCode:
         still = wrong_parts(Pair(case.question, answer, case.references), parts)
         if case is self.pair:
             self.rest = still
-        more = still - (wrong_parts(case, parts) - ({self.part} if meant else set()))
+        before = wrong_parts(case, parts)
+        more = still - (before - {self.part} if meant else before)
         if self.part[0] == "output":  # whatever backward makes of it
-            return bool(answer.outputs) and not any(part[0] == "output" for part in more)
-        return answer.failure is None and not more
+            ended = answer.outputs or not (meant or case.answer.outputs)
+            return bool(ended) and not any(part[0] == "output" for part in more)
+        return not more and (answer.failure is None or not meant)
 
     def given(self, case: Pair) -> dict[str, Any]:
         """The numbers among the arguments, by the contract's names."""
