@@ -9,7 +9,7 @@ from autograder import evaluate
 from autograder.contract.exercise import Case
 from autograder.explaining.causes.changes import changes, listed, orders
 from autograder.running.recoding import calls_kernels
-from tests.explaining.tiny import exercise
+from tests.explaining.tiny import MATRICES, exercise, told
 from tests.mistakes.gallery import load
 
 MEAN = exercise(
@@ -365,3 +365,45 @@ class FakeQuantize(Function):
 def test_what_is_missing_in_a_name_is_told_where_it_gets_its_value():
     finding = evaluate(load(BOUNDS, "FakeQuantize"), seed=0).findings[0]
     assert finding.evidence["source"] == "low, high = qmin, qmax - zero_point", finding
+
+
+SIZED = exercise(
+    lambda x: x / x.norm(), "(x)",
+    Case("a vector", lambda s: (s.normal(9),)), Case("a matrix", lambda s: (s.normal(3, 4),)),
+    Case("a long one", lambda s: (s.normal(60),), role="special"), second_order="not-judged",
+)  # fmt: skip
+TWO_FAULTS = """
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x):
+        size = x.norm() + (x.numel() > 50)
+        y = x / size
+        ctx.save_for_backward(y, size)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        y, size = ctx.saved_tensors
+        return (g - y * (g * y).mean()) / size
+"""
+
+
+def test_what_is_wrong_elsewhere_too_hides_no_change_that_mends_this():
+    finding = found(TWO_FAULTS, SIZED)
+    assert finding.cause == "departs/edit", finding
+    assert (finding.facts["mine"], finding.facts["other"]) == ("mean", "sum")
+    assert finding.facts["line"] == 13
+
+
+@pytest.mark.parametrize(
+    ("forward", "backward", "facts"),
+    [
+        ("x @ w", "g, x.mT @ g", {"mine": "g", "other": "g @ w.mT"}),
+        ("x @ w", "g @ w.mT, g", {"mine": "g", "other": "x.mT @ g"}),
+        ("x", "g @ w.mT, x.mT @ g", {"mine": "x", "other": "x @ w"}),
+    ],
+)
+def test_a_product_that_is_missing_is_told(forward, backward, facts):
+    finding = told(MATRICES, forward, backward)
+    assert finding.cause == "departs/edit", finding
+    assert {name: finding.facts[name] for name in facts} == facts

@@ -34,6 +34,7 @@ _OVER_DIMS = frozenset({"sum", "mean", "prod", "norm", "logsumexp", "any", "all"
 _REDUCE = {"max": "amax", "min": "amin", **{name: name for name in ("amax", "amin", *_OVER_DIMS)}}
 _TOKENS = re.compile(r"-?\d[\d.]*|\w+|[<>=!*/]+|\S")
 _SUMS = ("sum(0)", "mean(0)", "sum(-1, keepdim=True)", "mean(-1, keepdim=True)")
+_REDUCED = tuple(f"{{}}.{name}({over})" for over in ("-1", "0", "-2", "-1, keepdim=True", "") for name in ("sum", "mean"))  # fmt: skip
 _TERMS = (("", 1.0), ("2 · ", 2.0), ("½ · ", 0.5))
 ORDERS = ("<", "<=", ">", ">=", "==", "!=")
 # With the one that a reader most often means in its place.
@@ -131,6 +132,8 @@ def changes(tree: ast.expr, names: Mapping[str, Any], agreed: Container[str] = (
         else:
             others = [*_orders(node, agreed), *_replacements(node, parts)]
             others += _wrappings(node, parts) if node not in counted else []
+            if node is again:
+                others += [(4, form.format(parts.operand(node))) for form in _REDUCED]
             if isinstance(node, ast.BinOp | ast.Call) and parts.is_number(node):
                 others += [(1, name) for name in parts.numbers]
         line = getattr(here, "lineno", tree.lineno)
@@ -222,6 +225,22 @@ class _Parts:
         """Whether it is made of numbers, as far as the names in it are known."""
         read = {ast.unparse(n) for n in ast.walk(node) if isinstance(n, ast.Name | ast.Attribute)}
         return bool(known := read & self.names.keys()) and known <= {*self.numbers}
+
+    def products(self, text: str) -> Iterator[str]:
+        """The products of a matrix with every other that it meets."""
+        matrices = {n: v for n, v in self.names.items() if isinstance(v, Tensor) and v.dim() > 1}
+        mine = matrices.pop(text, None)
+        if mine is None:
+            return
+        for name, other in matrices.items():
+            meet = {
+                f"{text} @ {name}": (mine, other),
+                f"{text} @ {name}.mT": (mine, other.mT),
+                f"{text}.mT @ {name}": (mine.mT, other),
+                f"{name} @ {text}": (other, mine),
+                f"{name}.mT @ {text}": (other.mT, mine),
+            }
+            yield from (each for each, (a, b) in meet.items() if a.shape[-1] == b.shape[-2])
 
     @property
     def numbers(self) -> list[str]:
@@ -347,6 +366,7 @@ def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
                 near = tensor and isinstance(value, Tensor)
                 yield from ((3 if near and sign in "*/" else 4, f"{text} {sign} {name}") for sign in "*/+-")  # fmt: skip
         yield from ((3, f"{text}.unsqueeze({n})") for n in parts.whole if tensor)
+        yield from ((3, other) for other in parts.products(text))
         # Of a number its definition comes before its use.
         likely = _OF_NUMBERS[: 2 if text in parts.names else 4] * parts.is_number(node)
         yield from ((2 if form in likely else 4, form.format(text)) for form in _FORMS)  # fmt: skip
