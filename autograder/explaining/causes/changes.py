@@ -168,9 +168,9 @@ def apart(mine: str, other: str) -> dict[str, Any]:
 
 
 def listed(node: ast.AST) -> str:
-    """What stands side by side in a node: the parts of a tuple, the arguments of a call or of a function; "" for less than two."""
+    """What stands side by side in a node: the parts of a tuple or a list, the arguments of a call or of a function; "" for less than two."""
     match node:
-        case ast.Tuple():
+        case ast.Tuple() | ast.List():
             parts = [*map(ast.unparse, node.elts)]
         case ast.Call():
             parts = [*map(ast.unparse, node.args)]
@@ -182,10 +182,10 @@ def listed(node: ast.AST) -> str:
 
 
 def _orders(node: ast.expr, agreed: Container[str]) -> Iterator[tuple[int, str]]:
-    """A tuple, or a call, with two neighbours in each other's place."""
+    """A tuple, a list or a call with two neighbours in each other's place."""
     if not listed(node) or listed(node) in agreed:
         return
-    parts = node.elts if isinstance(node, ast.Tuple) else getattr(node, "args", [])
+    parts = getattr(node, "args" if isinstance(node, ast.Call) else "elts", [])
     if any(isinstance(part, ast.Starred) for part in parts):
         return
     for i in range(len(parts) - 1):
@@ -193,7 +193,8 @@ def _orders(node: ast.expr, agreed: Container[str]) -> Iterator[tuple[int, str]]
         if isinstance(node, ast.Call):
             yield 0, ast.unparse(ast.Call(node.func, swapped, node.keywords))
         else:
-            yield 0, ast.unparse(ast.Tuple(swapped, ast.Load()))
+            kind = ast.List if isinstance(node, ast.List) else ast.Tuple
+            yield 0, ast.unparse(kind(swapped, ast.Load()))
 
 
 @dataclass(frozen=True)
@@ -327,7 +328,7 @@ def _calls(node: ast.Call, parts: _Parts) -> Iterator[tuple[int, str]]:
     given = mine[len(function) :]
     # First: for what is positive, or squared afterwards, `abs` gives the same numbers.
     yield from ((2, parts.of(arg)) for arg in node.args)
-    base = parts.of(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    base = parts.operand(node.func.value) if isinstance(node.func, ast.Attribute) else ""
     if base:
         yield 2, base
     for group in _ALIKE:

@@ -27,7 +27,7 @@ from autograder.observation.compare import shape_words
 from autograder.observation.observation import Question
 from autograder.running.containment import contained
 from autograder.running.operations import Array
-from autograder.running.value_flow import Replaced, Reread, Value, ancestors
+from autograder.running.value_flow import Flow, Replaced, Reread, Value, ancestors
 
 ERROR: Place = ("error", 0)  # that a run stops
 # Room for numbers.
@@ -135,12 +135,9 @@ def _departure(ev: Evidence, question: Question, place: Place) -> Departure | No
     if end is not None:
         reached = {*ancestors(end)}
         mine = [*(v for v in mine if v in reached), end]
-    mended, solved = _mended(ev, question, place, mine, right)
-    values = (
-        [mended[solved][0]]
-        if mended
-        else [*_new(mine, right), *(v for v in reversed(mine) if v.text)]
-    )
+    fine = _fine(ev, question, place, run, mine)
+    mended, solved = _mended(ev, question, place, run, mine, right, fine)
+    values = [mended[solved][0]] if mended else [v for v in (*_new(mine, right), *mine[::-1]) if v.text and v not in fine]  # fmt: skip
     for value in values[:1] if place != ERROR or mended else ():
         place_of = defined(ev.source, value.read) if value.read else None
         line, text = place_of or (value.line or 0, value.text)
@@ -158,23 +155,43 @@ def _new(mine: Iterable[Value], right: RightNumbers) -> list[Value]:
     return [*{v.spans: v for v in reversed(new)}.values()][::-1]
 
 
+def _unproven(pair: Pair, place: Place) -> set[Place]:
+    """The parts of an answer that are wrong, or that nobody has seen."""
+    known = right_parts(pair)
+    unseen = place == ERROR and pair.answer.failure and pair.answer.failure.stage == "forward"
+    later = {part for part in known if part[0] != "output"} if unseen else set()
+    return wrong_parts(pair, known) | later
+
+
+def _fine(
+    ev: Evidence, question: Question, place: Place, run: Flow, mine: list[Value]
+) -> set[Value]:
+    """The values that lead to something right, and the names that stand for what they say."""
+    wrong = _unproven(ev.pair(question.id), place)
+    fine = {v for v in mine if v.read and defined(ev.source, v.read) is None}
+    # Of a wrong output the gradient may be right: that of 1 − σ is that of σ, but for the sign.
+    ends = (end for at, end in run.results.items() if at not in (*wrong, place) and (place[0] != "output" or at[0] == "output"))  # fmt: skip
+    return fine.union(*map(ancestors, ends))
+
+
 def _mended(
-    ev: Evidence, question: Question, place: Place, mine: list[Value], right: RightNumbers
+    ev: Evidence,
+    question: Question,
+    place: Place,
+    run: Flow,
+    mine: list[Value],
+    right: RightNumbers,
+    fine: set[Value],
 ) -> tuple[tuple[_Mended, ...], int]:
     """Values in whose place others make the result right, with these, the first first; and which of them is told.
 
     Told is the first with numbers that right answers have. Before it stands what it was made of, with what this
     would have to be. Each is put there in a run of its own. What leads to a right result is right, whatever it looks like.
     """
-    pair, run = ev.pair(question.id), ev.flow(question) if ev.flow is not None else None
-    if run is None or ev.answered is None or pair.references is None:
+    pair = ev.pair(question.id)
+    if ev.answered is None or pair.references is None:
         return (), 0
-    known = right_parts(pair)
-    wrong = wrong_parts(pair, known)
-    if place == ERROR and pair.answer.failure and pair.answer.failure.stage == "forward":
-        wrong |= {part for part in known if part[0] != "output"}  # nobody has seen them yet
-    fine = {v for at, end in run.results.items() if at not in wrong for v in ancestors(end)}
-    fine |= {v for v in mine if v.read and defined(ev.source, v.read) is None}
+    known, wrong = right_parts(pair), _unproven(pair, place)
     either = set[Value]()  # of several masks nobody knows which it is
     left = min(MOST_TRIED, MOST_RUN // (1 + len(run.values)), MOST_NUMBERS // (1 + size_of(pair)))
 

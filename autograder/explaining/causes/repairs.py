@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from autograder.explaining.causes.changes import (
     ORDERS,
@@ -116,7 +117,7 @@ class _Search(OtherCode):
 
     def _likeliest(self) -> Repair | None:
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
-        told = self._at(step) if step is not None else None
+        told = (self._at(step) if step is not None else None) or self._at_the_end()
         if told is not None and told.edit.code == "scale" and not self.harmful:
             told = self._number(told) or told
         rest = self.rest if told is not None else set()
@@ -129,6 +130,22 @@ class _Search(OtherCode):
             [each for w in step.mended for each in (*_defining(*w), w)] if step is not None else []
         )
         return self._anywhere(self._with_definitions({v.line for v, _ in way}), told, bool(rest)) or told  # fmt: skip
+
+    def _at_the_end(self) -> Repair | None:
+        """What is done to all of a gradient where it is returned: it may be right for another argument."""
+        kind, place = self.part
+        got, right = (self.pair.raw(place), self.pair.right(place)) if kind == "gradient" else (None, None)  # fmt: skip
+        factor = ratio(got, right) if isinstance(got, Tensor) and right is not None and got.shape == right.shape else None  # fmt: skip
+        last = (f for f in self.functions if f.__name__ in ("backward", "vjp") and factor)
+        for at in chain.from_iterable(() if self.harmful else map(expressions, last)):
+            if not isinstance(at.holder, ast.Return):
+                continue
+            parts = [replace(at, tree=each, holder=at.tree, field="elts") for each in getattr(at.tree, "elts", ())]  # fmt: skip
+            for part in (parts or [at])[place : place + 1]:
+                for edit, text in of_whole(ast.unparse(part.tree), {}, factor):
+                    if self.left > 0 and self.mends(part, text):
+                        return Repair(edit, part, part.tree.lineno, edit.rank)
+        return None
 
     def _number(self, told: Repair) -> Repair | None:
         """A number in another line that makes the factor."""
