@@ -171,7 +171,8 @@ def _fine(
     fine = {v for v in mine if v.read and defined(ev.source, v.read) is None}
     # Of a wrong output the gradient may be right: that of 1 − σ is that of σ, but for the sign.
     ends = (end for at, end in run.results.items() if at not in (*wrong, place) and (place[0] != "output" or at[0] == "output"))  # fmt: skip
-    return fine.union(*map(ancestors, ends))
+    # Which numbers a mask lets through shows where they are not 0 alone.
+    return fine.union(v for end in ends for v in ancestors(end) if not v.mask)
 
 
 def _mended(
