@@ -149,3 +149,9 @@ def test_what_is_saved_for_something_else_is_told_where_it_is_saved():
 def test_a_right_step_with_another_one_missing_after_it_is_not_accused():
     finding = told(TWO_TERMS, "x**3 + x.sin()", "g * (3 * x**2)")
     assert finding.cause == "departs/not-yet", finding
+
+
+def test_a_gradient_that_stands_in_anothers_place_is_seen_there():
+    finding = told(DIFFERENCE, "a * a * b", "None, g * 2 * a * b")
+    assert (finding.cause, finding.facts["other"]) == ("gradient/elsewhere", "b"), finding
+    assert told(DIFFERENCE, "a * a * b", "None, g * a * a").cause == "gradient/missing"

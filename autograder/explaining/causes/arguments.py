@@ -12,6 +12,7 @@ from autograder.explaining.exceptions.lines import keeps_graph
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.judging.rules.outputs import method_of
+from autograder.observation.compare import close
 from autograder.observation.syntax import called
 
 
@@ -46,6 +47,10 @@ def missing_gradient(ev: Evidence, finding: Finding) -> Reason | None:
     returned = {p.answer.backward[-1].returned_type for p in pairs if p.answer.backward}
     if returned == {"NoneType"}:
         return Reason("gradient/nothing")
+    for other in range(len(ev.exercise.argument_names)):
+        there = [(p.answer.raw or ())[other : other + 1] for p in pairs]
+        if all(each and close(each[0], p.right(result.place)) for each, p in zip(there, pairs, strict=True)):  # fmt: skip
+            return Reason("gradient/elsewhere", {"other": ev.argument(other)})
     if (asked := how_asked(ev, pairs[0], result.place)) is not None:
         return asked
     if len(result.wrong) < len(result.every):
