@@ -132,7 +132,7 @@ class Evidence:
 
     questions   by id, in the order in which they were asked
     references  where right answers to these questions may be remembered already
-    flow        asks how the answer to a question came about, operation by operation; None where nothing can run again
+    watched     asks how the answer to a question came about, operation by operation; None where nothing can run again
     answered    asks what is answered with other numbers in the place of one operation's; None likewise
     """
 
@@ -141,9 +141,10 @@ class Evidence:
     observation: Observation
     source: Source
     references: References
-    flow: Callable[[Question], Any] | None = None
+    watched: Callable[[Question], Any] | None = None
     answered: Callable[..., Answer] | None = None
     _pairs: dict[str, Pair] = field(default_factory=dict, init=False)
+    _flows: dict[str, Any] = field(default_factory=dict, init=False)
     _chosen: dict[tuple[Any, ...], list[str]] = field(default_factory=dict, init=False)
 
     def pair(self, id: str) -> Pair:
@@ -171,6 +172,12 @@ class Evidence:
                 asked = [q for q in asked if q.more.get(name, getattr(q, name, None)) in values]
             self._chosen[chosen] = [q.id for q in asked if q.id in self.observation.answers]
         return map(self.pair, self._chosen[chosen])
+
+    def flow(self, question: Question) -> Any:
+        """How the answer to a question came about: one run for all who ask; None where nothing can run again."""
+        if question.id not in self._flows and self.watched is not None:
+            self._flows[question.id] = self.watched(question)
+        return self._flows.get(question.id)
 
     @cached_property
     def plain(self) -> list[Pair]:

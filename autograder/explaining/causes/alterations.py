@@ -137,7 +137,7 @@ def passed_on(result: Result) -> Reason | None:
     same = result.all(lambda s: close(s.got, s.pair.question.upstream[0]))
     if not same:
         return None
-    run = result.ev.flow(result.wrong[0].pair.question) if result.ev.flow is not None else None
+    run = result.ev.flow(result.wrong[0].pair.question)
     end = run and run.results.get((result.kind, result.place))
     masked = run is None or (end is not None and any(v.mask for v in ancestors(end)))
     stops = any(s.right is not None and bool((s.right == 0).any()) for s in result.wrong)

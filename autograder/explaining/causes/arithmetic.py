@@ -81,7 +81,7 @@ def what_happened(ev: Evidence, pair: Pair, place: tuple[str, int], index: int) 
 
     index  counted flat. Empty where nobody can run it again, or nothing odd happened.
     """
-    run = ev.flow(pair.question) if ev.flow is not None else None
+    run = ev.flow(pair.question)
     end = run.results.get(place) if run is not None else None
     if end is None or index >= end.numbers.size:
         return {}

@@ -127,7 +127,7 @@ def _summed(whole: Array, numbers: Array) -> str | None:
 
 
 def _departure(ev: Evidence, question: Question, place: Place) -> Departure | None:
-    run = ev.flow(question) if ev.flow is not None else None
+    run = ev.flow(question)
     end = run.results.get(place) if run is not None else None
     if run is None or (end is None and place != ERROR):
         return None

@@ -157,7 +157,7 @@ def _named(result: Result, found: Departure) -> str:
     numbers = {
         name: t.detach().double().numpy() for name, t in known.items() if isinstance(t, Tensor)
     }
-    run = result.ev.flow(pair.question) if result.ev.flow is not None else None
+    run = result.ev.flow(pair.question)
     made = (v for v in run.values if v.spans and v.exchangeable) if run is not None else ()
     numbers |= {f"`{v.code}` of line {v.line}": v.numbers for v in made if v.numbers.size > 1}
     belong = [n for value, n in found.mended if value is found.value]

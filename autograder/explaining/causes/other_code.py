@@ -30,8 +30,8 @@ def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
 
 def can_be_tried(ev: Evidence, pair: Pair, part: Part) -> bool:
     """Whether there is something wrong, small enough to be tried again and again."""
-    can = ev.answered and ev.flow and pair.references is not None and size_of(pair) <= _LARGEST
-    return bool(can) and part in wrong_parts(pair, right_parts(pair))
+    can = ev.answered and pair.references is not None and size_of(pair) <= _LARGEST
+    return bool(can and ev.flow(pair.question)) and part in wrong_parts(pair, right_parts(pair))
 
 
 class OtherCode:
@@ -43,7 +43,6 @@ class OtherCode:
 
     def __init__(self, ev: Evidence, pair: Pair, part: Part) -> None:
         assert ev.answered is not None
-        assert ev.flow is not None
         self.ev, self.pair, self.part, self.left = ev, pair, part, OPERATIONS
         self.answered = ev.answered
         self.files = ev.flow(pair.question).operations.files

@@ -51,7 +51,8 @@ def few_digits(result: Result) -> Reason | None:
 
 def made_single(ev: Evidence, pair: Pair) -> dict[str, Any] | None:
     """The facts of the first float32 tensor of a run in float64, wherever it is made."""
-    return made_in(ev, ev.flow(pair.question).values, "float32", pair.question) if ev.flow is not None else None  # fmt: skip
+    run = ev.flow(pair.question)
+    return None if run is None else made_in(ev, run.values, "float32", pair.question)
 
 
 def inexact(ev: Evidence, finding: Finding) -> Reason | None:
@@ -98,11 +99,11 @@ def of_result(ev: Evidence, finding: Finding) -> Reason | None:
     problem = finding.facts.get("problem")
     facts = problem.facts if isinstance(problem, Clause) else finding.facts
     other = not isinstance(problem, Clause) or problem.cause.endswith("-dtype")
-    if finding.pair is None or ev.flow is None or not other:
+    run = ev.flow(finding.pair.question) if finding.pair is not None else None
+    if finding.pair is None or run is None or not other:
         return None
     output = finding.position is None
     place = ("output", int(finding.facts.get("place") or 0)) if output else ("gradient", finding.position or 0)  # fmt: skip
-    run = ev.flow(finding.pair.question)
     end = run.results.get(place)
     # What comes from NumPy is on no way: then whatever has the dtype first.
     ways = ([] if end is None else ancestors(end)), run.values
@@ -119,12 +120,12 @@ def two_dtypes(ev: Evidence, finding: Finding) -> Reason | None:
     """An operation that stops at two dtypes: what made a tensor of the odd one."""
     failure = finding.pair.answer.failure if finding.pair is not None else None
     words = failure.words.lower() if failure is not None else ""
-    if finding.pair is None or ev.flow is None or not ("dtype" in words or "scalar type" in words):
+    if finding.pair is None or not ("dtype" in words or "scalar type" in words):
         return None
     question = finding.pair.question
     given = [str(a.dtype)[6:] for a in question.args if isinstance(a, Tensor) and a.is_floating_point()]  # fmt: skip
-    values = ev.flow(question).values
-    for odd in _FLOATS if given else ():
-        if odd not in given and (facts := made_in(ev, values, odd, question)) is not None:
+    run = ev.flow(question)
+    for odd in _FLOATS if given and run is not None else ():
+        if odd not in given and (facts := made_in(ev, run.values, odd, question)) is not None:
             return Reason("stops/two-dtypes", facts | {"odd_dtype": odd, "wanted": given[0]})
     return None

@@ -26,14 +26,13 @@ from torch import Tensor
 from autograder.explaining.causes.changes import (
     ORDERS,
     Change,
-    Edit,
     changes,
     listed,
-    of_whole,
     orders,
     put,
 )
 from autograder.explaining.causes.departures import Departure, departure
+from autograder.explaining.causes.edits import Edit, of_whole
 from autograder.explaining.causes.other_code import OPERATIONS, OtherCode, can_be_tried
 from autograder.explaining.causes.solving import solved_by
 from autograder.explaining.likeness import Part

@@ -43,9 +43,11 @@ def met(ev: Evidence, finding: Finding, failure: Failure) -> Reason | None:
         turn = " or ".join(["the first"] * (a == c) + ["the second"] * (b == d))
         facts = {"first": f"{a}×{b}", "second": f"{c}×{d}", "same": (a, b) == (c, d), "turn": turn}
         return Reason("stops/transposed", facts)
-    if not re.search(_BROADCAST, failure.words) or finding.pair is None or ev.flow is None:
+    if not re.search(_BROADCAST, failure.words) or finding.pair is None:
         return None
-    run = ev.flow(finding.pair.question).operations
+    if (flow := ev.flow(finding.pair.question)) is None:
+        return None
+    run = flow.operations
     if run.error is None or run.error[:200] != failure.message[:200]:
         return None
     given = run.all[-1].given
