@@ -89,7 +89,8 @@ def led_wrong(result: Result) -> Reason | None:
         body[-1], ast.Return
     )  # the other way is all that follows
     last = getattr(at.node if ends else at.holder, "end_lineno", 0)
-    if step is not None and step.mended and line < step.line <= last:
+    told = step is not None and step.mended and step.value.op not in ZEROS
+    if step is not None and told and line < step.line <= last:
         return None  # what it leads to is known better
     text = linecache.getline(at.file, line).strip()
     facts = {"line": line, "code": _short(ast.unparse(at.tree))}
