@@ -46,7 +46,7 @@ def contained(capture: bool = True) -> Iterator[Contained]:
 
     Prints are captured (cut to 2,000 characters) and nothing reaches stderr, neither Python's nor the
     file descriptor's: nbgrader gives a test cell that wrote to stderr no points. Backward passes that
-    start one another without end get a RecursionError.
+    start one another without end get a RecursionError. What ``torch.empty`` gives is NaN.
     """
     seen = Contained()
     with contextlib.ExitStack() as stack:
@@ -54,6 +54,7 @@ def contained(capture: bool = True) -> Iterator[Contained]:
         stack.callback(gc.set_threshold, *(collecting := gc.get_threshold()))
         gc.set_threshold(*collecting[:2], 10**9)  # a look at all there is takes 0.1 s and more
         stack.enter_context(_names_restored(seen))
+        stack.enter_context(_memory_filled())
         stack.enter_context(_state_restored(seen))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
@@ -84,13 +85,29 @@ def put_saving_hooks(before: Any) -> int:
     return count
 
 
+@contextlib.contextmanager
+def _memory_filled() -> Iterator[None]:
+    """Have torch fill new memory with NaN: what lay there before could be zeros, or what is right."""
+    before = torch.are_deterministic_algorithms_enabled()
+    only_warned = torch.is_deterministic_algorithms_warn_only_enabled()
+    _set_deterministic(True, warn_only=True)
+    try:
+        yield
+    finally:
+        _set_deterministic(before, warn_only=only_warned)
+
+
+def _set_deterministic(on: bool, warn_only: bool = True) -> None:
+    """As ``torch.use_deterministic_algorithms``, which reads in the compiler for a second."""
+    torch._C._set_deterministic_algorithms(on, warn_only=warn_only)
+
+
 # What a submission may leave changed: how it is read, and how it is set.
 _STATE: tuple[tuple[str, Callable[[], Any], Callable[[Any], Any]], ...] = (
     ("the default dtype", torch.get_default_dtype, torch.set_default_dtype),
     ("the grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
     ("the number of threads", torch.get_num_threads, torch.set_num_threads),
-    ("deterministic mode", torch.are_deterministic_algorithms_enabled,
-     torch.use_deterministic_algorithms),
+    ("deterministic mode", torch.are_deterministic_algorithms_enabled, _set_deterministic),
     ("anomaly mode", torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     ("the hooks on saved tensors", saving_hooks, put_saving_hooks),
 )  # fmt: skip

@@ -109,7 +109,7 @@ def _flat(tensors: Iterable[Tensor]) -> Tensor:
 
 def _among(values: Tensor, numbers: Tensor) -> Tensor:
     """Which of these values are among the numbers, but for what a coarser dtype cuts off."""
-    known = numbers.sort().values
+    known = numbers[~numbers.isnan()].sort().values  # a search ends beside one that is nan
     after = torch.searchsorted(known, values).clamp(max=len(known) - 1)
     near = torch.stack([known[after], known[(after - 1).clamp(min=0)]])
     return ((near - values).abs() <= 1e-6 * values.abs()).any(0)

@@ -133,6 +133,19 @@ def test_backward_passes_that_start_one_another_without_end_are_contained():
     assert torch.autograd._engine_run_backward is run_backward
 
 
+def test_memory_that_nothing_was_written_to_is_never_right_by_chance():
+    def forward(ctx, x):
+        ctx.y = torch.sigmoid(x)
+        out = torch.empty_like(x)
+        out[x > 0] = ctx.y[x > 0]
+        return out
+
+    report = evaluate(sigmoid_with(Sigmoid.backward, forward), exercise=SIGMOID, seed=3)
+    assert report.findings[0].cause == "value/odd"
+    assert report.findings[0].facts["steps"][0].cause == "step/room"
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 def test_an_unfinished_stub_is_not_started_not_an_error():
     def forward(ctx, x):
         raise NotImplementedError()

@@ -716,6 +716,21 @@ class MyReLU(Function):
         return grad_output * (x > 0)
 
 
+# %% wrong[forward-value]: makes room for the output and writes the positive numbers only
+class MyReLU(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        out = torch.empty_like(x)
+        out[x > 0] = x[x > 0]
+        return out
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x > 0)
+
+
 # %% right: the input is saved
 class MyReLU(Function):
     @staticmethod

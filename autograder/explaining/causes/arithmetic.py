@@ -149,8 +149,10 @@ def _culprits(origin: Origin) -> list[Number]:
 def _is_break(origin: Origin) -> bool:
     """Whether it made nan, ∞ or 0 of numbers that are not."""
     value, name, sources = origin.value, origin.operation.name, [s.value for s in origin.sources]
-    if not sources or math.isnan(value):
-        return bool(sources) and not any(map(math.isnan, sources))
+    if not sources:
+        return math.isnan(value) and _is_room(name)
+    if math.isnan(value):
+        return not any(map(math.isnan, sources))
     if math.isinf(value):
         return not any(map(math.isinf, sources)) and name not in _GIVE_INFINITY
     if value != 0 or not origin.operation.made[0].is_floating_point():
@@ -159,6 +161,11 @@ def _is_break(origin: Origin) -> bool:
         return any(s.storage == 0 and s.value != 0 for s in origin.sources)
     given = not all(map(math.isfinite, sources)) or (0 in sources and name not in _ROWS)
     return not given and name not in _GIVE_ZERO | _LONG
+
+
+def _is_room(name: str) -> bool:
+    """Whether an operation gives room for numbers: a check fills it with NaN."""
+    return "empty" in name.split("_")
 
 
 def _loses(origin: Origin) -> bool:
@@ -191,6 +198,8 @@ def _clause(origin: Origin, before: list[Origin]) -> Clause:
     place = operation.line, operation.again
     if operation.line and place not in [(b.operation.line, b.operation.again) for b in before]:
         facts |= {"line": operation.line, "again": operation.again}
+    if _is_room(name):
+        return Clause("step/room", facts | {"call": name})
     if name in _LIMITS and len(given) > 1:
         return Clause("step/limit", facts | {"call": name, "given": show(given[0])})
     return Clause("step/operation", facts | {"formula": _formula(origin, name, given)})
@@ -229,6 +238,8 @@ def _next(ev: Evidence, steps: list[Origin]) -> Clause:
 
 def _next_code(ev: Evidence, first: Origin, last: Origin) -> str:
     name, value, given = last.operation.name, last.value, [s.value for s in last.sources]
+    if _is_room(first.operation.name):
+        return "unwritten"
     grows = math.isinf(first.value) and first.operation.name in _GROW
     if last.operation.again and (first.operation.again or not grows):
         return "no-slope"

@@ -130,12 +130,16 @@ def _of_one_case(ev: Evidence, finding: Finding) -> Result | None:
         (i, kind), seen = (place, "output"), Seen(pair, *both[place])
     else:
         return None
-    return Result(ev, kind, i, (seen, *_ordinary(ev, kind, i)), (seen,))
+    ordinary = (*_ordinary(ev, kind, i, seen),)
+    wrong = _by_size([s for s in ordinary if s.right is not None and not close(s.got, s.right)])
+    return Result(ev, kind, i, (seen, *ordinary), (seen, *wrong))
 
 
-def _ordinary(ev: Evidence, kind: str, i: int) -> Iterator[Seen]:
-    """The same result in the ordinary cases, in which it is right."""
+def _ordinary(ev: Evidence, kind: str, i: int, seen: Seen) -> Iterator[Seen]:
+    """The same result in the other ordinary cases."""
     for pair in ev.plain:
+        if pair is seen.pair:
+            continue
         if kind == "gradient" and i in pair.question.wants:
             yield Seen(pair, pair.raw(i), pair.right(i))
         elif kind == "output" and len(both := tensors_of(pair)) > i:
