@@ -18,6 +18,9 @@ from autograder.contract.references import Expected, cast, gradients_vary
 from autograder.observation.compare import close
 from autograder.observation.observation import Question
 
+_BLOCK = 16  # of that size in each direction is the smallest block that kernels multiply
+_APART = 1 / 16  # where such numbers were right, these are mostly too
+_MOST = 2000  # numbers of a tensor with more of one size
 _INFINITE = {"−inf": -math.inf, "inf": math.inf}
 
 
@@ -176,22 +179,37 @@ def more_rows(
 
 def scaled(args: Sequence[Any], times: int, place: int) -> Tensor:
     """So many copies of a tensor, one below the other, each with other numbers."""
-    copies = args[place].expand(times, *args[place].shape)
+    return _copies(args[place], times, 0, 1.0)
+
+
+def _copies(tensor: Tensor, times: int, dim: int, apart: float) -> Tensor:
+    """So many along a dimension; ``apart``: by which part of a number the last one differs from the first."""
+    copies = tensor.movedim(dim, 0).expand(times, *tensor.movedim(dim, 0).shape)
     if copies.is_floating_point():
-        factors = 1 + torch.arange(times, dtype=copies.dtype) / times
+        factors = 1 + apart * torch.arange(times, dtype=copies.dtype) / times
         copies = copies * factors.view(-1, *[1] * (copies.dim() - 1))
-    return copies.flatten(0, 1)
+    return copies.flatten(0, 1).movedim(0, dim).contiguous()
 
 
 def other_sizes(args: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """In words, and the arguments: cut so that all sizes above 1 are one, and so that one of them is 1."""
+    """In words, and the arguments: all sizes above 1 one of them, in place of each 1, and one far above the others.
+
+    The last beside tensors of another shape alone: a result, or a block of a kernel, may have been given the wrong size.
+    """
     tensors = [a for a in args if isinstance(a, Tensor)]
     sizes = sorted({size for tensor in tensors for size in tensor.shape if size > 1})
     if len(sizes) < 2:
         return
     yield f"all sizes {sizes[0]}", _cut(args, dict.fromkeys(sizes, sizes[0]))
+    beside_others = len({tensor.shape for tensor in tensors}) > 1
     for size in sizes:
         yield f"1 in place of {size}", _cut(args, {size: 1})
+        times = max(_BLOCK, 2 * sizes[-1]) // size + 1
+        grown = [tensor for tensor in tensors if size in tensor.shape]
+        square = any(t.shape.count(size) > 1 for t in grown)  # it may have to have an inverse
+        small = times * max(t.numel() for t in grown) <= _MOST
+        if beside_others and small and not square:
+            yield f"{times * size} in place of {size}", _with_more(args, size, times)
 
 
 def other_dims(args: Sequence[Any], exercise: Exercise) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -209,3 +227,14 @@ def _cut(args: Sequence[Any], sizes: Mapping[int, int]) -> tuple[Any, ...]:
         return tensor[tuple(slice(sizes.get(size, size)) for size in tensor.shape)].clone()
 
     return tuple(cut(a) if isinstance(a, Tensor) else a for a in args)
+
+
+def _with_more(args: Sequence[Any], size: int, times: int) -> tuple[Any, ...]:
+    """So many times as many elements along each dimension of this size."""
+
+    def grown(tensor: Tensor) -> Tensor:
+        if size not in tensor.shape:
+            return tensor
+        return _copies(tensor, times, tensor.shape.index(size), _APART)
+
+    return tuple(grown(a) if isinstance(a, Tensor) else a for a in args)
