@@ -2761,6 +2761,108 @@ def triton_attention(q, k, v, causal):
     return attention(q, k, v, causal)[0]
 
 
+# %% wrong[fails-batch-dims]: the block of values is as wide as one of keys
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def load_tile(pointer, rows, columns, height, width):
+    inside = (rows[:, None] < height) & (columns[None, :] < width)
+    return tl.load(pointer + rows[:, None] * width + columns[None, :], mask=inside, other=0.0)
+
+
+@triton.jit
+def attention_kernel(
+    q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr, L, S, E, EV, scale,
+    CAUSAL: tl.constexpr, BLOCK: tl.constexpr, BLOCK_E: tl.constexpr, BLOCK_EV: tl.constexpr,
+):
+    head = tl.program_id(0).to(tl.int64)
+    rows = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    e, ev = tl.arange(0, BLOCK_E), tl.arange(0, BLOCK_EV)
+    q = load_tile(q_ptr + head * L * E, rows, e, L, E)
+    top = tl.full([BLOCK], -float("inf"), q.dtype)
+    total = tl.zeros([BLOCK], q.dtype)
+    out = tl.zeros([BLOCK, BLOCK_EV], q.dtype)
+    for start in range(0, S, BLOCK):
+        columns = start + tl.arange(0, BLOCK)
+        k = load_tile(k_ptr + head * S * E, columns, e, S, E)
+        v = load_tile(v_ptr + head * S * EV, columns, ev, S, EV)
+        scores = tl.dot(q, tl.trans(k), out_dtype=q.dtype, input_precision="ieee") * scale
+        seen = columns[None, :] < S
+        if CAUSAL:
+            seen = seen & (columns[None, :] <= rows[:, None])
+        scores = tl.where(seen, scores, -float("inf"))
+        new = tl.maximum(top, tl.max(scores, axis=1))
+        weights = tl.exp(scores - new[:, None])
+        shrink = tl.exp(top - new)
+        total = total * shrink + tl.sum(weights, axis=1)
+        out = out * shrink[:, None] + tl.dot(weights, v, out_dtype=q.dtype, input_precision="ieee")
+        top = new
+    total = tl.where(total == 0.0, 1.0, total)
+    inside = (rows[:, None] < L) & (ev[None, :] < EV)
+    places = out_ptr + head * L * EV + rows[:, None] * EV + ev[None, :]
+    tl.store(places, out / total[:, None], mask=inside)
+    tl.store(lse_ptr + head * L + rows, top + tl.log(total), mask=rows < L)
+
+
+@torch.library.custom_op("lesson12::attention", mutates_args=())
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
+    (L, E), (S, EV) = q.shape[-2:], v.shape[-2:]
+    out = torch.empty((*q.shape[:-1], EV), dtype=q.dtype, device=q.device)
+    lse = torch.empty(q.shape[:-1], dtype=q.dtype, device=q.device)
+    if lse.numel():
+        grid = lse.numel() // L, triton.cdiv(L, 32)
+        sizes = {"BLOCK_E": max(16, triton.next_power_of_2(E)), "BLOCK_EV": max(16, triton.next_power_of_2(E))}
+        q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        attention_kernel[grid](q, k, v, out, lse, L, S, E, EV, E**-0.5, CAUSAL=causal, BLOCK=32, **sizes)
+    return out, lse
+
+
+@attention.register_fake
+def _(q, k, v, causal):
+    return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(q.shape[:-1])
+
+
+def keep(ctx, inputs, output):
+    q, k, v, ctx.causal = inputs
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(q, k, v, *output)
+
+
+def backward(ctx, grad_out, grad_lse):
+    if torch.is_grad_enabled():
+        raise RuntimeError("triton_attention has first derivatives only.")
+    q, k, v, out, lse = ctx.saved_tensors
+    scale, delta = q.shape[-1] ** -0.5, (grad_out * out).sum(-1, keepdim=True)
+    grads = [torch.zeros_like(t) if need else None for t, need in zip((q, k, v), ctx.needs_input_grad)]
+    row = torch.arange(q.shape[-2], device=q.device).unsqueeze(1)
+    for start in range(0, k.shape[-2], 64):
+        columns = slice(start, min(start + 64, k.shape[-2]))
+        k_j, v_j = k[..., columns, :], v[..., columns, :]
+        weights = (q @ k_j.mT * scale - lse.unsqueeze(-1)).exp()
+        if ctx.causal:
+            column = torch.arange(columns.start, columns.stop, device=q.device)
+            weights = weights.masked_fill(column > row, 0.0)
+        slopes = weights * (grad_out @ v_j.mT - delta) * scale
+        if grads[0] is not None:
+            grads[0] += slopes @ k_j
+        if grads[1] is not None:
+            grads[1][..., columns, :] = slopes.mT @ q
+        if grads[2] is not None:
+            grads[2][..., columns, :] = weights.mT @ grad_out
+    return *grads, None
+
+
+attention.register_autograd(backward, setup_context=keep)
+
+
+def triton_attention(q, k, v, causal):
+    return attention(q, k, v, causal)[0]
+
+
 # %% right: tiles of 32, first derivatives only
 import triton
 import triton.language as tl
