@@ -217,7 +217,7 @@ def _replacements(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             yield from ((2, each) for each in _brackets(node, parts))
             yield from ((2, parts.of(each)) for each in (node.left, node.right))
             yield from ((2 + (sign == "**"), f"{left} {sign} {right}") for sign in signs)
-            yield from ((3, f"{right} {sign} {left}") for sign in "-/@" if type(node.op) in _SIGNS)
+            yield from ((2, f"{right} {sign} {left}") for sign in "-/@" if type(node.op) in _SIGNS)
         case ast.Call():
             yield from _calls(node, parts)
         case ast.Subscript(slice=ast.Slice()):

@@ -47,7 +47,7 @@ from autograder.running.recoding import (  # fmt: skip
     expressions,
     statements,
 )
-from autograder.running.value_flow import Tried, Value
+from autograder.running.value_flow import Tried, Value, ancestors
 
 _RUNS = 300  # with other code
 _CALLS = 300_000  # of any function in all of them
@@ -111,11 +111,11 @@ class _Search(OtherCode):
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
         if (without := self._without()) is not None:
             return without
-        told = self._likeliest()
-        return told and (self._where_made(told) or told)
-
-    def _likeliest(self) -> Repair | None:
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
+        told = self._likeliest(step)
+        return told and ((self._where_made(told, step) if step is not None else None) or told)
+
+    def _likeliest(self, step: Departure | None) -> Repair | None:
         told = (self._at(step) if step is not None else None) or self._at_the_end()
         if told is not None and told.edit.code == "scale" and not self.harmful:
             told = self._number(told) or told
@@ -168,18 +168,19 @@ class _Search(OtherCode):
         )
         return lines | {at.tree.lineno for at in made}
 
-    def _where_made(self, told: Repair) -> Repair | None:
-        """What is done to a name where it is read, done where it gets its value: in a statement before."""
+    def _where_made(self, told: Repair, step: Departure) -> Repair | None:
+        """What is done to a name where it is read, done where it gets its value: in a statement before, if that may be wrong."""
         mine, other = (str(told.edit.facts.get(name, "")) for name in ("mine", "other"))
         if not mine.isidentifier() or not re.search(rf"\b{mine}\b", other) or self.harmful:
             return None
+        fine = {v.line for v in ancestors(step.value) if step.right.toward.have(v.numbers)}
         for at in expressions(told.at.function):
             target = getattr(at.holder, "targets", [None])[0] if at.field == "value" else None
             pairs = zip(
                 *(getattr(each, "elts", [each]) for each in (target, at.tree)), strict=False
             )
             for name, value in pairs if target is not None else ():
-                if name_of(name) == mine and value.lineno < told.line:
+                if name_of(name) == mine and value.lineno < told.line and value.lineno not in fine:
                     change = put(
                         at.tree, value, re.sub(rf"\b{mine}\b", f"({ast.unparse(value)})", other)
                     )
@@ -236,14 +237,13 @@ class _Search(OtherCode):
             # There many names are one number.
             names = {*_NAMES.findall(code)}
             found = [each for each in found if each[0].edit.code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
-        far, less = {*self.given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, ""
+        far, known = {*self.given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, False
         if all(value is not v for v, _ in step.mended):  # a definition
             # Which of the factors lacks it, nobody can tell, unless right answers do; what they have is mostly right.
             known = step.right.toward.have(got)
             if known or not step.right.toward.have(np.asarray(instead)):
                 found = [each for each in found if each[0].edit.code not in _OF_PRODUCTS]
-            less = "edit" if known else ""
-        found = [(replace(told, rank=told.rank + _FAR * (told.edit.code == less or not far.isdisjoint(_NAMES.findall(text)))), text) for told, text in found]  # fmt: skip
+        found = [(replace(told, rank=told.rank + _FAR * (known or not far.isdisjoint(_NAMES.findall(text)))), text) for told, text in found]  # fmt: skip
         return sorted(found, key=lambda each: each[0].rank)
 
     # ---- anywhere ----------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class _Search(OtherCode):
         """
         every = [*self._changes()]
         if than is not None and not rest:
-            every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line)]  # fmt: skip
+            every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line or (c.line in near and at is not than.at))]  # fmt: skip
         odd = range(0)
         if self.right_elsewhere and (at := self.turned):
             odd = range(at.tree.lineno, 1 + (at.holder.end_lineno or 0))  # type: ignore[attr-defined]
