@@ -25,6 +25,7 @@ from autograder.running.watching import PlainMode, upwards
 MOST_NODES = 2000  # of a graph that are looked at
 OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # autograder/
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+_PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
 @contextlib.contextmanager
@@ -143,7 +144,12 @@ def files_of(submission: Any) -> frozenset[str]:
                 candidates += list(vars(base).values())
     for value in candidates:
         found |= {code.co_filename for code in codes_of(value)}
-    return frozenset(f for f in found if not f.startswith((TORCH, OWN)))
+    return frozenset(f for f in found if not f.startswith((TORCH, OWN)) and not _is_pythons(f))
+
+
+def _is_pythons(file: str) -> bool:
+    """Whether it is of the standard library: what decorates a submission is not the learner's."""
+    return file.startswith(_PYTHON) and "-packages" not in file
 
 
 def nodes_behind(outputs: Iterable[Any]) -> Iterator[Any]:

@@ -54,6 +54,24 @@ def test_the_cause_of_an_error(forward, backward, cause, facts):
     assert found.evidence["original"]
 
 
+def test_an_input_that_is_given_back_and_saved():
+    source = """
+class MyExp(Function):
+    @staticmethod
+    def forward(x):
+        return x
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+    @staticmethod
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return g * y
+"""
+    found = first(source, "MyExp")
+    assert (found.cause, found.evidence["source"]) == ("stops/as-it-is", "return x")
+
+
 def test_what_is_not_written_yet():
     stub = "raise NotImplementedError()"
     report = evaluate(

@@ -4,9 +4,11 @@ import random
 import re
 
 import pytest
+import torch
 
 from autograder import evaluate
-from tests.explaining.tiny import CUBE, RELU, told
+from autograder.contract.exercise import Case
+from tests.explaining.tiny import CUBE, RELU, exercise, told
 from tests.mistakes.dressings import dressed
 from tests.mistakes.gallery import load, of
 from tests.mistakes.mutants import mutants
@@ -32,6 +34,11 @@ class MySigmoid(Function):
         gradient = {gradient}
         return gradient
 """
+TANH = exercise(
+    torch.tanh, "(x)",
+    Case("a vector", lambda s: (s.normal(9),)), Case("a matrix", lambda s: (s.normal(3, 4),)),
+    second_order="not-judged",
+)  # fmt: skip
 OPERATION = re.compile(r"step\d+ = .* ([-+*/]|\*\*) ")
 RIGHT = {"rest": "1 - y", "forward": "1 / (1 + e)", "saved": "y", "gradient": "local * grad_output"}
 
@@ -59,6 +66,30 @@ def test_what_is_written_into_a_tensor_of_ones_own():
     assert told(CUBE, "x**3", "made", before).evidence["line"] == 10
     before = "mask = x > 0\nmade = g * mask\nmade[mask] = 2 * made[mask]"
     assert told(RELU, "x.clamp(min=0)", "made", before).evidence["line"] == 11
+
+
+def test_a_right_number_that_is_used_wrongly_is_told_where_it_is_used():
+    finding = told(TANH, "x.tanh()", "g * (1 - t)", "t = x.tanh()")
+    assert finding.evidence["line"] == 10, finding
+    of_changed("GradientReversal", "in place", "-ctx.alpha", "ctx.alpha")
+
+
+def test_what_an_experiment_shows_is_told_where_a_change_mends_it():
+    """In the learner's code alone: not in that of Python's own decorator."""
+    name = "save_in_bfloat16"
+    right = of_changed(name, "generator with contextmanager", "kept[0].float()", "kept[1].float()")
+    assert evaluate(load(right, name), exercise=name, seed=3).passed
+
+
+def of_changed(exercise, what, before, after):
+    """The source of a right answer, of which the report shows the line of this change."""
+    right = next(a for a in of(exercise) if a.right and what in a.what)
+    wrong = right.source.replace(before, after)
+    finding = evaluate(load(wrong, exercise), exercise=exercise, seed=3).findings[0]
+    text = wrong.splitlines()[finding.evidence["line"] - 1]
+    assert after in text, finding
+    assert text not in right.source
+    return right.source
 
 
 @pytest.mark.parametrize("exercise", ["MySigmoid", "MyTanh"])

@@ -39,7 +39,8 @@ def vanishing(result: Result) -> Reason | None:
     only = found is not None and found.value.op in ZEROS and found.value.line
     facts: dict[str, object] = {"made": only, "condition": (result.ev.source.condition(only) or ("", ""))[1].rstrip(":")} if only else {}  # fmt: skip
     facts["rounding"] = any(bool(s.got.any()) for s in result.wrong)
-    return replace(_cause(result, "zero", **facts), symptom=True)
+    line = (found.line, found.text) if found is not None and only else None
+    return replace(_cause(result, "zero", **facts), line=line, symptom=True)
 
 
 def _vanishes(seen: Seen) -> bool:

@@ -313,6 +313,7 @@ def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
             if name != text:
                 near = tensor and isinstance(value, Tensor)
                 yield from ((3 if near and sign in "*/" else 4, f"{text} {sign} {name}") for sign in "*/+-")  # fmt: skip
+        yield from ((2, f"{text} {sign} 1") for sign in "+-" if text in parts.whole)
         yield from ((3, f"{text}.unsqueeze({n})") for n in parts.whole if tensor)
         yield from ((3, other) for other in parts.products(text))
         # Of a number its definition comes before its use.

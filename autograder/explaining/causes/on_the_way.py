@@ -13,7 +13,7 @@ from torch import Tensor
 
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
-from autograder.explaining.causes.other_code import wrong_way
+from autograder.explaining.causes.other_code import EXPERIMENT, wrong_way
 from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.repairs import repair
 from autograder.explaining.causes.results import (
@@ -38,9 +38,12 @@ _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum"
 
 def with_line(ev: Evidence, finding: Finding) -> Reason:
     """The line that made the value, or in which a slip is, where the finding has none."""
-    result = result_of(ev, finding)
-    if finding.evidence.get("line") or result is None or not result.wrong:
+    result, pair = result_of(ev, finding), finding.pair
+    if finding.evidence.get("line") or (result is not None and not result.wrong):
         return Reason("")
+    if result is None:
+        found = repair(ev, pair, EXPERIMENT) if pair is not None else None
+        return Reason("", line=(found.line, found.text) if found is not None else None)
     told = repaired(result)
     return Reason("", line=told.line if told else line_of_result(result))
 

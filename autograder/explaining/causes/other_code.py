@@ -20,6 +20,7 @@ from autograder.running.recoding import Expression, Noted, Recoded, calls_kernel
 OPERATIONS = 15_000  # in all of them
 _LARGEST = 10_000  # elements of a question
 _CASES = 4  # of each kind in which it is tried first: the others follow
+EXPERIMENT: Part = ("data", "")  # all that an experiment gives: its exercise judges that as a whole
 
 
 def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
@@ -30,8 +31,23 @@ def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
 
 def can_be_tried(ev: Evidence, pair: Pair, part: Part) -> bool:
     """Whether there is something wrong, small enough to be tried again and again."""
-    can = ev.answered and pair.references is not None and size_of(pair) <= _LARGEST
-    return bool(can and ev.flow(pair.question)) and part in wrong_parts(pair, right_parts(pair))
+    can = ev.answered and _is_known(pair) and size_of(pair) <= _LARGEST
+    return bool(can and ev.flow(pair.question)) and part in wrong_in(ev, pair)
+
+
+def _is_known(pair: Pair) -> bool:
+    return pair.references is not None or pair.question.kind == "scenario"
+
+
+def wrong_in(ev: Evidence, pair: Pair) -> set[Part]:
+    """The parts of an answer that are not right."""
+    if pair.question.kind != "scenario":
+        return wrong_parts(pair, right_parts(pair))
+    if pair.answer.failure is not None:
+        return {("error", "")}
+    judge = next(s.judge for s in ev.exercise.scenarios if s.name == pair.question.case)
+    right = ev.references.experiment(pair.question)
+    return {EXPERIMENT} if judge(pair.answer.data, right) is not None else set()
 
 
 class OtherCode:
@@ -65,13 +81,13 @@ class OtherCode:
     def _cases(self) -> list[tuple[Pair, bool]]:
         """The other cases, first a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
         asked, found = self.pair.question, defaultdict[Any, list[Pair]](list)
-        here = wrong_parts(self.pair, right_parts(self.pair))
+        here = wrong_in(self.ev, self.pair)
         # What is made for another gradient is not there where only some are needed.
         for pair in self.ev.pairs(asked.kind, "run", "function", "needs", device="cpu", where_finite=None):  # fmt: skip
             like = pair.question
             alike = like.variant in ("", asked.variant) or like.role == "extreme"
-            if pair is not self.pair and pair.references is not None and alike:
-                there = wrong_parts(pair, right_parts(pair))
+            if pair is not self.pair and _is_known(pair) and alike:
+                there = wrong_in(self.ev, pair)
                 wrong = self.part in there
                 # Where more is wrong than here, it may be for another reason.
                 meant = wrong and (like.role == "main" or (like.role in ("special", asked.role) and there <= here))  # fmt: skip
@@ -82,9 +98,9 @@ class OtherCode:
     @cached_property
     def right_elsewhere(self) -> bool:
         """Whether the part was asked for in another case, and right there."""
-        known = ((right_parts(p), p) for p, _ in self.cases)
         error = self.part[0] == "error"
-        return any((error or self.part in r) and self.part not in wrong_parts(p, r) for r, p in known)  # fmt: skip
+        asked = (p for p, _ in self.cases if error or self.part in right_parts(p))
+        return any(self.part not in wrong_in(self.ev, p) for p in asked)
 
     @cached_property
     def harmful(self) -> bool:
@@ -102,11 +118,10 @@ class OtherCode:
         other = Recoded(at.function, code, names)
         answer = self.answered(case.question, other)
         self.left -= other.count
-        parts = right_parts(case)
-        still = wrong_parts(Pair(case.question, answer, case.references), parts)
+        still = wrong_in(self.ev, Pair(case.question, answer, case.references))
         if case is self.pair:
             self.rest = still
-        before = wrong_parts(case, parts)
+        before = wrong_in(self.ev, case)
         more = still - (before - {self.part} if meant else before)
         if self.part[0] == "output":  # whatever backward makes of it
             ended = answer.outputs or not (meant or case.answer.outputs)

@@ -207,10 +207,8 @@ def line_of_result(result: Result) -> tuple[int, str] | None:
         return measured.line, measured.text
     ended = seen.pair.answer.returned_at
     made = source.returned_expression(result.method, result.place, ended)
-    of_function = result.kind == "output" and result.ev.exercise.is_function
-    handed_on = made is not None and of_function and made[1].removeprefix("return ").isidentifier()
     room = made is not None and any(f"{name}(" in made[1] for name in ZEROS)
-    return None if handed_on or room else made
+    return None if room else made
 
 
 # ---- which cases ---------------------------------------------------------------------------------

@@ -92,6 +92,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ("no-vmap", r"You tried to vmap over \w+, but it does not have vmap support"),
     ("jvp-count", r"jvp returned an invalid number of forward gradients \(expected (?P<expected>\d+) but got (?P<count>\d+)\)"),
     ("no-formula", r"Trying to backward through [\w.]+ but no autograd formula was registered"),
+    ("as-it-is", r"An input that has been returned as-is as output is being saved for backward"),
     ("gives-input", r"The output of this custom operator \(1\) must not also be an input"),
     ("no-driver", r"0 active drivers|Pointer argument \(at \d+\) cannot be accessed"),
     ("no-triton", r"triton is not installed here"),
@@ -154,6 +155,8 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Reason | None:
     place = told.line
     if place is None and not finding.evidence.get("line") and told.code in _BY_CALL:
         place = ev.source.saves()
+    if place is None and told.code == "stops/as-it-is":
+        place = ev.source.returned("forward", {})
     if place is None and told.code == "stops/writes-leaf":  # torch looks when forward has ended
         place = ev.source.writes_in_place("forward")
     return replace(told, line=place)
