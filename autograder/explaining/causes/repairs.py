@@ -47,7 +47,7 @@ from autograder.running.recoding import (  # fmt: skip
     expressions,
     statements,
 )
-from autograder.running.value_flow import Tried, Value, ancestors
+from autograder.running.value_flow import Tried, Value, ancestors, is_plain_number
 
 _RUNS = 300  # with other code
 _CALLS = 300_000  # of any function in all of them
@@ -117,7 +117,7 @@ class _Search(OtherCode):
 
     def _likeliest(self, step: Departure | None) -> Repair | None:
         told = (self._at(step) if step is not None else None) or self._at_the_end()
-        if told is not None and told.edit.code == "scale" and not self.harmful:
+        if told is not None and told.edit.code in ("scale", "sign") and not self.harmful:
             told = self._number(told) or told
         rest = self.rest if told is not None else set()
         # At a special point much helps by chance.
@@ -147,15 +147,29 @@ class _Search(OtherCode):
         return None
 
     def _number(self, told: Repair) -> Repair | None:
-        """A number in another line that makes the factor."""
-        ratio = told.edit.facts["ratio"]
-        for at in (each for function in self.functions for each in expressions(function)):
-            for node in ast.walk(at.tree) if at.tree.lineno != told.line else ():
-                if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-                    for new in (node.value / ratio, node.value * ratio):
-                        change = put(at.tree, node, f"{new:.12g}")
-                        if self.left > 0 and self.mends(at, change.text):
-                            return Repair(change.edit, at, change.line, told.rank)
+        """A number in another line that makes the factor, or the sign."""
+        ratio = told.edit.facts.get("ratio", -1)
+        every = [(at, names) for f, names in self.functions.items() for at in expressions(f) if at.tree.lineno != told.line]  # fmt: skip
+        for at, names in every:
+            targets = map(
+                ast.unparse, getattr(at.holder, "targets", ()) if at.field == "value" else ()
+            )
+            found = (
+                changes(at.tree, names)
+                if any(is_plain_number(names.get(n)) for n in targets)
+                else []
+            )
+            # What is done to all of a number may be done to all that it is multiplied by.
+            found = [each for each in found if each.mine not in each.other]
+            for node in ast.walk(at.tree):
+                if isinstance(node, ast.Constant) and is_plain_number(node.value) and ratio != -1:
+                    found += [
+                        put(at.tree, node, f"{n:.12g}")
+                        for n in (node.value / ratio, node.value * ratio)
+                    ]
+            for change in found:
+                if self.left > 0 and self.mends(at, change.text):
+                    return Repair(change.edit, at, change.line, told.rank)
         return None
 
     def _with_definitions(self, lines: set[int | None]) -> set[int | None]:
