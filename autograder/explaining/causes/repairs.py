@@ -105,7 +105,9 @@ def repair(ev: Evidence, pair: Pair, part: Part) -> Repair | None:
 
 
 class _Search(OtherCode):
-    """The search for what makes one part of one answer right."""
+    """The search for what makes one part of one answer right. ``partial``: with what was found something else is wrong still."""
+
+    partial = False
 
     def found(self) -> Repair | None:
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
@@ -120,6 +122,7 @@ class _Search(OtherCode):
         if told is not None and told.edit.code in ("scale", "sign") and not self.harmful:
             told = self._number(told) or told
         rest = self.rest if told is not None else set()
+        self.partial = bool(rest)
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
         sure = told is not None and told.rank < _SURE
@@ -187,7 +190,8 @@ class _Search(OtherCode):
         mine, other = (str(told.edit.facts.get(name, "")) for name in ("mine", "other"))
         if not mine.isidentifier() or not re.search(rf"\b{mine}\b", other) or self.harmful:
             return None
-        fine = {v.line for v in ancestors(step.value) if step.right.toward.have(v.numbers)}
+        # Where more than this use of it goes wrong, it is not.
+        fine = {v.line for v in ancestors(step.value) if step.right.toward.have(v.numbers) and not self.partial}  # fmt: skip
         for at in expressions(told.at.function):
             target = getattr(at.holder, "targets", [None])[0] if at.field == "value" else None
             pairs = zip(
@@ -198,7 +202,7 @@ class _Search(OtherCode):
                     change = put(
                         at.tree, value, re.sub(rf"\b{mine}\b", f"({ast.unparse(value)})", other)
                     )
-                    if self.mends(at, change.text):
+                    if self.mends(at, change.text) and not (self.partial and self.rest):
                         return Repair(change.edit, at, change.line, told.rank)
         return None
 
