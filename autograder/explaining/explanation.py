@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)  # tests fail for what is said here
 
 # Keys are a cause code ("gradient/wrong"), a family of codes ("gradient"), the name of a rule, or "*".
 TABLES: tuple[Causes, ...] = (
-    arguments.FIRST, values.EARLY, examples.CAUSES, messages.CAUSES, arguments.CAUSES, sharing.CAUSES,
+    arguments.FIRST, values.EARLY, second_order.EARLY, examples.CAUSES, messages.CAUSES, arguments.CAUSES, sharing.CAUSES,
     kept.CAUSES, second_order.CAUSES, values.CAUSES, examples.LAST_CAUSES,
 )  # fmt: skip
 

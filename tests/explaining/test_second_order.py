@@ -38,6 +38,7 @@ def first(forward=SAVED, decorator="", guard="", slope="kept", name="MyExp", exe
         ({"forward": "y = x.exp(); ctx.save_for_backward(y); return y.clone()"}, "second/copy-of-output", {"names": ["y"]}),
         ({"forward": "ctx.save_for_backward(torch.exp(x / 2)); return x.exp()", "slope": "kept * kept"}, "second/constant", {"names": ["torch.exp(x / 2)"]}),
         ({"forward": "ctx.save_for_backward(x.clone()); return x.exp()", "slope": "kept.exp()"}, "second/copy-of-input", {"own": "x"}),
+        ({"forward": "y = x.exp(); ctx.save_for_backward(y)\n        return y.view(x.shape)"}, "second/view-of-output", {"names": ["y"]}),
         ({"slope": "kept.detach()"}, "second/cut", {"what": "detach()"}),
         ({"guard": GUARD}, "second/own-refusal", {}),
         ({"decorator": ONCE}, "second/once", {"right": True}),

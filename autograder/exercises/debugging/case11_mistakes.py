@@ -244,6 +244,24 @@ class Case11(Function):
         return grad_output * rows / (1 - ctx.p), None
 
 
+# %% wrong[fails-special-point]: reads the mask off the output, where a row of zeros was kept
+class Case11(Function):
+    """Each row of x is dropped with probability p, the others are divided by 1 − p."""
+
+    @staticmethod
+    def forward(ctx, x, p):
+        ctx.p = p
+        rows = torch.rand(*x.shape[:-1], 1, device=x.device) >= p
+        y = x * rows / (1 - p)
+        ctx.save_for_backward((y != 0).any(-1, keepdim=True))
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (rows,) = ctx.saved_tensors
+        return grad_output * rows / (1 - ctx.p), None
+
+
 # %% right: bernoulli
 class Case11(Function):
     @staticmethod

@@ -117,8 +117,11 @@ def view(ev: Evidence, finding: Finding) -> Reason | None:
 
 
 def _is_view(ev: Evidence, kept: Kept) -> bool:
-    """Whether a view is kept, be it one of the same shape, which looks like the input itself."""
+    """Whether a view is kept, be it one of the same shape, which looks like the input itself, or like the output."""
     given = saved_expression(ev.source, kept.holder)
+    last = ev.source.returned("forward", {})
+    if given is not None and last is not None and kept.who.startswith("output"):
+        return isinstance(given[1], ast.Name) and last[1].startswith(f"return {given[1].id}.")
     if given is None or not kept.who.startswith("input"):
         return kept.who.startswith("view of ")
     arguments = [a.arg for a in given[0].args.args]
@@ -141,7 +144,9 @@ def _raises(ev: Evidence) -> list[ast.Raise | ast.Assert]:
     return [n for n in (ast.walk(node) if node else ()) if isinstance(n, ast.Raise | ast.Assert)]
 
 
-_WRONG = (by_grad_output, cut, constant, view)
+# What is kept beside the thing itself is measured: it comes before a known mistake with these numbers.
+EARLY = dict.fromkeys(("second/missing", "second/none", "second/wrong"), (view,))
+_WRONG = (by_grad_output, cut, constant)
 CAUSES = {
     "second/missing": _WRONG,
     "second/none": _WRONG,

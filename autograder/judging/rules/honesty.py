@@ -116,6 +116,9 @@ def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
 
 def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
     yield from of_classes(ev)
+    yield from ev.pairs(
+        "run", role="special", variant=""
+    )  # a share of ties is no sum, and has all digits too
     for pair in _looked_into(ev):
         yield from _watched(pair)
 
