@@ -318,4 +318,5 @@ def _wrappings(node: ast.expr, parts: _Parts) -> Iterator[tuple[int, str]]:
         yield from ((3, other) for other in parts.products(text))
         # Of a number its definition comes before its use.
         likely = _OF_NUMBERS[: 2 if text in parts.names else 4] * parts.is_number(node)
-        yield from ((2 if form in likely else 4, form.format(text)) for form in _FORMS)  # fmt: skip
+        forms = _OF_NUMBERS if text in parts.whole else _FORMS
+        yield from ((2 if form in likely else 4, form.format(text)) for form in forms)

@@ -47,7 +47,7 @@ def of_whole(
     for words, function in _FUNCTIONS.items():
         yield Edit("function", {"function": words}), f"({code}).{function}()"
     tensors = [name for name, value in names.items() if isinstance(value, Tensor)]
-    atoms = [*names, *(f"(1 - {name})" for name in tensors)]
+    atoms = [*names, *(f"(1 - {n})" for n, v in names.items() if isinstance(v, Tensor | float))]
     for factors in (*((n,) for n in atoms), *combinations_with_replacement(atoms, 2)):
         words, term = " · ".join(factors), " * ".join(factors)
         # Where it stands below already, it is one division too many.

@@ -58,6 +58,7 @@ _LONGEST = 400  # characters of an expression
 _LIKELY = 3  # of a change that is tried wherever it may be: how unlikely it is
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w=])")
 _SURE = 3  # of a change: from this rank on a likelier one is looked for elsewhere
+_POOR = 4  # above this rank it may be behind it as well
 _FAR = 3  # how much less likely it is by a name that is not known there, or where right answers have the number
 _NEAR = 4  # how much likelier it is in the lines where the run goes wrong
 _ODD = 6  # and in a condition with whose opposite it is right, or in what this leads to
@@ -274,7 +275,7 @@ class _Search(OtherCode):
         """
         every = [*self._changes()]
         if than is not None and not rest:
-            every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line or (c.line in near and at is not than.at))]  # fmt: skip
+            every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line or (c.line in near and at is not than.at and than.rank > _POOR))]  # fmt: skip
         odd = range(0)
         if self.right_elsewhere and (at := self.turned):
             odd = range(at.tree.lineno, 1 + (at.holder.end_lineno or 0))  # type: ignore[attr-defined]
