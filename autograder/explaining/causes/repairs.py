@@ -120,10 +120,10 @@ class _Search(OtherCode):
 
     def _likeliest(self, step: Departure | None) -> Repair | None:
         told = (self._at(step) if step is not None else None) or self._at_the_end()
-        if told is not None and told.edit.code in ("scale", "sign") and not self.harmful:
-            told = self._number(told) or told
         rest = self.rest if told is not None else set()
         self.partial = bool(rest)
+        if told is not None and told.edit.code in ("scale", "sign") and not self.harmful:
+            told = self._number(told) or told
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
         sure = told is not None and told.rank < _SURE
