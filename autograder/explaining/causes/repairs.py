@@ -120,19 +120,21 @@ class _Search(OtherCode):
 
     def _likeliest(self, step: Departure | None) -> Repair | None:
         told = (self._at(step) if step is not None else None) or self._at_the_end()
-        rest = self.rest if told is not None else set()
-        self.partial = bool(rest)
-        if told is not None and told.edit.code in ("scale", "sign") and not self.harmful:
-            told = self._number(told) or told
+        self.partial = told is not None and bool(self.rest)
+        # What makes a factor says more than which factor it is.
+        better = self.partial or (told is not None and told.edit.code == "scale")
+        of_all = told is not None and told.edit.code in ("scale", "sign") and not self.harmful
+        if told is not None and of_all and (number := self._number(told)) is not None:
+            return number
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
         sure = told is not None and told.rank < _SURE
-        if by_chance or self.harmful or (sure and not rest):
+        if by_chance or self.harmful or (sure and not better):
             return told
         way = (
             [each for w in step.mended for each in (*_defining(*w), w)] if step is not None else []
         )
-        return self._anywhere(self._with_definitions({v.line for v, _ in way}), told, bool(rest)) or told  # fmt: skip
+        return self._anywhere(self._with_definitions({v.line for v, _ in way}), told, better) or told  # fmt: skip
 
     def _at_the_end(self) -> Repair | None:
         """What is done to all of a gradient where it is returned: it may be right for another argument."""
@@ -267,14 +269,14 @@ class _Search(OtherCode):
 
     # ---- anywhere ----------------------------------------------------------------------------------
 
-    def _anywhere(self, near: set[int | None], than: Repair | None, rest: bool) -> Repair | None:
+    def _anywhere(self, near: set[int | None], than: Repair | None, better: bool) -> Repair | None:
         """The first that mends of all that are likely enough, those in the lines where it goes wrong first.
 
-        than  what is known already: one is looked for with which all is right, or, where all is with that (not ``rest``), a
+        than  what is known already: one is looked for that says more (``better``), with which all is right, or else a
               likelier one where it gets what it reads
         """
         every = [*self._changes()]
-        if than is not None and not rest:
+        if than is not None and not better:
             every = [(at, c) for at, c in every if c.rank < than.rank and (at.function is not than.at.function or c.line < than.line or (c.line in near and at is not than.at and than.rank > _POOR))]  # fmt: skip
         odd = range(0)
         if self.right_elsewhere and (at := self.turned):
