@@ -154,28 +154,11 @@ class _Search(OtherCode):
 
     def _number(self, told: Repair) -> Repair | None:
         """A number in another line that makes the factor, or the sign."""
-        ratio = told.edit.facts.get("ratio", -1)
-        every = [(at, names) for f, names in self.functions.items() for at in expressions(f) if at.tree.lineno != told.line]  # fmt: skip
-        for at, names in every:
-            targets = map(
-                ast.unparse, getattr(at.holder, "targets", ()) if at.field == "value" else ()
-            )
-            found = (
-                changes(at.tree, names)
-                if any(is_plain_number(names.get(n)) for n in targets)
-                else []
-            )
-            # What is done to all of a number may be done to all that it is multiplied by.
-            found = [each for each in found if each.mine not in each.other]
-            for node in ast.walk(at.tree):
-                if isinstance(node, ast.Constant) and is_plain_number(node.value) and ratio != -1:
-                    found += [
-                        put(at.tree, node, f"{n:.12g}")
-                        for n in (node.value / ratio, node.value * ratio)
-                    ]
-            for change in found:
-                if self.left > 0 and self.mends(at, change.text):
-                    return Repair(change.edit, at, change.line, told.rank)
+        for function, names in self.functions.items():
+            for at in (each for each in expressions(function) if each.tree.lineno != told.line):
+                for change in _other_numbers(at, names, told.edit.facts.get("ratio")):
+                    if self.left > 0 and self.mends(at, change.text):
+                        return Repair(change.edit, at, change.line, told.rank)
         return None
 
     def _with_definitions(self, lines: set[int | None]) -> set[int | None]:
@@ -309,6 +292,19 @@ class _Search(OtherCode):
                 found = orders(at.tree, agreed) if at.is_target else changes(at.tree, names, agreed | own, asks)  # fmt: skip
                 same = at.under_own_names  # what only gets its own name again is no slip
                 yield from ((at, c) for c in found if c.rank <= _LIKELY and c.mine not in same)
+
+
+def _other_numbers(at: Expression, names: Mapping[str, Any], ratio: Any) -> Iterator[Change]:
+    """What a number may be instead: made in another way, or so many times a number that it is made of."""
+    targets = getattr(at.holder, "targets", ()) if at.field == "value" else ()
+    if any(is_plain_number(names.get(ast.unparse(each))) for each in targets):
+        # What is done to all of it may be done to all that it is multiplied by.
+        yield from (each for each in changes(at.tree, names) if each.mine not in each.other)
+    for node in ast.walk(at.tree) if ratio else ():
+        if isinstance(node, ast.Constant) and is_plain_number(node.value):
+            yield from (
+                put(at.tree, node, f"{n:.12g}") for n in (node.value / ratio, node.value * ratio)
+            )
 
 
 def _defining(value: Value, numbers: Array, depth: int = _DEPTH) -> Iterator[tuple[Value, Array]]:
