@@ -172,6 +172,28 @@ def test_a_line_without_which_all_comes_out_right_is_told_as_that():
     assert (finding.facts["mine"], finding.facts["without"]) == ("share = share[:1]", True)
 
 
+ROWS = """
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, x, dim):
+        ctx.shape, ctx.dim = x.shape, dim
+        return x.mean(dim)
+
+    @staticmethod
+    def backward(ctx, g):
+        made = g.new_zeros(ctx.shape)
+        for place in range(ctx.shape[ctx.dim]):
+            for part in (g / 2, g / 2):
+                made.select(ctx.dim, place)[...] = part / ctx.shape[ctx.dim]
+        return made, None
+"""
+
+
+def test_what_has_to_add_and_replaces_is_told():
+    finding = found(ROWS, MEAN)
+    assert (finding.evidence["line"], finding.facts["mine"], finding.facts["other"]) == (13, "=", "+=")  # fmt: skip
+
+
 TWO_WAYS = """
 class Tiny(Function):
     @staticmethod

@@ -25,7 +25,7 @@ _ALIKE = (
 )  # fmt: skip
 _OVER_DIMS = frozenset({"sum", "mean", "prod", "norm", "logsumexp", "any", "all", "var"})
 _REDUCE = {"max": "amax", "min": "amin", **{name: name for name in ("amax", "amin", *_OVER_DIMS)}}
-_TOKENS = re.compile(r"-?\d[\d.]*|\w+|[<>=!*/]+|\S")
+_TOKENS = re.compile(r"-?\d[\d.]*|\w+|[-+*/]=|[<>=!*/]+|\S")
 _REDUCED = tuple(f"{{}}.{name}({over})" for over in ("-1", "0", "-2", "-1, keepdim=True", "") for name in ("sum", "mean"))  # fmt: skip
 ORDERS = ("<", "<=", ">", ">=", "==", "!=")
 # With the one that a reader most often means in its place.

@@ -1,7 +1,8 @@
-"""What may have been done to all of an expression: a sign, a factor, a term, a function."""
+"""What may have been done to all of an expression, a sign, a factor, a term, a function; and to a statement."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -64,3 +65,12 @@ def of_whole(
             yield Edit("no-term", {"term": said + words}), f"({code}) + {coefficient} * {term}"
             less = Edit("term" if there else "no-term", {"term": "−" * (not there) + said + words})
             yield less, f"({code}) - {coefficient} * {term}"
+
+
+def of_statement(tree: ast.stmt) -> Iterator[str]:
+    """What is written into a part of something added to it instead, and the reverse."""
+    match tree:
+        case ast.Assign(targets=[ast.Subscript() as target], value=value):
+            yield f"{ast.unparse(target)} += {ast.unparse(value)}"
+        case ast.AugAssign(target=target, value=value):
+            yield f"{ast.unparse(target)} = {ast.unparse(value)}"

@@ -26,13 +26,14 @@ from torch import Tensor
 from autograder.explaining.causes.changes import (
     ORDERS,
     Change,
+    apart,
     changes,
     listed,
     orders,
     put,
 )
 from autograder.explaining.causes.departures import Departure, departure
-from autograder.explaining.causes.edits import Edit, of_whole
+from autograder.explaining.causes.edits import Edit, of_statement, of_whole
 from autograder.explaining.causes.other_code import OPERATIONS, OtherCode, can_be_tried
 from autograder.explaining.causes.solving import solved_by
 from autograder.explaining.likeness import Part
@@ -112,8 +113,8 @@ class _Search(OtherCode):
 
     def found(self) -> Repair | None:
         """The change at the step where the run goes wrong, or else anywhere: the one with which more is right."""
-        if (without := self._without()) is not None:
-            return without
+        if (statement := self._statement()) is not None:
+            return statement
         step = None if self.part[0] == "error" else departure(self.ev, self.pair.question, self.part)  # fmt: skip
         told = self._likeliest(step)
         return told and ((self._where_made(told, step) if step is not None else None) or told)
@@ -192,12 +193,16 @@ class _Search(OtherCode):
                         return Repair(change.edit, at, change.line, told.rank)
         return None
 
-    def _without(self) -> Repair | None:
-        """The statement without which every case comes out right."""
-        for at in chain.from_iterable(() if self.harmful else map(statements, self.functions)):
-            if self.left > OPERATIONS // 2 and self.mends(at, "pass"):
-                mine = ast.unparse(at.tree).splitlines()[0]
-                facts = {"mine": mine, "other": "pass", "without": True}
+    def _statement(self) -> Repair | None:
+        """The statement without which every case comes out right, or which has to add where it replaces, or the reverse."""
+        every = [*chain.from_iterable(() if self.harmful else map(statements, self.functions))]
+        added = [(at, other) for at in every for other in of_statement(at.tree)]
+        for at, other in (*added, *((at, "pass") for at in every)):
+            if self.left > OPERATIONS // 2 and self.mends(at, other):
+                mine = ast.unparse(at.tree)
+                facts: dict[str, Any] = apart(mine, other) | {"part": True}
+                if other == "pass":
+                    facts = {"mine": mine.splitlines()[0], "other": other, "without": True}
                 return Repair(Edit("edit", facts), at, at.tree.lineno, 0)
         return None
 
