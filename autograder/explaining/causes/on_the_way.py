@@ -37,14 +37,14 @@ _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum"
 
 
 def with_line(ev: Evidence, finding: Finding) -> Reason:
-    """The line that made the value, or in which a slip is, where the finding has none."""
-    result, pair = result_of(ev, finding), finding.pair
-    if finding.evidence.get("line") or (result is not None and not result.wrong):
-        return Reason("")
-    if result is None:
-        found = repair(ev, pair, EXPERIMENT) if pair is not None else None
+    """The line in which a slip is, or that made the value; of a finding with a line, that of the step where it goes wrong."""
+    result, pair, known = result_of(ev, finding), finding.pair, finding.evidence.get("line")
+    if result is None and pair is not None and not known:
+        found = repair(ev, pair, EXPERIMENT)
         return Reason("", line=(found.line, found.text) if found is not None else None)
-    told = repaired(result)
+    if result is None or not result.wrong or (known and departure_of(result) is None):
+        return Reason("")
+    told = None if known else repaired(result)
     return Reason("", line=told.line if told else line_of_result(result))
 
 

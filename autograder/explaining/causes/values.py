@@ -119,7 +119,7 @@ EARLY = {
     "forward/wrong": (asking(few_digits),),
     "gradient": (_zero, on_the_way.with_line, _swapped),
     "gradient/wrong": (asking(few_digits),),
-    "second/not-finite": (on_the_way.with_line,),
+    "second": (on_the_way.with_line,),
     "experiment": (on_the_way.with_line,),
     "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
