@@ -141,6 +141,7 @@ class Sine(Function):
 # * *right* means up to rounding, counted from the largest number of the tensor (or from 1, if that is larger): 13 digits in float64, so write constants in full; 4 in float32; 1 in bfloat16. Whole numbers are exact
 # * special points are asked in float64, and ±1000 or more in float32, where a small number beside large ones keeps digits of its own if torch's does; bfloat16 is asked with ordinary numbers
 # * where an input is infinite, what is finite in torch's answer, value or gradient, is right in yours
+# * new tensors are made on the device of the input, as `torch.zeros_like(x)` or `device=x.device` makes them: on a GPU others stop
 # * second derivatives are asked where the function is smooth; at a kink or an infinity only if the contract says so
 #
 # `check(Square, hidden=True)`, which runs when you are graded, asks the same with other numbers.

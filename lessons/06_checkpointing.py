@@ -414,7 +414,7 @@ print("y = 2x³ at 2: first derivative", first.item(), "  second", second.item()
 # * **second derivatives** right, or a RuntimeError. `.backward(create_graph=True)` may raise it too, but never leaves out a parameter
 # * **special points**: an argument that `fn` does not use is no obstacle; if it requires grad, its gradient is zeros, or `None`
 # * **memory**: kept are the tensors among `args`, and one random state (which may be an attribute of `ctx`). Inside `fn` nothing: backward runs `fn` again
-# * **shapes, strides, dtypes**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
+# * **shapes, strides, dtypes**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device)
 # * **nothing else is touched**: the recomputation draws the random numbers of forward. Forward moves the caller's random state as `fn` does, backward leaves it as it found it, also when `fn` raises
 # * **your own work**: `fn` runs once in forward and once in backward. `torch.utils.checkpoint` is what you rebuild, so it stays out
 #

@@ -102,7 +102,7 @@ outcome("softmax-sum")
 # * **second derivatives** right
 # * **special points**: finite and right in float32 at ±1000 and with $-\infty$ among the scores, value and gradient. (Subtract something first. What may you subtract without changing the result?)
 # * **memory**: one tensor as large as the output. Output or input, either is fine
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours). Forward may call `torch.softmax`, or build it from `exp` and `sum`
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device). Forward may call `torch.softmax`, or build it from `exp` and `sum`
 
 
 # %% nbgrader={"grade": false, "grade_id": "softmax", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -75,7 +75,7 @@ outcome("zero-factor")
 # * **special points**: value, gradient and second derivative right in rows with one zero, two zeros or three; right at ±1000
 # * **memory**: `x` and the output, not more
 # * **shapes, strides, dtypes**: as for every Function, and a row may have no factor at all: the product of nothing is 1
-# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
+# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device)
 #
 # Two lines in words: `left` is 1, x₁, x₁x₂, …; `right` is the same from the other end.
 

@@ -96,7 +96,7 @@ outcome("redraw")
 # * **second derivatives** right
 # * **special points**: p = 0, p = 1 and ±1000. (An infinite number times 0 is NaN, in `F.dropout` too, and so may yours be.)
 # * **memory**: a byte an element (a bool mask), or the state of the generator (5056 bytes, kept like a mask); nothing when not training
-# * **shapes, strides, dtypes** as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
+# * **shapes, strides, dtypes** as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device)
 # * **nothing else is touched**: backward knows forward's mask; the seed is the caller's
 # * **your own work**: as for every Function
 

@@ -60,7 +60,7 @@ _ = torch.manual_seed(10)
 # * **second derivatives** right
 # * **special points**: t = 1
 # * **memory**: no tensor is kept
-# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
+# * **shapes, strides, dtypes** · **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device)
 
 
 # %% nbgrader={"grade": false, "grade_id": "case01", "locked": false, "schema_version": 3, "solution": true, "task": false} tags=["repair"]

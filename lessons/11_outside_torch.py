@@ -86,7 +86,7 @@ outcome("digits")
 # * **special points**: right at x = 0, the second derivative too; right at ±1000 in float32
 # * **memory**: one tensor as large as `x`
 # * **shapes, strides, dtypes**: `x` of any shape, a single number (0-d) included; the output has `x`'s dtype (float32, float64) and is where `x` was, also on a GPU
-# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
+# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device)
 
 
 # %% nbgrader={"grade": false, "grade_id": "bessel-j0", "locked": false, "schema_version": 3, "solution": true, "task": false}

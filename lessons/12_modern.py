@@ -105,7 +105,7 @@ outcome("old-form")
 # * **special points**: beta = 0, x = 0, ±1000 in float32
 # * **memory**: x and beta
 # * **shapes, strides, dtypes** as for every Function; under `vmap` each example gives what it gives alone, wherever the batch dimension stands
-# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours)
+# * **nothing else is touched** · **your own work**: as for every Function (lesson 01: what is kept goes through `ctx.save_for_backward`; a gradient that nobody needs is `None`, and not computed; where an input is infinite, what is finite in torch's answer is right in yours; new tensors are made on its device)
 
 
 # %% nbgrader={"grade": false, "grade_id": "dual-swish", "locked": false, "schema_version": 3, "solution": true, "task": false}
