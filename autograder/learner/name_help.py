@@ -1,7 +1,8 @@
 """In a notebook, one sentence in place of a traceback where an exercise is not written yet.
 
-Three errors get one, and they stay errors: what a stub raises; a NameError for an exercise whose cell
-has not run, or for what a cell was to make that one of these stopped. All others keep their traceback.
+These errors get one, and they stay errors: what a stub raises; a NameError for an exercise whose cell
+has not run, or for what a cell was to make that one of these stopped; what is looked up in that and not
+there. All others keep their traceback.
 """
 
 from __future__ import annotations
@@ -77,12 +78,14 @@ class NameHelp:
 
     def _about_a_variable(self, error: BaseException, frame: FrameType) -> tuple[str, str] | None:
         """The same for a variable that a stopped cell has not made."""
-        exercise = self._unfinished.get(str(getattr(error, "name", "")))
+        names = [str(error.name)] if isinstance(error, NameError) else frame.f_code.co_names
+        name = next((each for each in names if each in self._unfinished), "")
         mine = frame.f_globals is self._namespace and not is_exercise(_place(frame.f_code)[0])
-        if not mine or not isinstance(error, NameError) or exercise is None:
+        if not mine or not isinstance(error, NameError | KeyError) or not name:
             return None
+        exercise = self._unfinished[name]
         return (
-            f"`{error.name}` is not ready yet: the cell that makes it stopped, because {exercise} was not "
+            f"`{name}` is not ready yet: the cell that makes it stopped, because {exercise} was not "
             "written. Once it is, run that cell again, then this one."
         ), exercise
 
@@ -110,7 +113,7 @@ def show_in(shell: Any, names: NameHelp) -> None:
                 error._render_traceback_ = lambda: in_lines(sentence)
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
-    shell.set_custom_exc((NameError, NotImplementedError), friendly)
+    shell.set_custom_exc((NameError, KeyError, NotImplementedError), friendly)
 
 
 def unwritten(error: BaseException) -> str:

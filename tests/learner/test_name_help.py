@@ -123,7 +123,6 @@ def test_the_reason_goes_on_from_cell_to_cell_and_into_functions(notebook):
         "def half():\n    raise NotImplementedError()\nhalf()",
         "raise NotImplementedError('in float16')",
         "x[7]",
-        "runs[1]",
         "1 / 0",
     ],
 )
@@ -131,6 +130,13 @@ def test_other_errors_keep_their_traceback(notebook, source):
     notebook.run(HVP)
     notebook.run("x, runs = torch.ones(3), {}\nruns[1] = hvp(None, x, x)")
     assert "Traceback" in notebook.run(source)
+
+
+def test_what_a_stopped_cell_has_not_put_in_its_place_is_not_ready(notebook):
+    notebook.run(HVP)
+    notebook.run("x, runs = torch.ones(3), {}\nruns[1] = hvp(None, x, x)")
+    assert "`runs` is not ready yet" in notebook.run("runs[1]")
+    assert "`runs` is not ready yet" in notebook.run("[runs[each] for each in (1, 2)]")
 
 
 def test_an_exercise_that_refuses_in_words_of_its_own_keeps_its_traceback(notebook):
