@@ -78,10 +78,12 @@ class NameHelp:
 
     def _about_a_variable(self, error: BaseException, frame: FrameType) -> tuple[str, str] | None:
         """The same for a variable that a stopped cell has not made."""
-        names = [str(error.name)] if isinstance(error, NameError) else frame.f_code.co_names
+        names = [str(error.name)] if isinstance(error, NameError) else [*frame.f_code.co_names]
+        if isinstance(error, IndexError):  # of a name that an earlier cell gave to something else
+            names = [each for each in names if each not in self._namespace]
         name = next((each for each in names if each in self._unfinished), "")
         mine = frame.f_globals is self._namespace and not is_exercise(_place(frame.f_code)[0])
-        if not mine or not isinstance(error, NameError | KeyError) or not name:
+        if not mine or not isinstance(error, NameError | LookupError) or not name:
             return None
         exercise = self._unfinished[name]
         return (
@@ -113,7 +115,7 @@ def show_in(shell: Any, names: NameHelp) -> None:
                 error._render_traceback_ = lambda: in_lines(sentence)
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
 
-    shell.set_custom_exc((NameError, KeyError, NotImplementedError), friendly)
+    shell.set_custom_exc((NameError, LookupError, NotImplementedError), friendly)
 
 
 def unwritten(error: BaseException) -> str:

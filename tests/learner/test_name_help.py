@@ -137,6 +137,8 @@ def test_what_a_stopped_cell_has_not_put_in_its_place_is_not_ready(notebook):
     notebook.run("x, runs = torch.ones(3), {}\nruns[1] = hvp(None, x, x)")
     assert "`runs` is not ready yet" in notebook.run("runs[1]")
     assert "`runs` is not ready yet" in notebook.run("[runs[each] for each in (1, 2)]")
+    notebook.run("x = torch.ones(3)\nlater = hvp(None, x, x)")
+    assert "`later` is not ready yet" in notebook.run("x[:, 1], later")
 
 
 def test_an_exercise_that_refuses_in_words_of_its_own_keeps_its_traceback(notebook):
