@@ -10,7 +10,7 @@ from autograder.contract.exercise import Case
 from autograder.explaining.causes.changes import changes, listed, orders
 from autograder.running.recoding import calls_kernels
 from tests.explaining.tiny import MATRICES, exercise, told
-from tests.mistakes.gallery import load
+from tests.mistakes.gallery import load, of
 
 MEAN = exercise(
     lambda x, dim: x.mean(dim), "(x, dim)",
@@ -371,27 +371,11 @@ def test_a_factor_is_told_where_a_number_makes_it():
     assert finding.evidence["source"] in ("ctx.factor = 2.0", "half = ctx.factor / 1"), finding
 
 
-MASKED = """
-class Case11(Function):
-    @staticmethod
-    def forward(ctx, x, p):
-        rows = torch.rand(*x.shape[:-1], 1, device=x.device) >= p
-        y = x * rows / (1 - p)
-        ctx.p = p
-        ctx.save_for_backward((y != 0).any(-1, keepdim=True))
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (rows,) = ctx.saved_tensors
-        return grad_output * rows / (1 - ctx.p), None
-"""
-
-
 def test_no_other_mask_is_drawn_to_make_a_gradient_right():
     """Where others are drawn the gradient of an element may be right by chance."""
+    masked = next(a for a in of("Case11") if a.what.startswith("reads the mask off the output"))
     for hidden in (False, True):
-        report = evaluate(load(MASKED, "Case11"), exercise="Case11", seed=7, hidden=hidden)
+        report = evaluate(masked.load(), exercise="Case11", seed=7, hidden=hidden)
         assert "torch.rand" not in report.findings[0].evidence["source"], str(report)
 
 

@@ -33,7 +33,7 @@ def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
 def can_be_tried(ev: Evidence, pair: Pair, part: Part) -> bool:
     """Whether there is something wrong, small enough to be tried again and again."""
     can = ev.answered and _is_known(pair) and size_of(pair) <= _LARGEST
-    return bool(can and ev.flow(pair.question)) and part in wrong_in(ev, pair)
+    return bool(can) and part in wrong_in(ev, pair) and bool(ev.flow(pair.question))
 
 
 def _is_known(pair: Pair) -> bool:

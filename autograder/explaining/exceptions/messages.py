@@ -16,6 +16,7 @@ from autograder.explaining.exceptions import lines, tensors
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Failure
+from autograder.observation.source import Place, Source
 from autograder.running.containment import ENDLESS
 
 _TUPLES = (
@@ -153,15 +154,18 @@ def why_it_stopped(ev: Evidence, finding: Finding) -> Reason | None:
     if told is None or (told.code == "stops/not-connected" and not failure.own_frame):
         return None
     place = told.line
-    if place is None and not finding.evidence.get("line") and told.code in _BY_CALL:
-        place = ev.source.saves()
-    if place is None and told.code == "stops/as-it-is":
-        place = ev.source.returned("forward", {})
+    if place is None and not finding.evidence.get("line") and told.code in _AFTER_FORWARD:
+        place = _AFTER_FORWARD[told.code](ev.source)
     if place is None and told.code == "stops/writes-leaf":  # torch looks when forward has ended
         place = ev.source.writes_in_place("forward")
     return replace(told, line=place)
 
 
-_BY_CALL = ("stops/saved-value", "stops/saved-list")  # torch looks when forward has ended
+# torch looks when forward has ended: what it is that it then refuses.
+_AFTER_FORWARD: dict[str, Callable[[Source], Place | None]] = {
+    "stops/saved-value": Source.saves,
+    "stops/saved-list": Source.saves,
+    "stops/as-it-is": lambda source: source.returned("forward", {}),
+}
 
 CAUSES = {"stops/error": (why_it_stopped,), "start/no-method": (lines.missing_method,)}

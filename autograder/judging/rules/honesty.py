@@ -116,9 +116,8 @@ def differentiates_exactly(ev: Evidence, pair: Pair) -> Verdict:
 
 def _with_all_digits(ev: Evidence) -> Iterator[Pair]:
     yield from of_classes(ev)
-    yield from ev.pairs(
-        "run", role="special", variant=""
-    )  # a share of ties is no sum, and has all digits too
+    # A share of ties has all digits too.
+    yield from ev.pairs("run", role="special", variant="")
     for pair in _looked_into(ev):
         yield from _watched(pair)
 
