@@ -83,6 +83,12 @@ def open_submission(page, lab: Lab, folder: Path, learner: str, lesson: str = NA
     )
 
 
+def wait_for_table(frame, name: str) -> None:
+    """Until a page's table is complete, its rows move about and a click on one may be lost."""
+    frame.wait_for_url(f"**/formgrader/{name}*")
+    frame.wait_for_function("() => window.models?.loaded")
+
+
 def stay(page) -> None:
     """Where the attack leads the page away, the page stays to be looked at."""
     page.route(f"{ELSEWHERE}/refresh", lambda route: route.fulfill(status=204))
@@ -136,15 +142,18 @@ def test_formgrader_in_jupyterlab_shows_the_class(real, page) -> None:
     page.goto(f"{lab.url}/lab?reset")
     page.get_by_role("menuitem", name="Nbgrader").click()
     page.get_by_role("menuitem", name="Formgrader", exact=True).click()
-    frame = page.frame_locator("iframe[src*=formgrader]")
+    frame = page.wait_for_selector("iframe[src*=formgrader]").content_frame()
+    expected = scores(folder)
+    wait_for_table(frame, "")
     for lesson in LESSONS:
-        frame.get_by_role("link", name="Manage Assignments").click()
         row = frame.locator("#main-table tr", has_text=lesson)
         row.get_by_role("link", name="3", exact=True).click()
+        wait_for_table(frame, f"manage_submissions/{lesson}")
         for learner in LEARNERS:
-            score = f"{scores(folder)[learner, lesson]:g} / "
             found = frame.locator("#main-table tr", has_text=learner)
-            found.get_by_text(score).wait_for()
+            found.get_by_text(f"{expected[learner, lesson]:g} / ").wait_for()
+        frame.get_by_role("link", name="Manage Assignments").click()
+        wait_for_table(frame, "manage_assignments")
 
 
 def test_formgrader_shows_the_report_and_the_formulas(real, page) -> None:
