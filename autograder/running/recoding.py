@@ -99,7 +99,8 @@ class Expression:
         if target is None or self.is_target:
             return set()
         both = zip(*(getattr(each, "elts", [each]) for each in (target, value)), strict=False)
-        return {ast.unparse(v) for t, v in both if name_of(v) == name_of(t) != ""}
+        named = [(ast.unparse(v), name_of(v) == name_of(t) != "") for t, v in both]
+        return {v for v, own in named if own} - {v for v, own in named if not own}
 
     def other(self, text: str) -> CodeType | None:
         """The function's code with another expression there, or another statement; None where it is none."""

@@ -15,7 +15,7 @@ from autograder.observation.syntax import called
 
 _SIGNS = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-", ast.MatMult: "@", ast.Pow: "**"}
 _FORMS = (
-    "-{}", "{} ** 2", "1 - {}", "{}.abs()", "{} ** 0.5", "{}.mT", "2 * {}", "{} / 2", "{} / 2 ** 0.5", "{}.log()", "{}.exp()",
+    "-{}", "{} ** 2", "1 - {}", "{}.abs()", "{} ** 0.5", "{} ** -0.5", "{}.mT", "2 * {}", "{} / 2", "{} / 2 ** 0.5", "{}.log()", "{}.exp()",
 )  # fmt: skip
 _OF_NUMBERS = ("-{}", "1 - {}", "2 * {}", "{} / 2")
 _ALIKE = (

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from autograder.explaining.causes.definitions import defined
-from autograder.explaining.causes.solving import concerned, moves, puts, solved_by
+from autograder.explaining.causes.solving import concerned, moves, narrow, puts, solved_by
 from autograder.explaining.example_answers import Place, RightNumbers, like
 from autograder.explaining.likeness import right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
@@ -244,8 +244,8 @@ def _mended(
         ways = list[list[_Mended]]()
         for part in parts:
             solved = [*solved_by(value, numbers, part)]
-            if part not in new:  # right for something: of a mask that is little
-                solved = [s for s in solved if part.mask and right.toward.have(s)]
+            if part not in new:  # right for something: here another may belong
+                solved = [s for s in solved if right.toward.have(s) or right.toward.have(narrow(s))]
                 found = mending(part, solved)
             else:
                 alike = [

@@ -124,8 +124,8 @@ class _Search(OtherCode):
         self.partial = told is not None and bool(self.rest)
         # What makes a factor says more than which factor it is.
         better = self.partial or (told is not None and told.edit.code == "scale")
-        of_all = told is not None and told.edit.code in ("scale", "sign") and not self.harmful
-        if told is not None and of_all and (number := self._number(told)) is not None:
+        term = told is not None and told.edit.code in ("term", "no-term")
+        if not term and not self.harmful and (number := self._number(told)) is not None:
             return number
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
@@ -138,28 +138,32 @@ class _Search(OtherCode):
         return self._anywhere(self._with_definitions({v.line for v, _ in way}), told, better) or told  # fmt: skip
 
     def _at_the_end(self) -> Repair | None:
-        """What is done to all of a gradient where it is returned: it may be right for another argument."""
+        """What is done to all of a gradient where it is returned, or which one is: it may be right for another argument."""
         kind, place = self.part
         got, right = (self.pair.raw(place), self.pair.right(place)) if kind == "gradient" else (None, None)  # fmt: skip
         factor = ratio(got, right) if isinstance(got, Tensor) and right is not None and got.shape == right.shape else None  # fmt: skip
-        last = (f for f in self.functions if f.__name__ in ("backward", "vjp") and factor)
+        last = [f for f in self.functions if f.__name__ in ("backward", "vjp") and got is not None]
         for at in chain.from_iterable(() if self.harmful else map(expressions, last)):
             if not isinstance(at.holder, ast.Return):
                 continue
             parts = [replace(at, tree=each, holder=at.tree, field="elts") for each in getattr(at.tree, "elts", ())]  # fmt: skip
             for part in (parts or [at])[place : place + 1]:
-                for edit, text in of_whole(ast.unparse(part.tree), {}, factor):
+                whole = of_whole(ast.unparse(part.tree), {}, factor) if factor else ()
+                names = changes(part.tree, self.functions[at.function])
+                others = ((c.edit, c.text) for c in names if c.other.isidentifier() and c.rank < 2)
+                for edit, text in (*whole, *others):
                     if self.left > 0 and self.mends(part, text):
                         return Repair(edit, part, part.tree.lineno, edit.rank)
         return None
 
-    def _number(self, told: Repair) -> Repair | None:
-        """A number in another line that makes the factor, or the sign."""
+    def _number(self, told: Repair | None) -> Repair | None:
+        """A number in another line that makes the factor, the sign, or all that is wrong."""
+        line, ratio, rank = (told.line, told.edit.facts.get("ratio"), told.rank) if told else (0, None, 0)  # fmt: skip
         for function, names in self.functions.items():
-            for at in (each for each in expressions(function) if each.tree.lineno != told.line):
-                for change in _other_numbers(at, names, told.edit.facts.get("ratio")):
-                    if self.left > 0 and self.mends(at, change.text):
-                        return Repair(change.edit, at, change.line, told.rank)
+            for at in (each for each in expressions(function) if each.tree.lineno != line):
+                for change in _other_numbers(at, names, ratio, told is None):
+                    if self.left > OPERATIONS // 2 and self.mends(at, change.text):
+                        return Repair(change.edit, at, change.line, rank)
         return None
 
     def _with_definitions(self, lines: set[int | None]) -> set[int | None]:
@@ -212,7 +216,7 @@ class _Search(OtherCode):
         first = next((i for i, (v, _) in enumerate(step.mended) if v is step.value), 0)
         mended = (*step.mended[first:], *step.mended[:first])
         every = [each for way in mended for each in (*_defining(*way), way)]
-        places = [(v, i, span) for v, i in every for span in v.spans][:_PLACES]
+        places = [*{(v, span, i.tobytes()): (v, i, span) for v, i in every for span in v.spans}.values()][:_PLACES]  # fmt: skip
         found = [each for place in places for each in self._fitting(step, *place)[:_PUT]]
         found.sort(key=lambda each: each[0].rank)
         return next((told for told, text in found if self.mends(told.at, text)), None)
@@ -239,7 +243,7 @@ class _Search(OtherCode):
 
         tried = Tried(value, span, self.given(self.pair), others)
         self.answered(self.pair.question, tried)
-        found = [(told, text) for told, text, made in tried.found if close(made.double(), right)]
+        found = [(told, text) for told, text, made in tried.found if _as_well(made.double(), right)]
         if value.mask and few:
             found = [each for each in found if each[0].edit.facts.get("other") in ORDERS]
         if self.pair.question.role in ("special", "extreme"):
@@ -299,12 +303,18 @@ class _Search(OtherCode):
                 yield from ((at, c) for c in found if c.rank <= _LIKELY and c.mine not in same)
 
 
-def _other_numbers(at: Expression, names: Mapping[str, Any], ratio: Any) -> Iterator[Change]:
+def _as_well(made: Tensor, right: Tensor) -> bool:
+    """Whether these numbers do for those, once they are broadcast."""
+    wider = made.dim() == right.dim() and all(a in (1, b) for a, b in zip(made.shape, right.shape, strict=True))  # fmt: skip
+    return close(made.expand_as(right) if wider else made, right)
+
+
+def _other_numbers(at: Expression, names: Mapping[str, Any], ratio: Any, whole: bool) -> Iterator[Change]:  # fmt: skip
     """What a number may be instead: made in another way, or so many times a number that it is made of."""
     targets = getattr(at.holder, "targets", ()) if at.field == "value" else ()
     if any(is_plain_number(names.get(ast.unparse(each))) for each in targets):
         # What is done to all of it may be done to all that it is multiplied by.
-        yield from (each for each in changes(at.tree, names) if each.mine not in each.other)
+        yield from (each for each in changes(at.tree, names) if whole or each.mine not in each.other)
     for node in ast.walk(at.tree) if ratio else ():
         if isinstance(node, ast.Constant) and is_plain_number(node.value):
             yield from (

@@ -47,11 +47,14 @@ def solved_by(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
     if mine is None:
         yield from _by_slopes(value, wanted, part)
         return
+    given = value.operation.given if value.operation is not None else []
+    sides = {i for i, place in enumerate(given) if part in getattr(place, "held", ())} or {0, 1}
+    left, right = 0 in sides, 1 in sides
     with np.errstate(all="ignore"):
         factor = np.where(made == wanted, 1.0, wanted / made)
         ways = {
-            "mul": (mine * factor,), "div": (mine * factor, mine / factor), "neg": (-wanted,),
-            "add": (mine + wanted - made,), "sub": (mine + wanted - made, mine - wanted + made),
+            "mul": (mine * factor,), "div": left * (mine * factor,) + right * (mine / factor,), "neg": (-wanted,),
+            "add": (mine + wanted - made,), "sub": left * (mine + wanted - made,) + right * (mine - wanted + made,),
             "rsub": (mine - wanted + made,), "exp": (np.log(wanted),), "log": (np.exp(wanted),),
             "sqrt": (wanted**2,), "reciprocal": (1 / wanted,), "tanh": (np.arctanh(wanted),),
             "sigmoid": (np.log(wanted / (1 - wanted)),),
@@ -74,10 +77,15 @@ def solved_by(value: Value, numbers: Array, part: Value) -> Iterator[Array]:
 def _once(numbers: Array, shape: tuple[int, ...]) -> Iterator[Array]:
     """One row of what was broadcast from this shape, or from another: along dimensions in which it is the same everywhere."""
     yield numbers[(0,) * (numbers.ndim - len(shape))][tuple(slice(0, size) for size in shape)]
+    yield narrow(numbers)
+
+
+def narrow(numbers: Array) -> Array:
+    """What was broadcast to these numbers: one element of each dimension along which they are the same."""
     for axis in range(numbers.ndim):
         if np.allclose(first := numbers.take([0], axis), numbers):
             numbers = first
-    yield numbers
+    return numbers
 
 
 def concerned(value: Value, numbers: Array, part: Value) -> bool:
