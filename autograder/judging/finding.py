@@ -34,6 +34,7 @@ class Finding:
     position  the argument whose gradient it is about
     symptom   what is wrong is known, and not why: a cause may still be looked for
     severity  error: the answer does not pass; advice and note: it does
+    asked_by  the key of the rule that found it
     """
 
     rule: str
@@ -46,6 +47,7 @@ class Finding:
     position: int | None = field(default=None, compare=False)
     symptom: bool = False
     severity: Severity = "error"
+    asked_by: str = field(default="", compare=False)
 
 
 def fault(

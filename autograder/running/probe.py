@@ -19,7 +19,6 @@ from autograder.contract.ending import errors_only
 from autograder.observation.observation import (
     Answer,
     BackwardCall,
-    Failure,
     Observation,
     Question,
 )
@@ -123,7 +122,7 @@ def _answered(ask: Asking) -> tuple[Any, ...] | None:
             with errors_only():
                 _put(ask)
         except Exception as error:  # of a gradient of another shape, too
-            ask.answer.failure = Failure(_stage(ask, calls), type(error).__name__, "")
+            ask.answer.failure = failure_from(error, _stage(ask, calls), ask.submission.files)
     return _only(calls, question)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from autograder.explaining.causes import alterations
 from autograder.explaining.causes.departures import ZEROS, Departure, moved
-from autograder.explaining.causes.other_code import EXPERIMENT, wrong_way
+from autograder.explaining.causes.other_code import RULE, wrong_way
 from autograder.explaining.causes.precision import made_in
 from autograder.explaining.causes.repairs import repair
 from autograder.explaining.causes.results import (
@@ -38,14 +38,19 @@ _BOUNDING = {"clamp", "clamp_min", "clamp_max", "hardtanh", "minimum", "maximum"
 
 def with_line(ev: Evidence, finding: Finding) -> Reason:
     """The line in which a slip is, or that made the value; of a finding with a line, that of the step where it goes wrong."""
-    result, pair, known = result_of(ev, finding), finding.pair, finding.evidence.get("line")
-    if result is None and pair is not None and not known:
-        found = repair(ev, pair, EXPERIMENT)
-        return Reason("", line=(found.line, found.text) if found is not None else None)
+    result, known = result_of(ev, finding), finding.evidence.get("line")
     if result is None or not result.wrong or (known and departure_of(result) is None):
         return Reason("")
     told = None if known else repaired(result)
     return Reason("", line=told.line if told else line_of_result(result))
+
+
+def of_rule(ev: Evidence, finding: Finding) -> Reason | None:
+    """Of a finding about no result: the line of the change with which its rule holds."""
+    if finding.pair is None or finding.evidence.get("line") or result_of(ev, finding) is not None:
+        return None
+    found = repair(ev, finding.pair, (RULE, finding.asked_by))
+    return None if found is None else Reason("", line=(found.line, found.text))
 
 
 def repaired(result: Result) -> Reason | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from types import CodeType
@@ -13,6 +14,8 @@ from torch import Tensor
 
 from autograder.explaining.likeness import Part, right_parts, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
+from autograder.judging.finding import Finding
+from autograder.judging.rules import in_order
 from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import close
 from autograder.running.containment import contained
@@ -21,7 +24,7 @@ from autograder.running.recoding import Expression, Noted, Recoded, calls_kernel
 OPERATIONS = 15_000  # in all of them
 _LARGEST = 10_000  # elements of a question
 _CASES = 4  # of each kind in which it is tried first: the others follow
-EXPERIMENT: Part = ("data", "")  # all that an experiment gives: its exercise judges that as a whole
+RULE = "rule"  # of a part whose name is a rule's key: all that this rule looks at
 
 
 def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
@@ -33,22 +36,28 @@ def wrong_way(ev: Evidence, pair: Pair, part: Part) -> Expression | None:
 def can_be_tried(ev: Evidence, pair: Pair, part: Part) -> bool:
     """Whether there is something wrong, small enough to be tried again and again."""
     can = ev.answered and _is_known(pair) and size_of(pair) <= _LARGEST
-    return bool(can) and part in wrong_in(ev, pair) and bool(ev.flow(pair.question))
+    return bool(can) and part in wrong_in(ev, pair, part) and bool(ev.flow(pair.question))
 
 
 def _is_known(pair: Pair) -> bool:
-    return pair.references is not None or pair.question.kind == "scenario"
+    return pair.references is not None or pair.question.kind in ("scenario", "refusal")
 
 
-def wrong_in(ev: Evidence, pair: Pair) -> set[Part]:
-    """The parts of an answer that are not right."""
-    if pair.question.kind != "scenario":
-        return wrong_parts(pair, right_parts(pair))
-    if pair.answer.failure is not None:
+def wrong_in(ev: Evidence, pair: Pair, part: Part) -> set[Part]:
+    """The parts of an answer that are not right; whether a rule holds where the ``part`` is one."""
+    wrong = set[Part]()
+    if pair.references is not None:
+        wrong = wrong_parts(pair, right_parts(pair))
+    elif pair.question.kind == "scenario" and pair.answer.failure is not None:
         return {("error", "")}
-    judge = next(s.judge for s in ev.exercise.scenarios if s.name == pair.question.case)
-    right = ev.references.experiment(pair.question)
-    return {EXPERIMENT} if judge(pair.answer.data, right) is not None else set()
+    return wrong | {part} if part[0] == RULE and _breaks(ev, pair, part[1]) else wrong
+
+
+def _breaks(ev: Evidence, pair: Pair, key: str) -> bool:
+    """Whether a rule does not hold for one answer alone, or that of its experiment."""
+    answers, keys = {pair.question.id: pair.answer}, (key, f"scenario {pair.question.case}")
+    alone = replace(ev, observation=replace(ev.observation, answers=answers))
+    return any(isinstance(r.judge(alone), Finding) for r in in_order(ev) if r.key in keys)
 
 
 class OtherCode:
@@ -82,13 +91,13 @@ class OtherCode:
     def _cases(self) -> list[tuple[Pair, bool]]:
         """The other cases, first a few of each kind and role, and whether it has to come out right there: elsewhere something else may be wrong."""
         asked, found = self.pair.question, defaultdict[Any, list[Pair]](list)
-        here = wrong_in(self.ev, self.pair)
+        here = wrong_in(self.ev, self.pair, self.part)
         # What is made for another gradient is not there where only some are needed.
         for pair in self.ev.pairs(asked.kind, "run", "function", "needs", device="cpu", where_finite=None):  # fmt: skip
             like = pair.question
             alike = like.variant in ("", asked.variant) or like.role == "extreme"
             if pair is not self.pair and _is_known(pair) and alike:
-                there = wrong_in(self.ev, pair)
+                there = wrong_in(self.ev, pair, self.part)
                 wrong = self.part in there
                 # Where more is wrong than here, it may be for another reason.
                 meant = wrong and (like.role == "main" or (like.role in ("special", asked.role) and there <= here))  # fmt: skip
@@ -101,7 +110,7 @@ class OtherCode:
         """Whether the part was asked for in another case, and right there."""
         error = self.part[0] == "error"
         asked = (p for p, _ in self.cases if error or self.part in right_parts(p))
-        return any(self.part not in wrong_in(self.ev, p) for p in asked)
+        return any(self.part not in wrong_in(self.ev, p, self.part) for p in asked)
 
     @cached_property
     def harmful(self) -> bool:
@@ -119,17 +128,18 @@ class OtherCode:
         other = Recoded(at.function, code, names)
         answer = self.answered(case.question, other)
         self.left -= other.count
-        still = wrong_in(self.ev, Pair(case.question, answer, case.references))
+        still = wrong_in(self.ev, Pair(case.question, answer, case.references), self.part)
         if case is self.pair:
             self.rest = still
-        before = wrong_in(self.ev, case)
+        before = wrong_in(self.ev, case, self.part)
         more = still - (before - {self.part} if meant else before)
         if self.part[0] == "output":  # whatever backward makes of it
             ended = answer.outputs or not (meant or case.answer.outputs)
             return bool(ended) and not any(part[0] == "output" for part in more)
         # Whatever is drawn is allowed: what draws otherwise is another function.
         same = not self.ev.exercise.drawn or _alike(answer.outputs, case.answer.outputs)
-        return not more and same and (answer.failure is None or not meant)
+        ended = answer.failure is None or not meant or case.question.kind == "refusal"
+        return not more and same and ended
 
     def given(self, case: Pair) -> dict[str, Any]:
         """The numbers among the arguments, by the contract's names."""

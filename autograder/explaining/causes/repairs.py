@@ -124,8 +124,8 @@ class _Search(OtherCode):
         self.partial = told is not None and bool(self.rest)
         # What makes a factor says more than which factor it is.
         better = self.partial or (told is not None and told.edit.code == "scale")
-        term = told is not None and told.edit.code in ("term", "no-term")
-        if not term and not self.harmful and (number := self._number(told)) is not None:
+        unlike = told.edit.code in ("term", "no-term") if told else self.part[0] == "error"
+        if not unlike and not self.harmful and (number := self._number(told)) is not None:
             return number
         # At a special point much helps by chance.
         by_chance = self.pair.question.role != "main" and step is not None and step.sure
@@ -149,8 +149,8 @@ class _Search(OtherCode):
             parts = [replace(at, tree=each, holder=at.tree, field="elts") for each in getattr(at.tree, "elts", ())]  # fmt: skip
             for part in (parts or [at])[place : place + 1]:
                 whole = of_whole(ast.unparse(part.tree), {}, factor) if factor else ()
-                names = changes(part.tree, self.functions[at.function])
-                others = ((c.edit, c.text) for c in names if c.other.isidentifier() and c.rank < 2)
+                named = isinstance(part.tree, ast.Name)
+                others = ((c.edit, c.text) for c in (changes(part.tree, self.functions[at.function]) if named else ()) if c.rank < 2)  # fmt: skip
                 for edit, text in (*whole, *others):
                     if self.left > 0 and self.mends(part, text):
                         return Repair(edit, part, part.tree.lineno, edit.rank)
@@ -313,8 +313,9 @@ def _other_numbers(at: Expression, names: Mapping[str, Any], ratio: Any, whole: 
     """What a number may be instead: made in another way, or so many times a number that it is made of."""
     targets = getattr(at.holder, "targets", ()) if at.field == "value" else ()
     if any(is_plain_number(names.get(ast.unparse(each))) for each in targets):
-        # What is done to all of it may be done to all that it is multiplied by.
-        yield from (each for each in changes(at.tree, names) if whole or each.mine not in each.other)
+        # What is done to all of it may be done to all that it is multiplied by; a size is seldom squared.
+        likely = (c for c in changes(at.tree, names) if whole or c.mine not in c.other)
+        yield from (c for c in likely if not c.other.endswith("** 2"))
     for node in ast.walk(at.tree) if ratio else ():
         if isinstance(node, ast.Constant) and is_plain_number(node.value):
             yield from (

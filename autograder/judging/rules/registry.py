@@ -150,6 +150,7 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
         match NOT_ASKED if current.name in strictness.ignored else _judged(current, evidence):
             case Finding(rule=broken) as found if broken not in strictness.ignored:
                 found.severity = strictness.severity(broken, found.cause)
+                found.asked_by = current.key
                 if found.severity != "error":
                     verdicts.advice.append(found)
                     continue
