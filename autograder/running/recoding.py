@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import linecache
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 from torch.autograd.function import FunctionCtx
 
 from autograder.observation.syntax import Span, defined_as, name_of, span_of_node
-from autograder.running.value_flow import Other, names_in
+from autograder.running.value_flow import Other, is_plain_number, names_in
 from autograder.running.watching import traced
 
 _MOST = 20_000  # lines of a run, whose loops need not end
@@ -70,14 +71,14 @@ def calls_kernels(function: FunctionType) -> bool:
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression of a function, or a statement.
+    """An expression of a function, or a statement; the value of a number that it finds in its module.
 
-    node    where the function is defined
+    node    where the function is defined; None: it stands outside
     tree    the expression there; holder, field: what it is a part of
     """
 
     function: FunctionType
-    node: ast.FunctionDef | ast.Lambda
+    node: ast.FunctionDef | ast.Lambda | None
     tree: Any
     holder: ast.AST
     field: str
@@ -102,8 +103,19 @@ class Expression:
         named = [(ast.unparse(v), name_of(v) == name_of(t) != "") for t, v in both]
         return {v for v, own in named if own} - {v for v, own in named if not own}
 
-    def other(self, text: str) -> CodeType | None:
-        """The function's code with another expression there, or another statement; None where it is none."""
+    def run(self, other: Any, names: Mapping[str, Any]) -> Recoded:
+        """A run with what ``other`` gave."""
+        if self.node is not None:
+            return Recoded(self.function, other, names)
+        found = {name_of(self.holder.targets[0]): other}  # type: ignore[attr-defined]
+        return Recoded(self.function, self.function.__code__, {}, found)
+
+    def other(self, text: str) -> Any:
+        """The function's code with another expression there, or another statement, or another number; None where it is none."""
+        if self.node is None:
+            with contextlib.suppress(Exception):  # most of what is tried makes no sense
+                return eval(text, dict(self.function.__globals__))
+            return None
         try:
             new: Any = ast.parse(text).body[0]
         except SyntaxError:
@@ -138,6 +150,15 @@ def expressions(function: FunctionType) -> Iterator[Expression]:
             tree = held[-1] if isinstance(held, list) else held
             if node is not None and isinstance(tree, ast.expr):
                 yield Expression(function, node, tree, part, name)
+
+
+def numbers_around(functions: Iterable[FunctionType]) -> Iterator[Expression]:
+    """What stands for numbers that functions find in their module."""
+    used = {n: f for f in functions for n in f.__code__.co_names if is_plain_number(f.__globals__.get(n))}  # fmt: skip
+    for file in dict.fromkeys(f.__code__.co_filename for f in used.values()):
+        for part in ast.parse("".join(linecache.getlines(file))).body:
+            if isinstance(part, ast.Assign) and name_of(part.targets[0]) in used:
+                yield Expression(used[name_of(part.targets[0])], None, part.value, part, "value")
 
 
 def conditions(function: FunctionType) -> Iterator[Expression]:
@@ -206,12 +227,18 @@ class Recoded(Other):
     """A function that has other code while the mode is on. A loop that no longer ends is stopped.
 
     names  what else the code may name: what has these names already keeps them
+    found  other numbers for those that it finds in its module
     """
 
-    def __init__(self, function: FunctionType, other: CodeType, names: Mapping[str, Any] = {}) -> None:  # fmt: skip
+    def __init__(
+        self, function: FunctionType, other: CodeType, names: Mapping[str, Any] = {},
+        found: Mapping[str, Any] = {},
+    ) -> None:  # fmt: skip
         super().__init__()
         self.function, self.code, self.other, self.lines = function, function.__code__, other, 0
-        self.names = {name: v for name, v in names.items() if name not in function.__globals__}
+        space = function.__globals__
+        self.before = {name: space[name] for name in found}
+        self.names = {name: v for name, v in names.items() if name not in space} | dict(found)
         # A loop need not end: here, or where this function is called, or one in it.
         self._watch = traced(lambda code: code.co_filename == other.co_filename, self._ran, True)
 
@@ -226,6 +253,7 @@ class Recoded(Other):
         self._watch.__exit__(None, None, None)
         for name in self.names:
             self.function.__globals__.pop(name, None)
+        self.function.__globals__.update(self.before)
         self.function.__code__ = self.code
 
     def _ran(self, frame: FrameType, event: str) -> None:

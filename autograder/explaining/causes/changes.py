@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from autograder.explaining.causes.edits import Edit
+from autograder.explaining.causes.precision import CONSTANTS
 from autograder.observation.syntax import called
 
 _SIGNS = {ast.Mult: "*", ast.Div: "/", ast.Add: "+", ast.Sub: "-", ast.MatMult: "@", ast.Pow: "**"}
@@ -262,6 +263,8 @@ def _numbers(number: Any, parts: _Parts) -> Iterator[tuple[int, str]]:
     elif isinstance(number, int | float):
         counts = isinstance(number, int)
         yield from ((int(counts and n not in parts.whole), n) for n in parts.numbers)
+        typed = (repr(v) for v in CONSTANTS.values() if abs(number / v - 1) < 1e-2)
+        yield from ((0, other) for other in typed if not counts and other != repr(number))
         near = {number + 1, number - 1, 2 * number} - {0, 1} if counts else ()
         others = 0, 1, -1, 2, 3, -2, 0.5, number + 1, number - 1, 2 * number, number / 2, -number
         # A 0 or a 1 in the place of a part says less than that the part is too much.

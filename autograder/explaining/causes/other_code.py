@@ -7,7 +7,6 @@ from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from types import CodeType
 from typing import Any
 
 from torch import Tensor
@@ -19,7 +18,7 @@ from autograder.judging.rules import in_order
 from autograder.judging.rules.problems import size_of
 from autograder.observation.compare import close
 from autograder.running.containment import contained
-from autograder.running.recoding import Expression, Noted, Recoded, calls_kernels, conditions
+from autograder.running.recoding import Expression, Noted, calls_kernels, conditions
 
 OPERATIONS = 15_000  # in all of them
 _LARGEST = 10_000  # elements of a question
@@ -122,10 +121,10 @@ class OtherCode:
         code = at.other(text)
         return code is not None and all(self.right(p, at, code, meant) for p, meant in ((self.pair, True), *self.cases))  # fmt: skip
 
-    def right(self, case: Pair, at: Expression, code: CodeType, meant: bool) -> bool:
+    def right(self, case: Pair, at: Expression, code: Any, meant: bool) -> bool:
         # Whose statement is left out has to find its names elsewhere.
         names = self.given(case) if isinstance(at.tree, ast.expr) else {}
-        other = Recoded(at.function, code, names)
+        other = at.run(code, names)
         answer = self.answered(case.question, other)
         self.left -= other.count
         still = wrong_in(self.ev, Pair(case.question, answer, case.references), self.part)

@@ -46,6 +46,7 @@ from autograder.running.recoding import (  # fmt: skip
     Expression,
     expression_of,
     expressions,
+    numbers_around,
     statements,
 )
 from autograder.running.value_flow import Tried, Value, ancestors, is_plain_number
@@ -159,11 +160,16 @@ class _Search(OtherCode):
     def _number(self, told: Repair | None) -> Repair | None:
         """A number in another line that makes the factor, the sign, or all that is wrong."""
         line, ratio, rank = (told.line, told.edit.facts.get("ratio"), told.rank) if told else (0, None, 0)  # fmt: skip
-        for function, names in self.functions.items():
-            for at in (each for each in expressions(function) if each.tree.lineno != line):
-                for change in _other_numbers(at, names, ratio, told is None):
-                    if self.left > OPERATIONS // 2 and self.mends(at, change.text):
-                        return Repair(change.edit, at, change.line, rank)
+        every = chain(numbers_around(self.functions), *map(expressions, self.functions))
+        for at in (each for each in every if each.tree.lineno != line):
+            around = {n: v for n, v in at.function.__globals__.items() if is_plain_number(v)}
+            names = around if at.node is None else self.functions[at.function]
+            for change in _other_numbers(at, names, ratio, told is None):
+                if self.left > OPERATIONS // 2 and self.mends(at, change.text):
+                    return Repair(change.edit, at, change.line, rank)
+            whole = f"({ast.unparse(at.tree)}) / {ratio!r}"
+            if told and ratio and at.node is None and self.mends(at, whole):
+                return Repair(told.edit, at, at.tree.lineno, rank)
         return None
 
     def _with_definitions(self, lines: set[int | None]) -> set[int | None]:
@@ -250,7 +256,10 @@ class _Search(OtherCode):
             # There many names are one number.
             names = {*_NAMES.findall(code)}
             found = [each for each in found if each[0].edit.code != "function" and names.issuperset(_NAMES.findall(each[1]))]  # fmt: skip
-        far, known = {*self.given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node))}, False
+        far, known = (
+            {*self.given(self.pair)} - {*_NAMES.findall(ast.unparse(at.node or at.tree))},
+            False,
+        )
         if all(value is not v for v, _ in step.mended):  # a definition
             # Which of the factors lacks it, nobody can tell, unless right answers do; what they have is mostly right.
             known = step.right.toward.have(got)
