@@ -18,7 +18,8 @@ from autograder.explaining.causes import (
     sharing,
     values,
 )
-from autograder.explaining.causes.results import Why, refined
+from autograder.explaining.causes.on_the_way import of_rule
+from autograder.explaining.causes.results import Reason, Why, refined
 from autograder.explaining.exceptions import messages
 from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
@@ -42,20 +43,26 @@ def explained(finding: Finding, ev: Evidence) -> Finding:
 
 
 def explanations(finding: Finding, ev: Evidence) -> Iterator[tuple[Why, Finding]]:
-    """Who knew something about the finding, and what became of it, until it names a cause."""
+    """Who knew something about the finding, and what became of it, until it names a cause; at last who knows a line."""
+    asked = finding
     for why in asked_of(finding):
-        try:
-            reason = why(ev, finding)
-        except (
-            Exception
-        ):  # an answer that nobody thought of: the verdict stands, and others may know why
-            _LOG.debug("%s stopped", why.__name__, exc_info=True)
-            continue
-        if reason is not None:
+        if (reason := _asked(why, ev, finding)) is not None:
             finding = refined(ev, finding, reason)
             yield why, finding
             if not finding.symptom:
-                return
+                break
+    if "line" not in finding.evidence and (reason := _asked(of_rule, ev, asked)) is not None:
+        yield of_rule, refined(ev, finding, reason)
+
+
+def _asked(why: Why, ev: Evidence, finding: Finding) -> Reason | None:
+    try:
+        return why(ev, finding)
+    except (
+        Exception
+    ):  # an answer that nobody thought of: the verdict stands, and others may know why
+        _LOG.debug("%s stopped", why.__name__, exc_info=True)
+        return None
 
 
 def asked_of(finding: Finding) -> Iterator[Why]:

@@ -321,10 +321,12 @@ def _as_well(made: Tensor, right: Tensor) -> bool:
 def _other_numbers(at: Expression, names: Mapping[str, Any], ratio: Any, whole: bool) -> Iterator[Change]:  # fmt: skip
     """What a number may be instead: made in another way, or so many times a number that it is made of."""
     targets = getattr(at.holder, "targets", ()) if at.field == "value" else ()
-    if any(is_plain_number(names.get(ast.unparse(each))) for each in targets):
-        # What is done to all of it may be done to all that it is multiplied by; a size is seldom squared.
-        likely = (c for c in changes(at.tree, names) if whole or c.mine not in c.other)
-        yield from (c for c in likely if not c.other.endswith("** 2"))
+    made = [type(n) for each in targets if is_plain_number(n := names.get(ast.unparse(each)))]
+    for c in changes(at.tree, names) if made else ():
+        # What is done to all of it may be done to all that it is multiplied by; of a size roots are taken at most.
+        likely = float in made or c.rank <= _LIKELY or c.other.endswith("0.5")
+        if likely and (whole or c.mine not in c.other):
+            yield c
     for node in ast.walk(at.tree) if ratio else ():
         if isinstance(node, ast.Constant) and is_plain_number(node.value):
             yield from (

@@ -120,7 +120,6 @@ EARLY = {
     "gradient": (_zero, on_the_way.with_line, _swapped),
     "gradient/wrong": (asking(few_digits),),
     "second": (on_the_way.with_line,),
-    "*": (on_the_way.of_rule,),
     "count": (other_order, as_returned),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(
