@@ -76,7 +76,7 @@ def judge_generator(data: Data, right: Data) -> Cause | None:
     if not torch.equal(first, data["again"]):
         return Cause("draws/not-by-the-seed", at=("Generator", "random", "rand", "seed"))
     if not torch.equal(data["slopes"][:half], data["zeros"][:half]):
-        return Cause("draws/another-mask", at=("rand_like", "rand", "bernoulli", "bernoulli_"))
+        return Cause("draws/another-mask")
     if _mixed(first) and len(set(data["counts"])) == 1:
         return Cause(
             "draws/as-many", {"kept": data["counts"][0], "of": first.numel()}, rule="forward-value"

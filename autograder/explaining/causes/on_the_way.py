@@ -53,6 +53,17 @@ def of_rule(ev: Evidence, finding: Finding) -> Reason | None:
     return None if found is None else Reason("", line=(found.line, found.text))
 
 
+def of_draw(ev: Evidence, finding: Finding) -> Reason | None:
+    """The line that draws numbers: in backward, where that begins there."""
+    run = ev.flow(finding.pair.question) if finding.pair is not None else None
+    every = run.operations.all if run is not None and not finding.evidence.get("line") else ()
+    drawn = [o for o in every if torch.Tag.nondeterministic_seeded in o.call[0].tags and o.spans]
+    if not drawn:
+        return None
+    span = drawn[-1].spans[-1 if drawn[-1].late else 0]
+    return Reason("", line=(span.line, linecache.getline(span.file, span.line).strip()))
+
+
 def repaired(result: Result) -> Reason | None:
     """The one change in the learner's code with which every case comes out right."""
     if not isinstance(result.wrong[0].got, Tensor):

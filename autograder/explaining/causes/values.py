@@ -121,6 +121,7 @@ EARLY = {
     "gradient/wrong": (asking(few_digits),),
     "second": (on_the_way.with_line,),
     "count": (other_order, as_returned),
+    **dict.fromkeys(("draws/another-mask", "draws/keeps-p", "draws/share", "draws/whole-rows"), (on_the_way.of_draw,)),
     "stops/error": (other_order, two_dtypes),
     **dict.fromkeys(
         ("unstable", "special", "batch", "strides", "expanded", "empty", "grown", "float32", "bfloat16"), (_zero, on_the_way.with_line)
