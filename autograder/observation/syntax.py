@@ -13,6 +13,8 @@ from typing import Any
 
 from torch.library import CustomOpDef
 
+# What takes a tensor's shape or kind, and none of its numbers.
+OF_SHAPE = frozenset({"shape", "size", "dim", "ndim", "numel", "new_zeros", "new_ones", "new_empty", "dtype", "device"})  # fmt: skip
 SAVING = ("forward", "setup_context")  # the methods that may save tensors
 
 

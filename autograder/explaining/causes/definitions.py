@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 
 from autograder.observation.source import Place, Source
-from autograder.observation.syntax import called
+from autograder.observation.syntax import OF_SHAPE, called
 from autograder.running.operations import Read
 
 _MAKING = ("tensor", "as_tensor", "from_numpy")  # a tensor of numbers that come from elsewhere
@@ -29,7 +29,8 @@ def defined(source: Source, read: Read, numbers: bool = True) -> Place | None:
     holder = read.name if "." in read.name else _holder(*found) if found else None
     if holder is not None:
         saved = saved_expression(source, holder)
-        uses = {n.lineno for n in own if isinstance(n, ast.Name) and n.id == read.name and isinstance(n.ctx, ast.Load)}  # fmt: skip
+        sized = {n.value for n in own if isinstance(n, ast.Attribute) and n.attr in OF_SHAPE}
+        uses = {n.lineno for n in own if isinstance(n, ast.Name) and n.id == read.name and isinstance(n.ctx, ast.Load) and n not in sized}  # fmt: skip
         meant = saved is not None and ast.unparse(saved[1]) == read.name.removeprefix("ctx.")
         one_formula = meant and numbers and len(uses) < 2
         return None if saved is None or one_formula else source.line_of(saved[1])

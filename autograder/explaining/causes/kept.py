@@ -12,8 +12,8 @@ from autograder.judging.evidence import Evidence
 from autograder.judging.finding import Finding
 from autograder.observation.observation import Kept
 from autograder.observation.source import Source
+from autograder.observation.syntax import OF_SHAPE, handed_on, parents
 from autograder.observation.syntax import called as call_name
-from autograder.observation.syntax import handed_on, parents
 
 MASKS = {"mask", "mask of −inf", "zeros"}  # how Kept.like says of numbers that they are no result
 
@@ -78,8 +78,6 @@ CAUSES = {"memory/too-much": (too_much,)}
 
 # ---- what the learner calls a kept tensor, and what backward reads of it: by the source ----------
 
-_SHAPE = {"shape", "size", "dim", "ndim", "numel", "new_zeros", "new_ones", "new_empty", "dtype", "device"}  # fmt: skip
-
 
 def called(ev: Evidence, kept: Kept) -> str:
     """What the learner calls a kept tensor."""
@@ -117,7 +115,7 @@ def read_as(source: Source, holder: str) -> str:
 
 
 def _reads(parent: ast.AST | None, use: ast.AST) -> str:
-    if isinstance(parent, ast.Attribute) and parent.attr in _SHAPE:
+    if isinstance(parent, ast.Attribute) and parent.attr in OF_SHAPE:
         return "shape"
     if isinstance(parent, ast.Call) and use in parent.args and call_name(parent).endswith(("_like", "_as")):  # fmt: skip
         return "shape"
