@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder import evaluate
-from autograder.contract.exercise import Case
+from autograder.contract.exercise import Case, Refusal
 from autograder.explaining.causes.changes import changes, listed, orders
 from autograder.running.recoding import calls_kernels
 from tests.explaining.tiny import MATRICES, exercise, told
@@ -303,6 +303,68 @@ def test_a_number_that_is_made_elsewhere_is_told_where_it_is_made():
     kept = WEIGHTS.replace("v, u = ctx", "u, v = ctx").replace("u, v\n        return", "u, abs(v)\n        return", 1)  # fmt: skip
     finding = found(kept, BLEND)
     assert finding.evidence["source"] == "ctx.weights = u, abs(v)", finding
+
+
+FROM_THE_MODULE = """
+RATE = {rate}
+LEFT = 1.0
+
+class Tiny(Function):
+    @staticmethod
+    def forward(ctx, a, b, u, v):
+        ctx.kept = u, v
+        return u * a + v * b
+
+    @staticmethod
+    def backward(ctx, g):
+        (u, v), need = ctx.kept, ctx.needs_input_grad
+        return {left} if need[0] else None, g * v * LEFT if need[1] else None, None, None
+"""
+
+
+@pytest.mark.parametrize(
+    ("rate", "left", "cause"),
+    [
+        ("2.0", "g * u * RATE", "departs/edit"),
+        ("3.1415926", "g * u * RATE / torch.pi", "own-work/inexact"),
+    ],
+    ids=["a factor", "few digits"],
+)
+def test_a_number_of_the_module_is_told_where_it_stands(rate, left, cause):
+    source = FROM_THE_MODULE.format(rate=rate, left=left)
+    tiny = load(source, "Tiny")
+    finding = evaluate(tiny, exercise=BLEND, seed=1).findings[0]
+    assert (finding.cause, finding.evidence["source"]) == (cause, f"RATE = {rate}"), finding
+    assert tiny.backward.__globals__["RATE"] == float(rate)
+
+
+def test_which_gradient_is_returned_may_be_what_is_wrong():
+    source = BEFORE.format(kept="v", made="left, right = g * ctx.u, g * ctx.v")
+    kept = "gone = left if need[0] else None, right if need[1] else None\n        a, b = gone"
+    source = source.replace("return left if need[0] else None, right if need[1] else None, None, None", f"{kept}\n        return b, b, None, None")  # fmt: skip
+    finding = found(source, BLEND)
+    assert finding.evidence["source"] == "return b, b, None, None", finding
+
+
+REFUSES = exercise(
+    lambda a, b, u, v: u * a + v * b, "(a, b, u, v)",
+    Case("vectors", lambda s: (s.normal(9), s.normal(9), 1.7, -0.4)), second_order="not-judged",
+    refusals=tuple(
+        Refusal(f"a tensor as {name}", lambda s, at=at: (s.normal(3), s.normal(3), *(s.normal(3) if i == at else 2.0 for i in (2, 3))), argument=name)
+        for at, name in ((2, "u"), (3, "v"))
+    ),
+)  # fmt: skip
+
+
+def test_the_condition_with_which_a_refusal_holds_is_told():
+    """It is looked for as other changes are: with it the rule holds, and every case stays right."""
+    check = "if isinstance(u, torch.Tensor) and isinstance(v, torch.Tensor):"
+    refuses = (
+        f"{check}\n            raise TypeError('u and v are numbers')\n        ctx.weights = u, v"
+    )
+    source = WEIGHTS.replace("ctx.weights = u, v", refuses).replace("v, u = ctx", "u, v = ctx")
+    finding = found(source, REFUSES)
+    assert (finding.cause, finding.evidence["source"]) == ("refuses/accepted", check), finding
 
 
 LIBRARY = """
