@@ -53,7 +53,7 @@ class Change(NamedTuple):
     @property
     def edit(self) -> Edit:
         """What it says was done wrong."""
-        told = apart(self.mine, ast.unparse(ast.parse(self.other)))
+        told = apart(self.mine, ast.unparse(ast.parse(f"({self.other})")))
         return Edit("edit", told | {"part": self.text != f"({self.other})"})
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from torch import Tensor
 
-from autograder.explaining.likeness import Part, right_parts, wrong_parts
+from autograder.explaining.likeness import Part, right_parts, same, wrong_parts
 from autograder.judging.evidence import Evidence, Pair
 from autograder.judging.finding import Finding
 from autograder.judging.rules import in_order
 from autograder.judging.rules.problems import size_of
-from autograder.observation.compare import close
+from autograder.judging.rules.registry import verdict_of
 from autograder.running.containment import contained
 from autograder.running.recoding import Expression, Noted, calls_kernels, conditions
 
@@ -56,7 +56,7 @@ def _breaks(ev: Evidence, pair: Pair, key: str) -> bool:
     """Whether a rule does not hold for one answer alone, or that of its experiment."""
     answers, keys = {pair.question.id: pair.answer}, (key, f"scenario {pair.question.case}")
     alone = replace(ev, observation=replace(ev.observation, answers=answers))
-    return any(isinstance(r.judge(alone), Finding) for r in in_order(ev) if r.key in keys)
+    return any(isinstance(verdict_of(r, alone), Finding) for r in in_order(ev) if r.key in keys)
 
 
 class OtherCode:
@@ -136,15 +136,11 @@ class OtherCode:
             ended = answer.outputs or not (meant or case.answer.outputs)
             return bool(ended) and not any(part[0] == "output" for part in more)
         # Whatever is drawn is allowed: what draws otherwise is another function.
-        same = not self.ev.exercise.drawn or _alike(answer.outputs, case.answer.outputs)
+        alike = not self.ev.exercise.drawn or same(answer.outputs, case.answer.outputs)
         ended = answer.failure is None or not meant or case.question.kind == "refusal"
-        return not more and same and ended
+        return not more and alike and ended
 
     def given(self, case: Pair) -> dict[str, Any]:
         """The numbers among the arguments, by the contract's names."""
         kinds = Tensor | int | float
         return {self.ev.argument(i): a for i, a in enumerate(case.question.args) if isinstance(a, kinds)}  # fmt: skip
-
-
-def _alike(some: Any, others: Any) -> bool:
-    return some is not None and others is not None and all(map(close, some, others))

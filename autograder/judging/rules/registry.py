@@ -147,7 +147,7 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
             continue
         if not unsure.isdisjoint(current.needs):  # what it finds counts, its praise would not
             unsure.add(current.key)
-        match NOT_ASKED if current.name in strictness.ignored else _judged(current, evidence):
+        match NOT_ASKED if current.name in strictness.ignored else verdict_of(current, evidence):
             case Finding(rule=broken) as found if broken not in strictness.ignored:
                 found.severity = strictness.severity(broken, found.cause)
                 found.asked_by = current.key
@@ -169,7 +169,7 @@ def judge_all(rules: Iterable[Rule], evidence: Evidence) -> Verdicts:
     return verdicts
 
 
-def _judged(current: Rule, evidence: Evidence) -> Verdict:
+def verdict_of(current: Rule, evidence: Evidence) -> Verdict:
     """What a rule says. One that stops with an error itself has found something all the same.
 
     Rules read what a submission answered, which may be stranger than its author thought. No learner
