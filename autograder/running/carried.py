@@ -97,7 +97,9 @@ class Written:
     def __init__(self, value: Any, beside: Written | None = None) -> None:
         file = io.BytesIO()
         writer = _Writer(file, beside.known if beside is not None else {})
-        writer.dump(value)
+        # Modules are named, and those below them with them: to look for these takes a millisecond a function.
+        with patched([(cloud, "_find_imported_submodules", lambda code, values: [])]):
+            writer.dump(value)
         self.bytes = file.getvalue()
         self._beside = writer.beside
         # Whoever asks whether a thing is this very one asks it of such a thing.

@@ -98,9 +98,9 @@ def _is_product(name: str) -> bool:
     return name.partition("/")[0] in _PRODUCTS
 
 
-def _form(results: Results) -> str:
-    runs = [(run.operation, run.shape, [each.shape for each in run.given]) for run in results.runs]
-    return repr((runs, [each.shape for each in results.entered]))
+def _form(results: Results) -> tuple[object, ...]:
+    runs = [(run.operation, run.shape, *(each.shape for each in run.given)) for run in results.runs]
+    return *runs, *(each.shape for each in results.entered)
 
 
 def _flat(tensors: Iterable[Tensor]) -> Tensor:
