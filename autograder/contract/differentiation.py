@@ -96,18 +96,20 @@ def same_draws(question: Question) -> Iterator[None]:
 
 
 @functools.lru_cache(256)
-def draws_of(case: str) -> Draws:
-    """The random numbers that a submission draws where it is asked about the case of this name."""
-    theirs = Draws()
-    seeded = torch.Generator().manual_seed(zlib.crc32(case.encode()))
-    theirs.states = seeded.get_state(), _seeded(), random.Random(case).getstate()
+def draws_of(case: str, apart: bool = False) -> Draws:
+    """The random numbers that a submission draws where it is asked about the case of this name.
+
+    apart  those of NumPy are others than in other cases as well, which takes its time
+    """
+    theirs, seed = Draws(), zlib.crc32(case.encode())
+    states = torch.Generator().manual_seed(seed).get_state(), random.Random(case).getstate()
+    theirs.states = states[0], _of_numpy(seed * apart), states[1]
     return theirs
 
 
-@functools.cache
-def _seeded() -> Any:
-    """NumPy's numbers, the same in all cases: to set others takes its time."""
-    return numpy.random.RandomState(0).get_state()
+@functools.lru_cache(256)
+def _of_numpy(seed: int) -> Any:
+    return numpy.random.RandomState(seed).get_state()
 
 
 def as_tuple(output: Any) -> tuple[Any, ...]:

@@ -160,7 +160,10 @@ class Steps:
     @cached_property
     def draws(self) -> list[Draws | None]:
         """What forward draws: as in the question, or, where its outputs are others for other numbers, many times."""
-        first, many = self.measured.draws, [draws_of(f"nature {k}") for k in range(_TIMES)]
+        first, many = (
+            self.measured.draws,
+            [draws_of(f"nature {k}", apart=True) for k in range(_TIMES)],
+        )
         made = []
         for draws in many[:4]:
             self.measured.draws = draws

@@ -57,7 +57,7 @@ def survey(submission: Any, args: Sequence[Any]) -> Survey:
                         given, first = _called(called, args, 1)
                 except Exception:  # perhaps of the mode
                     given, first = _called(called, args, 1)
-                drew = not draws_of("survey 1").unused
+                drew = not draws_of("survey 1", apart=True).unused
                 written = any(o is a and a._version for o in first for a in given)
             if any(is_unseen(o) or isinstance(o, dict | list | tuple) for o in first):
                 return Survey(unseen=True)
@@ -120,7 +120,7 @@ def _called(
     called: Submission, args: Sequence[Any], seed: int
 ) -> tuple[list[Any], tuple[Any, ...]]:
     """Copies of the arguments, and the outputs for them."""
-    draws_of(f"survey {seed}").again()
+    draws_of(f"survey {seed}", apart=True).again()
     ready = [_leaf(a).clone() if isinstance(a, Tensor) else same_again(a) for a in args]
     return ready, as_tuple(called(*ready))
 
